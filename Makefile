@@ -1,0 +1,58 @@
+# Each target is described by the comment on its line; `make help` prints them.
+# `make run` and `make test` are all a fresh machine needs: they set everything up first.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Further arguments of run, test, test-long and bench, as in `make run ARGS="--in-process"`.
+ARGS ?=
+
+python := .venv/bin/python
+# Spark starts the Java that set-up chose, and its workers the Python of the environment.
+with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
+
+.PHONY: help setup run test check test-long bench docs lock format clean
+
+help:  ## Say what the targets do
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+setup:  ## Make .venv from requirements.lock, and find or install Java; does nothing when all is there
+	@bash tools/setup.sh
+
+run: setup  ## Judge the ships of New York harbour on Spark (ARGS="--help" for its options)
+	@$(with_java) $(python) -m examples.port $(ARGS)
+
+test: setup  ## Run all tests that are not slow (ARGS="-k name" to choose)
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -m "not slow" $(ARGS)
+
+check: setup  ## Lint, formatting, types and the architecture, as in CI
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(python) -m mypy
+	$(python) -m pytest -q tests/test_architecture.py
+
+test-long: setup  ## Run every test, 5,000 examples a property, with coverage
+	@mkdir -p out/coverage
+	@$(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS)
+	@$(python) -m coverage combine -q --keep 2>/dev/null || true
+	@$(python) -m coverage report
+
+bench: setup  ## Measure events per second against RxPY
+	@$(with_java) $(python) -m bench $(ARGS)
+
+docs: setup  ## Build docs/ into out/docs; a warning is an error
+	@$(python) -m sphinx -q -W --keep-going -b html -d out/doctrees docs out/docs
+	@echo "out/docs/index.html"
+
+lock: setup  ## Make requirements.lock anew from pyproject.toml, with the newest versions it allows
+	@bash tools/lock.sh
+
+format: setup  ## Format the code and mend what ruff can mend
+	$(python) -m ruff check --fix-only --quiet .
+	$(python) -m ruff format .
+
+clean:  ## Remove what can be made again, apart from .venv
+	rm -rf out build dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,71 @@
+"""Cartesius: a stream join is a restriction of the cartesian product of its inputs.
+
+Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
+`expressions`, `tracing`, `patterns` (what a correlation is); `families`, `restriction_base`, `installations` (what
+restrictions are); `memories`, `enumeration`, `partial_rows`, `outputs`, `world`, `join_shape` (one correlation at
+work); `engine`, `codec`, `fingerprints`, `snapshots`, `explanations` (running programs); `testing`.
+"""
+
+from .codec import storable as storable
+from .engine import Engine as Engine
+from .engine import run as run
+from .errors import CartesiusError as CartesiusError
+from .events import Delete as Delete
+from .events import Event as Event
+from .events import Update as Update
+from .families import Duration as Duration
+from .families import Slot as Slot
+from .families import Slots as Slots
+from .families import arrive as arrive
+from .families import displace as displace
+from .families import memory as memory
+from .families import notify_at as notify_at
+from .families import push as push
+from .families import select as select
+from .families import start as start
+from .families import tick as tick
+from .handlers import Handler as Handler
+from .handlers import Implicit as Implicit
+from .handlers import controls as controls
+from .handlers import handle as handle
+from .handlers import handles as handles
+from .operations import Operation as Operation
+from .operations import forward as forward
+from .patterns import correlate as correlate
+from .patterns import restricting as restricting
+from .reactives import Reactive as Reactive
+from .restriction_base import Restriction as Restriction
+from .restriction_base import state as state
+
+__all__ = [
+    "CartesiusError",
+    "Delete",
+    "Duration",
+    "Engine",
+    "Event",
+    "Handler",
+    "Implicit",
+    "Operation",
+    "Reactive",
+    "Restriction",
+    "Slot",
+    "Slots",
+    "Update",
+    "arrive",
+    "controls",
+    "correlate",
+    "displace",
+    "forward",
+    "handle",
+    "handles",
+    "memory",
+    "notify_at",
+    "push",
+    "restricting",
+    "run",
+    "select",
+    "start",
+    "state",
+    "storable",
+    "tick",
+]

@@ -1,0 +1,189 @@
+"""Enumeration of a batch: which combinations of entries contain something new, each once, in order.
+
+Slot 0 is outermost and each memory is visited newest first, so candidates come in the order of their arrival numbers,
+descending, slot by slot. Equalities (of keys, or in ``where``) are *links*: where a link leads from what is bound to
+the next slot, only the entries found in an index are visited; where it leads there by way of slots that come later,
+those are walked first to find what can be reached. The order is the same either way, and candidates are made one at
+a time.
+
+Invariant: every candidate contains an entry of the state asked for, satisfies every link, and comes once.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (reify); SEMANTICS 1.2 to 1.4.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from cartesius.memories import FRESH, GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cartesius.memories import Entry, Memory
+
+Candidate: TypeAlias = "list[Entry | None]"
+
+
+@attrs.frozen
+class Link:
+    """The computed value ``left_position`` of slot ``left`` must equal ``right_position`` of slot ``right``."""
+
+    left: int
+    left_position: int
+    right: int
+    right_position: int
+    is_key: bool  # of a key space: a null key matches nothing
+
+    def seen_from(self, slot: int) -> tuple[int, int, int] | None:
+        """Return (own position, other slot, its position), or None if the link does not touch ``slot``."""
+        if slot == self.left:
+            return self.left_position, self.right, self.right_position
+        if slot == self.right:
+            return self.right_position, self.left, self.left_position
+        return None
+
+
+@attrs.frozen
+class Step:
+    """How the entries of one slot are found: by index from slots bound before, or among those that can be reached."""
+
+    slot: int
+    positions: tuple[int, ...]
+    sources: tuple[tuple[int, int, bool], ...]  # (bound slot, its position, is a key)
+    reached: bool = False
+
+
+def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
+    """Return how ``slot`` is found by index from the ``bound`` slots."""
+    bound = set(bound)
+    found: dict[int, tuple[int, int, bool]] = {}
+    for link in links:
+        seen = link.seen_from(slot)
+        if seen and seen[1] in bound:
+            found.setdefault(seen[0], (seen[1], seen[2], link.is_key))
+    positions = tuple(sorted(found))
+    return Step(slot, positions, tuple(found[p] for p in positions))
+
+
+def visit(step: Step, memory: Memory, row: Candidate) -> dict[int, Entry]:
+    """Return the entries of a step, oldest first, for what ``row`` has bound."""
+    if not step.positions:
+        return memory.entries
+    key = []
+    for slot, position, is_key in step.sources:
+        entry = row[slot]
+        assert entry is not None  # Invariant: the sources of a step are bound before it
+        value = entry.probe[position]
+        if is_key and value is None:
+            return {}
+        key.append(value)
+    return memory.lookup(step.positions, tuple(key))
+
+
+class Product:
+    """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
+
+    def __init__(self, memories: Sequence[Memory], links: Sequence[Link]) -> None:
+        self.memories = memories
+        self.links = links
+        self.plans = [self._plan(slot) for slot in range(len(memories))]
+        for steps, walk in self.plans:
+            for step in (*steps, *walk):
+                memories[step.slot].index(step.positions)
+
+    def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
+        """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
+        order = [slot for slot in range(len(self.memories)) if slot != fixed]
+        walk: list[Step] = []
+        met = [fixed]
+        while True:
+            further = [step_to(s, met, self.links) for s in order if s not in met]
+            linked = next((step for step in further if step.positions), None)
+            if linked is None:
+                break
+            walk.append(Step(linked.slot, linked.positions[:1], linked.sources[:1]))
+            met.append(linked.slot)
+        steps, bound, needs_walk = [], [fixed], False
+        for slot in order:
+            step = step_to(slot, bound, self.links)
+            if not step.positions and slot in met:
+                step = attrs.evolve(step, reached=True)
+                needs_walk = True
+            steps.append(step)
+            bound.append(slot)
+        return steps, (walk if needs_walk else [])
+
+    def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
+        """Yield each candidate with a part of state ``mark``, in order.
+
+        Args:
+            marked: The entries in that state, newest first, by slot.
+            mark: ``FRESH`` asks for the new memory's candidates, ``GONE`` for the old memory's.
+        """
+        streams = [
+            self._from(slot, entry, mark)
+            for slot, entries in enumerate(marked)
+            for entry in entries
+            if entry.state == mark
+        ]
+        if len(streams) == 1:
+            return streams[0]
+        return heapq.merge(*streams, key=rank)
+
+    def _from(self, fixed: int, entry: Entry, mark: int) -> Iterator[Candidate]:
+        steps, walk = self.plans[fixed]
+        row: Candidate = [None] * len(self.memories)
+        row[fixed] = entry
+        skip = GONE if mark == FRESH else FRESH
+        reach = self._reach(fixed, entry, walk, skip) if walk else {}
+        return self._extend(row, steps, 0, fixed, mark, skip, reach)
+
+    def _extend(
+        self,
+        row: Candidate,
+        steps: list[Step],
+        level: int,
+        fixed: int,
+        mark: int,
+        skip: int,
+        reach: dict[int, dict[int, Entry]],
+    ) -> Iterator[Candidate]:
+        if level == len(steps):
+            yield row.copy()
+            return
+        step = steps[level]
+        found = reach[step.slot] if step.reached else visit(step, self.memories[step.slot], row)
+        # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
+        also = mark if step.slot < fixed else skip
+        last = level + 1 == len(steps)
+        for entry in reversed(found.values()):
+            if entry.state in (skip, also):
+                continue
+            row[step.slot] = entry
+            if last:
+                yield row.copy()
+            else:
+                yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+
+    def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, dict[int, Entry]]:
+        reach: dict[int, dict[int, Entry]] = {fixed: {entry.number: entry}}
+        row: Candidate = [None] * len(self.memories)
+        for step in walk:
+            source = step.sources[0][0]
+            found: dict[int, Entry] = {}
+            for origin in reach[source].values():
+                row[source] = origin
+                for number, entry_ in visit(step, self.memories[step.slot], row).items():
+                    if entry_.state != skip:
+                        found[number] = entry_
+            reach[step.slot] = dict(sorted(found.items()))
+        return reach
+
+
+def rank(row: Candidate) -> tuple[float, ...]:
+    """Return the sort key of a candidate: newest first by slot, a missing part last."""
+    return tuple([-entry.number if entry is not None else float("inf") for entry in row])

@@ -1,0 +1,43 @@
+"""Every error that Cartesius raises on purpose.
+
+One base, `CartesiusError`; each leaf also inherits the builtin that a stranger would catch. A leaf's docstring says
+whose fault it is. Messages follow one form: what was called, what was expected, what came instead, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class CartesiusError(Exception):
+    """Base of all errors raised by Cartesius; catch it to catch them all."""
+
+
+class InvalidArgument(CartesiusError, ValueError):
+    """An argument is out of range, unknown or of the wrong kind: the caller's fault, raised before anything changed."""
+
+
+class UnhandledOperation(CartesiusError, RuntimeError):
+    """An operation was performed and no handler in force has a clause for it: a handler is missing outside."""
+
+
+class ResumptionUsed(CartesiusError, RuntimeError):
+    """A one-shot resumption was resumed twice: the fault of the ctl clause that did it."""
+
+
+class Deadlock(CartesiusError, RuntimeError):
+    """Every strand of an `interleave` waits, and nobody is left to resolve what they wait for."""
+
+
+class WrongThread(CartesiusError, RuntimeError):
+    """An engine was used by a second thread: it belongs to the thread that built it."""
+
+
+class NotStorable(CartesiusError, TypeError):
+    """A value cannot be part of a snapshot: register its type with `storable`, or use plain data."""
+
+
+class SnapshotMismatch(CartesiusError, ValueError):
+    """A snapshot is damaged, or belongs to another program than the one it is restored into."""
+
+
+class InternalError(CartesiusError, RuntimeError):
+    """An invariant of Cartesius itself is broken: please report this."""

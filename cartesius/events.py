@@ -1,0 +1,72 @@
+"""Events, their times, and the changes of tables.
+
+An `Event` has an occurrence interval over a totally ordered, discrete time: ints, by default microseconds since the
+epoch, UTC, with the bounds ``-inf`` and ``+inf``. A result's interval is the convex hull of its parts'. Weight -1
+retracts.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+Time: TypeAlias = int | float
+EARLIEST: Final = float("-inf")
+LATEST: Final = float("inf")
+
+
+@attrs.define(frozen=True, slots=True)
+class Event:
+    """Something that happened: a value, when, and on which output.
+
+    >>> Event("tide", 3, 5)
+    Event(value='tide', start=3, end=5, weight=1, reactive='')
+
+    Args:
+        value: The payload; of a table, an `Update` or a `Delete`.
+        start: First instant of the occurrence, in time units.
+        end: Last instant of the occurrence, in time units.
+        weight: 1, or -1 for an event that takes an earlier one back.
+        reactive: The name of the output that it belongs to.
+    """
+
+    value: Any
+    start: Time
+    end: Time
+    weight: int = 1
+    reactive: str = ""
+    identity: Any = attrs.field(default=None, eq=False, repr=False)
+
+
+@attrs.define(frozen=True, slots=True)
+class Update:
+    """The row of ``key`` is now ``value``.
+
+    >>> Update("EVA", 9.5).key
+    'EVA'
+    """
+
+    key: Any
+    value: Any
+
+
+@attrs.define(frozen=True, slots=True)
+class Delete:
+    """There is no row of ``key`` any more.
+
+    >>> Delete("EVA").key
+    'EVA'
+    """
+
+    key: Any
+
+
+@attrs.define(frozen=True, slots=True)
+class Interval:
+    """The time of one part, as ``time_x`` gives it: ``start`` and ``end``, in time units."""
+
+    start: Time
+    end: Time

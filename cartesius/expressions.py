@@ -1,0 +1,201 @@
+"""Expression trees: what a traced ``where`` or ``yields`` becomes. Frozen nodes; the fluent face is in `tracing`.
+
+Every node can be compiled (`evaluator`) to a function of a *row*, the list of a candidate's entries by slot index. A
+node means what the Python operation that it stands for means, exceptions included.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import attrs
+
+from cartesius.events import Interval
+
+Row: TypeAlias = Any  # a sequence of entries, None where a part is missing
+Evaluate: TypeAlias = Callable[[Row], Any]
+
+
+class Expression:
+    """Base of the nodes."""
+
+    __slots__ = ()
+
+
+@attrs.frozen
+class Constant(Expression):
+    """A value that depends on no part."""
+
+    value: Any
+
+
+@attrs.frozen
+class Part(Expression):
+    """The payload bound to a slot; None where an optional part is missing."""
+
+    slot: str
+
+
+@attrs.frozen
+class TimeOf(Expression):
+    """The occurrence interval of a slot's event."""
+
+    slot: str
+
+
+@attrs.frozen
+class KeyOf(Expression):
+    """The key of a slot's row, or of its event under `key_by`."""
+
+    slot: str
+
+
+@attrs.frozen
+class Field(Expression):
+    """A field of a payload: an attribute, or an item of a mapping."""
+
+    target: Expression
+    name: str
+
+
+@attrs.frozen
+class Apply(Expression):
+    """A pure function of the arguments; ``name`` is how it is shown."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Expression, ...]
+    name: str
+
+
+@attrs.frozen
+class Tuple(Expression):
+    """A tuple of values."""
+
+    items: tuple[Expression, ...]
+
+
+@attrs.frozen
+class Fields(Expression):
+    """A dict with constant keys."""
+
+    names: tuple[Any, ...]
+    items: tuple[Expression, ...]
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """Return the nodes directly below ``expression``."""
+    match expression:
+        case Field(target=target):
+            return (target,)
+        case Apply(arguments=arguments):
+            return arguments
+        case Tuple(items=items) | Fields(items=items):
+            return items
+    return ()
+
+
+def slots_of(expression: Expression) -> frozenset[str]:
+    """Return the slots that ``expression`` mentions."""
+    if isinstance(expression, Part | TimeOf | KeyOf):
+        return frozenset((expression.slot,))
+    return frozenset().union(*map(slots_of, children(expression)))
+
+
+def conjuncts(expression: Expression) -> list[Expression]:
+    """Split ``a & b & …`` into its conditions, as far as they are Boolean by construction."""
+    if isinstance(expression, Apply) and expression.function is operator.and_ and _is_boolean(expression):
+        return [c for argument in expression.arguments for c in conjuncts(argument)]
+    return [expression]
+
+
+_COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _is_boolean(expression: Expression) -> bool:
+    if isinstance(expression, Apply):
+        if expression.function in (operator.and_, operator.or_):
+            return all(map(_is_boolean, expression.arguments))
+        return expression.function in _COMPARISONS
+    return isinstance(expression, Constant) and isinstance(expression.value, bool)
+
+
+def equality(expression: Expression) -> tuple[tuple[str, Expression], tuple[str, Expression]] | None:
+    """Return both (slot, side) of an equality between computed values of two different slots; otherwise None."""
+    if not isinstance(expression, Apply) or expression.function is not operator.eq:
+        return None
+    left, right = expression.arguments
+    left_slots, right_slots = slots_of(left), slots_of(right)
+    if len(left_slots) != 1 or len(right_slots) != 1 or left_slots == right_slots:
+        return None
+    return (min(left_slots), left), (min(right_slots), right)
+
+
+def evaluator(expression: Expression, slots: dict[str, int]) -> Evaluate:
+    """Compile ``expression`` to a function of a row. ``slots`` gives each slot's index."""
+    match expression:
+        case Constant(value=value):
+            return lambda row: value
+        case Part(slot=slot):
+            i = slots[slot]
+            return lambda row: None if row[i] is None else row[i].value
+        case TimeOf(slot=slot):
+            i = slots[slot]
+            return lambda row: None if row[i] is None else Interval(row[i].start, row[i].end)
+        case KeyOf(slot=slot):
+            i = slots[slot]
+            return lambda row: None if row[i] is None else row[i].own_key()
+        case Field(target=Part(slot=slot), name=name):
+            i = slots[slot]
+            return lambda row: getattr(row[i].value, name)
+        case Field(target=TimeOf(slot=slot), name=("start" | "end") as name):
+            i = slots[slot]
+            return lambda row: getattr(row[i], name)
+        case Field(target=target, name=name):
+            inner = evaluator(target, slots)
+            return lambda row: getattr(inner(row), name)
+        case Apply(function=function, arguments=(one,)):
+            first = evaluator(one, slots)
+            return lambda row: function(first(row))
+        case Apply(function=function, arguments=(one, two)):
+            first, second = evaluator(one, slots), evaluator(two, slots)
+            return lambda row: function(first(row), second(row))
+        case Apply(function=function, arguments=arguments):
+            inners = [evaluator(argument, slots) for argument in arguments]
+            return lambda row: function(*[inner(row) for inner in inners])
+        case Tuple(items=items):
+            inners = [evaluator(item, slots) for item in items]
+            return lambda row: tuple([inner(row) for inner in inners])
+        case Fields(names=names, items=items):
+            inners = [evaluator(item, slots) for item in items]
+            return lambda row: {name: inner(row) for name, inner in zip(names, inners, strict=True)}
+    message = f"not an expression: {expression!r}"
+    raise TypeError(message)
+
+
+def show(expression: Expression) -> str:
+    """Write ``expression`` as a reader would."""
+    match expression:
+        case Constant(value=value):
+            return repr(value)
+        case Part(slot=slot):
+            return slot
+        case TimeOf(slot=slot):
+            return f"time_{slot}"
+        case KeyOf(slot=slot):
+            return f"key_{slot}"
+        case Field(target=target, name=name):
+            return f"{show(target)}.{name}"
+        case Apply(arguments=(one, two), name=name) if not name.isidentifier():
+            return f"({show(one)} {name} {show(two)})"
+        case Apply(function=function, arguments=arguments, name=name):
+            shown = (
+                name if getattr(function, "__module__", "") in ("_operator", "builtins") else f"{name}[{function!r}]"
+            )
+            return f"{shown}({', '.join(map(show, arguments))})"
+        case Tuple(items=items):
+            return f"({', '.join(map(show, items))},)"
+        case Fields(names=names, items=items):
+            return "{" + ", ".join(f"{n!r}: {show(i)}" for n, i in zip(names, items, strict=True)) + "}"
+    return repr(expression)

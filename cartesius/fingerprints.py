@@ -1,0 +1,82 @@
+"""Fingerprints: a canonical text of a program's declared structure, to find the program that saved state belongs to.
+
+Functions are described by qualified name, byte code and constants without line numbers, captured values, and the
+minor version of Python; plain data by its `repr`, type and all.
+
+Source: SEMANTICS 1.16.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from cartesius.expressions import Expression
+from cartesius.reactives import Reactive
+
+
+def fingerprint(text: str) -> str:
+    """Return a short digest of a description."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def describe(value: Any) -> str:
+    """Return a canonical text of ``value``, the same in every process."""
+    if isinstance(value, Reactive):
+        return f"reactive {value.name}"
+    if isinstance(value, types.FunctionType):
+        return _describe_function(value)
+    if isinstance(value, types.BuiltinFunctionType | type):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, types.MethodType):
+        return f"method of {describe(value.__self__)}: {describe(value.__func__)}"
+    if isinstance(value, Expression) or attrs.has(type(value)):
+        fields = ", ".join(f"{f.name}={describe(getattr(value, f.name))}" for f in attrs.fields(type(value)) if f.repr)
+        return f"{type(value).__qualname__}({fields})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(sorted(f"{describe(k)}: {describe(v)}" for k, v in value.items())) + "}"
+    if isinstance(value, tuple | list):
+        return f"{type(value).__name__}({', '.join(map(describe, value))})"
+    if isinstance(value, set | frozenset):
+        return f"{type(value).__name__}({', '.join(sorted(map(describe, value)))})"
+    if _has_plain_repr(value):
+        return f"{type(value).__qualname__}({describe(vars(value)) if hasattr(value, '__dict__') else ''})"
+    return f"{type(value).__qualname__} {value!r}"
+
+
+def _has_plain_repr(value: Any) -> bool:
+    return getattr(type(value), "__repr__", None) is object.__repr__
+
+
+def _describe_function(function: types.FunctionType) -> str:
+    captured = [
+        (name, cell.cell_contents)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        if not _is_empty(cell)
+    ]
+    shown = ", ".join(f"{name}={_shallow(value, function)}" for name, value in captured)
+    version = ".".join(map(str, sys.version_info[:2]))
+    return f"function {function.__qualname__} [{shown}] {version} {_code(function.__code__)}"
+
+
+def _shallow(value: Any, outer: types.FunctionType) -> str:
+    return value.__qualname__ if value is outer else describe(value)
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading it is the test
+    except ValueError:
+        return True
+    return False
+
+
+def _code(code: types.CodeType) -> str:
+    constants = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    names = ",".join(code.co_names)
+    return f"{code.co_code.hex()} {names} ({'; '.join(constants)})"

@@ -1,0 +1,203 @@
+"""A restriction at work in one correlation: its copies by key, its clauses as handlers of a layer, its deadlines.
+
+A restriction to the right of a `key_by` that names its slots has one copy of its `state` a key; which copy a clause
+runs on follows from the keys that travel with the event. A copy is forgotten when its state is as in a fresh one.
+
+Source: SEMANTICS 1.13.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.errors import InvalidArgument
+from cartesius.families import Slot, start, tick
+from cartesius.handlers import Clauses, Handler
+from cartesius.operations import Operation
+from cartesius.restriction_base import Restriction, slot_families
+from cartesius.resumptions import running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.join_shape import Join
+
+
+class Layer(Handler):
+    """Clauses that are known once and for all."""
+
+    def __init__(self, name: str, clauses: Clauses) -> None:
+        self._name = name
+        self._clauses = clauses
+
+    def clauses(self) -> Clauses:
+        """Return the clauses."""
+        return self._clauses
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return self._name
+
+
+class Installed:
+    """One restriction in one correlation."""
+
+    def __init__(
+        self, restriction: Restriction, join: Join, number: int, spaces: Mapping[int, tuple[int, ...]]
+    ) -> None:
+        self.restriction = restriction
+        self.join = join
+        self.number = number
+        self.prefixes = spaces  # slot index -> the key spaces to the left that name the slot
+        self.slots = {
+            name: self._bound(name, kind) for name, kind in restriction._fields.items() if kind in _SLOT_KINDS
+        }
+        self.marks = slot_families(restriction)
+        families = {family for _, family, _, _ in self.marks}
+        self.starts = start in families
+        self.has_copies = bool(restriction._states) or self.starts or tick in families
+        self.copies: dict[tuple[Any, ...], Any] = {}
+        self.due: dict[tuple[Any, ...], int] = {}  # deadlines a copy waits for, by key
+        self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
+        self._check_spaces()
+        for slot in join.slots:
+            slot.memory.index(self.prefixes[slot.index])
+        self._stateless = self._fresh()
+
+    def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
+        value = self.restriction.configuration[field]
+        named = (value,) if kind == "slot" else value
+        found = [slot for name in named for slot in self.join.find_slots(name, self.restriction)]
+        if kind == "slot" and len(found) > 1:
+            message = (
+                f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
+                f" {', '.join(slot.name for slot in found)}; use the variable's name"
+            )
+            raise InvalidArgument(message)
+        return tuple(dict.fromkeys(found))
+
+    def _check_spaces(self) -> None:
+        if not self.has_copies:
+            return
+        concerned = {slot.index for slots in self.slots.values() for slot in slots}
+        if len({self.prefixes[index] for index in concerned}) > 1:
+            message = (
+                f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
+                " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
+            )
+            raise InvalidArgument(message)
+
+    def _fresh(self) -> Any:
+        kind = type(self.restriction)
+        copy = object.__new__(kind)
+        fields = vars(copy)
+        fields.update(self.restriction.configuration)
+        fields["configuration"] = self.restriction.configuration
+        for name, field_kind in self.restriction._fields.items():
+            if field_kind == "slots":
+                fields[name] = self.slots[name]
+            elif field_kind == "slot":
+                fields[name] = self.slots[name][0]
+            elif field_kind == "duration":
+                fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
+        fields.update(self.restriction._states)
+        return copy
+
+    def copy(self, key: tuple[Any, ...]) -> Any:
+        """Return the copy for ``key``, made if need be; what it holds is remembered, in case this push fails."""
+        if not self.has_copies:
+            return self._stateless
+        world = self.join.world
+        copy = self.copies.get(key)
+        if copy is None:
+            copy = self.copies[key] = self._fresh()
+            world.journal.append(lambda: self.copies.pop(key, None))
+            world.touched[self, key] = copy
+            for method, family, _, _ in self.marks:
+                if family is start:
+                    self._run(getattr(type(self.restriction), method), key, ())
+        elif (self, key) not in world.touched:
+            before = dict(vars(copy))
+            world.touched[self, key] = copy
+
+            def undo() -> None:
+                vars(copy).update(before)
+                self.copies[key] = copy
+
+            world.journal.append(undo)
+        return copy
+
+    def forget(self, key: tuple[Any, ...], copy: Any) -> None:
+        """Forget a copy that is as a fresh one."""
+        if self.starts or key in self.due or key not in self.copies:
+            return
+        if all(getattr(copy, name) == initial for name, initial in self.restriction._states.items()):
+            del self.copies[key]
+
+    def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
+        """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
+        self.join.world.deadlines.add(time, self, key)
+
+    def commit(self) -> None:
+        """End the batch here."""
+        self.join.commit()
+
+    def layer(self, name: str) -> Layer | None:
+        """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
+        clauses: Clauses = {}
+        for method, family, fields, is_ctl in self.marks:
+            if family.layer != name:
+                continue
+            function = getattr(type(self.restriction), method)
+            if family is start:
+                continue
+            if family is tick:
+                clauses[self.ticking] = (is_ctl, self._keyed(function))
+            elif family.of_slot:
+                for slot in self._slots_of(fields):
+                    clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot))
+            else:
+                clauses[self.join.operations[family]] = (is_ctl, self._common(function))
+        return Layer(repr(self.restriction), clauses) if clauses else None
+
+    def _slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
+        if not fields:
+            return tuple(self.join.slots)
+        unknown = [field for field in fields if field not in self.slots]
+        if unknown:
+            message = (
+                f"{type(self.restriction).__name__}: expected the name of a field of slots in handles(…) but got"
+                f" {unknown[0]!r}; the fields of slots are {', '.join(self.slots) or 'none'}"
+            )
+            raise InvalidArgument(message)
+        return tuple(slot for field in fields for slot in self.slots[field])
+
+    def _of_slot(self, function: Callable[..., Any], slot: Slot) -> Callable[..., Any]:
+        prefix = self.prefixes[slot.index]
+
+        def clause(slot_: Slot, *arguments: Any) -> Any:
+            keys = arguments[0].keys if arguments else ()
+            key = tuple([keys[p] for p in prefix]) if prefix else ()
+            return self._run(function, key, (slot_, *arguments))
+
+        return clause
+
+    def _keyed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda key, *arguments: self._run(function, key, arguments)
+
+    def _common(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments: self._run(function, (), arguments)
+
+    def _run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        copy = self.copy(key)
+        here = running()
+        before = here.__dict__.get("copy")
+        here.copy = (self, key)
+        del here  # a suspended frame must not hold its own coroutine
+        try:
+            return function(copy, *arguments)
+        finally:
+            running().copy = before
+
+
+_SLOT_KINDS = ("slot", "slots")

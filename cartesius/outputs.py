@@ -1,0 +1,148 @@
+"""Collecting: what the yields and retractions of a step become, outermost in the join shape.
+
+`Events` lets them out as they are, retractions with weight -1. `Rows` keeps a table: the live results of each key, of
+which the one that a full enumeration would reach first is shown; at the end of a step one change a key comes out.
+
+Source: SEMANTICS 1.9, 1.10 and 2.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from cartesius.events import Delete, Event, Update
+from cartesius.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.events import Time
+
+Span: TypeAlias = "tuple[Time, Time]"
+Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
+
+
+class Events:
+    """The results of a step, as they come."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.events: list[Event] = []
+
+    def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Take a result."""
+        _, value, start, end = result
+        self.events.append(Event(value, start, end, 1, self.name, identity))
+
+    def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Take a retraction."""
+        _, value, start, end = result
+        self.events.append(Event(value, start, end, -1, self.name, identity))
+
+    def settle(self) -> list[Event]:
+        """End the step: return its events."""
+        events, self.events = self.events, []
+        return events
+
+
+class Rows:
+    """The table that `as_table` keeps."""
+
+    def __init__(self, name: str, journal: list[Callable[[], None]], *, keeps_all: bool) -> None:
+        self.name = name
+        self.journal = journal
+        self.keeps_all = (
+            keeps_all  # with `retracting`: every live result of a key, otherwise only the latest step's first
+        )
+        self.live: dict[Any, dict[Any, Result]] = {}
+        self.shown: dict[Any, Any] = {}
+        self._mentioned: dict[Any, Span] = {}
+        self._yielded: set[Any] = set()
+
+    def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Take a result as a live row of ``key``."""
+        results = self._mention(key, cause)
+        if not self.keeps_all:
+            if key in self._yielded:
+                return
+            self._yielded.add(key)
+            results.clear()
+        results[identity] = result
+
+    def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Take a live row of ``key`` away."""
+        self._mention(key, cause).pop(identity, None)
+
+    def _mention(self, key: Any, cause: Span) -> dict[Any, Result]:
+        before = self._mentioned.get(key)
+        if before is not None:
+            self._mentioned[key] = (min(before[0], cause[0]), max(before[1], cause[1]))
+            return self.live[key]
+        self._mentioned[key] = cause
+        self._remember(key)
+        return self.live.setdefault(key, {})
+
+    def _remember(self, key: Any) -> None:
+        had, results = key in self.live, dict(self.live.get(key, {}))
+        showed, shown = key in self.shown, self.shown.get(key)
+
+        def undo() -> None:
+            self._mentioned.clear()
+            self._yielded.clear()
+            both: list[tuple[dict[Any, Any], bool, Any]] = [(self.live, had, results), (self.shown, showed, shown)]
+            for table, present, value in both:
+                table.pop(key, None)
+                if present:
+                    table[key] = value
+
+        self.journal.append(undo)
+
+    def settle(self) -> list[Event]:
+        """End the step: return one change for each key whose shown value changed, in order of first mention."""
+        events = []
+        for key, (since, until) in self._mentioned.items():
+            results = self.live[key]
+            identity = (self.name, key)
+            if not results:
+                del self.live[key]
+                if key in self.shown:
+                    del self.shown[key]
+                    events.append(Event(Delete(key), since, until, 1, self.name, identity))
+                continue
+            _, value, start, end = (
+                min(results.values(), key=_rank) if len(results) > 1 else next(iter(results.values()))
+            )
+            if key in self.shown and is_unchanged(self.shown[key], value):
+                continue
+            self.shown[key] = value
+            events.append(Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity))
+        self._mentioned.clear()
+        self._yielded.clear()
+        return events
+
+
+def _rank(result: Result) -> tuple[float, ...]:
+    return result[0]
+
+
+def is_unchanged(old: Any, new: Any) -> bool:
+    """Compare type-exactly, NaN equal to itself; attrs classes by the fields that take part in their equality."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, float):
+        return old == new or (old != old and new != new)  # noqa: PLR0124 - NaN
+    if isinstance(old, tuple | list):
+        return len(old) == len(new) and all(map(is_unchanged, old, new))
+    if isinstance(old, Record):
+        return is_unchanged(dict(old.items()), dict(new.items()))
+    if isinstance(old, dict):
+        return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
+    if attrs.has(type(old)):
+        return all(
+            is_unchanged(getattr(old, field.name), getattr(new, field.name))
+            for field in attrs.fields(type(old))
+            if field.eq
+        )
+    return bool(old == new)

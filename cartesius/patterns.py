@@ -1,0 +1,233 @@
+"""Patterns: `correlate` binds one variable to each of n reactives and yields results for combinations of their events.
+
+Two spellings, one meaning: ``where`` and ``yields`` as functions (traced once, so that equalities become indexes), or a
+generator function in direct style. Variables bind payloads; ``time_x`` and ``key_x``, by parameter name, are the time
+and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
+"""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Apply, Constant, Expression, conjuncts, equality, evaluator, show
+from cartesius.fingerprints import describe
+from cartesius.handlers import Implicit
+from cartesius.reactives import Reactive, check_reactive
+from cartesius.restriction_base import parts_of
+from cartesius.tracing import parameters_of, symbol_for, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from cartesius.restriction_base import Composition, Restriction
+
+Body: TypeAlias = "Callable[..., Any] | Expression"
+
+_restriction: Implicit[Any] = Implicit("restriction", default=None)
+
+
+def restricting(restriction: Composition | Restriction) -> AbstractContextManager[None]:
+    """Inject a restriction into the correlations made inside a ``with`` block.
+
+    This is the paper's ``let implicit ?restriction``.
+
+    >>> from cartesius import Reactive, restricting, run
+    >>> from restrictions import cartesian, most_recently
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> with restricting(most_recently("left", "right")):
+    ...     latest = cartesian(left, right)
+    >>> [event.value for event in run(latest, [(left, 1), (left, 2), (right, "a")])]
+    [(2, 'a')]
+    """
+    parts_of(restriction)
+    return _restriction.bound_to(restriction)
+
+
+class Pattern:
+    """What a correlation is, before it runs."""
+
+    def __init__(
+        self,
+        name: str,
+        slots: Mapping[str, Reactive],
+        where: Body | None,
+        yields: Body,
+        restrictions: tuple[Restriction, ...],
+        *,
+        is_generator: bool,
+    ) -> None:
+        self.name = name
+        self.slots = dict(slots)
+        self.restrictions = restrictions
+        self.is_generator = is_generator
+        self.untraced: list[str] = []
+        self._where = self._prepare(where, "where") if where is not None else None
+        self._yields = self._prepare(yields, "yields", traced=not is_generator)
+        self.equalities = [pair for condition in self.conditions() if (pair := equality(condition)) is not None]
+
+    def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
+        if isinstance(body, Expression):
+            return body
+        if not callable(body):
+            message = f"correlate: expected a function but got {call}={body!r} (type={type(body).__name__})"
+            raise InvalidArgument(message)
+        parameters = self._parameters(body, call)
+        if not traced:
+            self.untraced.append(f"the body {getattr(body, '__qualname__', body)!r} is in direct style")
+            return body
+        found = trace(body, parameters)
+        if found.expression is None:
+            self.untraced.append(f"{call} runs as written: {found.reason}")
+            return body
+        return found.expression
+
+    def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
+        names = parameters_of(body)
+        if names is None:
+            names = list(self.slots)
+        parameters = []
+        for name in names:
+            node = symbol_for(name, self.slots)
+            if node is None:
+                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}"))
+            parameters.append((name, node))
+        return parameters
+
+    def unknown_slot(self, name: object, call: str) -> str:
+        """Return the message for a slot that does not exist, with the near names."""
+        known = [*self.slots, *(f"{kind}_{slot}" for kind in ("time", "key") for slot in self.slots)]
+        near = difflib.get_close_matches(str(name), known, n=2)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in self.slots.items())
+        return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
+
+    def conditions(self) -> list[Expression]:
+        """Return the conditions of a traced ``where``."""
+        return conjuncts(self._where) if isinstance(self._where, Expression) else []
+
+    @property
+    def is_where_traced(self) -> bool:
+        """Whether ``where`` is known as an expression (or absent)."""
+        return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
+
+    @property
+    def yields(self) -> Body:
+        """What is yielded, as an expression if it traced."""
+        return self._yields
+
+    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+        """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
+        where = None if self._where is None else self._compile(self._where, slots)
+        produce = self._compile(self._yields, slots)
+        if self.is_generator:
+            return where, lambda row: list(produce(row))
+        return where, lambda row: [produce(row)]
+
+    def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
+        if isinstance(body, Expression):
+            return evaluator(body, dict(slots))
+        names, readers = [], []
+        for name, node in self._parameters(body, "body"):
+            names.append(name)
+            readers.append(evaluator(node, dict(slots)))
+        arguments = list(zip(names, readers, strict=True))
+        return lambda row: body(**{name: read(row) for name, read in arguments})
+
+    def describe(self, names: Mapping[Reactive, str]) -> str:
+        """Return a canonical text of the pattern, given the names of the program's reactives."""
+        slots = ", ".join(
+            f"{slot}: {names[reactive]}{' (table)' * reactive.table}" for slot, reactive in self.slots.items()
+        )
+        restrictions = " | ".join(
+            f"{type(r).__qualname__}({describe(dict(r.configuration))})" for r in self.restrictions
+        )
+        bodies = [show(b) if isinstance(b, Expression) else describe(b) for b in (self._where, self._yields)]
+        return f"correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+
+
+def correlate(
+    *,
+    where: Body | None = None,
+    yields: Body | None = None,
+    restrict: Composition | Restriction | None = None,
+    slots: Mapping[str, Reactive] | None = None,
+    name: str | None = None,
+    type: type | None = None,
+    **variables: Reactive,
+) -> Any:
+    """Correlate reactives: a result for each combination of their events that satisfies the body, as restricted.
+
+    >>> from cartesius import Reactive, correlate, run
+    >>> from restrictions import most_recently
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> pairs = correlate(
+    ...     x=left,
+    ...     y=right,
+    ...     where=lambda x, y: x.id == y.id,
+    ...     yields=lambda x, y: (x.id, y.speed),
+    ...     restrict=most_recently("x"),
+    ... )
+    >>> [event.value for event in run(pairs, [(left, {"id": 7}), (right, {"id": 7, "speed": 3})])]
+    [(7, 3)]
+
+    Direct style, where not yielding is failing, and implicit variables come by parameter name:
+
+    >>> @correlate(x=left, y=right)
+    ... def soon(x, y, *, time_x, time_y):
+    ...     if x == y and time_y.start - time_x.end <= 2:
+    ...         yield x
+    >>> [event.value for event in run(soon, [(left, "a", 1), (left, "b", 5), (right, "a", 4), (right, "b", 6)])]
+    ['b']
+
+    Args:
+        where: The condition, a function of the variables; use ``&`` between comparisons, so that it can be traced.
+        yields: The result, a function of the variables. Without it `correlate` decorates a generator function.
+        restrict: Restrictions, composed by ``|``; by default what `restricting` injects.
+        slots: More variables, for names that clash with these arguments.
+        name: The name of the output; by default made from the inputs.
+        type: The type of the results, if it is an attrs class, a dataclass or a named tuple.
+        **variables: The reactive that each variable is bound to, in slot order.
+
+    Returns:
+        The output, a `Reactive`, so that correlations nest; or a decorator, if ``yields`` is missing.
+
+    Raises:
+        InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
+    """
+    bound = {**(slots or {}), **variables}
+    if not bound:
+        message = (
+            "correlate: expected at least one variable bound to a Reactive but got none; write correlate(x=reactive, …)"
+        )
+        raise InvalidArgument(message)
+    for variable, reactive in bound.items():
+        check_reactive(reactive, "correlate", variable)
+    restrictions = parts_of(restrict if restrict is not None else _restriction())
+
+    def build(body: Body, *, is_generator: bool) -> Reactive:
+        own = name or (getattr(body, "__name__", "") if is_generator else "")
+        own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
+        pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator)
+        return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
+
+    if yields is None:
+        return lambda body: build(body, is_generator=True)
+    return build(yields, is_generator=False)
+
+
+def _is_table(restrictions: tuple[Restriction, ...]) -> bool:
+    return any(restriction.makes_table for restriction in restrictions)
+
+
+def all_of(conditions: Iterator[Expression] | list[Expression]) -> Expression:
+    """Return the conjunction of ``conditions``."""
+    result: Expression | None = None
+    for condition in conditions:
+        result = condition if result is None else Apply(operator.and_, (result, condition), "&")
+    return result if result is not None else Constant(True)

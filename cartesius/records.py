@@ -1,0 +1,73 @@
+"""Mappings as records: a field is ``x.name``, whatever the payload is.
+
+A mapping is wrapped once, at the door of the engine. A field always wins over a method of the same name, so a column
+called ``items`` is no trap; where there is no such field, the methods of a mapping are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAPPING_METHODS = frozenset({"keys", "items", "values", "get"})
+
+
+@final
+class Record:
+    """An immutable mapping with its fields as attributes. Equal to any mapping with equal items.
+
+    >>> ship = Record({"name": "EVA", "draught": 9.5})
+    >>> ship.name, ship["draught"]
+    ('EVA', 9.5)
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        object.__setattr__(
+            self, "_fields", {k: Record(v) if isinstance(v, Mapping) else v for k, v in dict(fields).items()}
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        fields = object.__getattribute__(self, "_fields")
+        try:
+            return fields[name]
+        except KeyError:
+            if name in _MAPPING_METHODS:
+                return getattr(fields, name)
+            message = f"there is no field {name!r}; the fields are {', '.join(map(str, fields)) or 'none'}"
+            raise AttributeError(message) from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        message = f"a record cannot be changed (field {name!r}); make a new one"
+        raise AttributeError(message)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Record):
+            return bool(self._fields == other._fields)
+        return bool(self._fields == other) if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Record({self._fields!r})"
+
+
+def wrap(value: Any) -> Any:
+    """Return ``value``, a mapping as a `Record`."""
+    return Record(value) if isinstance(value, Mapping) else value

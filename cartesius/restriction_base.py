@@ -1,0 +1,244 @@
+"""Restrictions: small classes that steer the enumeration of a correlation.
+
+Annotated fields are configuration (plain data, part of a saved state's fingerprint), `state` fields are parameters
+(plain data or events, replaced and never mutated; one copy a key; saved; restored on failure), clauses name a family
+and the field that holds its slots. ``a | b`` composes; the right-most sees an operation first.
+
+Arguments follow the annotations in order: fields before a `Slots` field are positional, the `Slots` field takes the
+positional rest, and what follows it or has a default is keyword-only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius.errors import InvalidArgument
+from cartesius.families import Duration, Family, Slot, Slots
+from cartesius.handlers import Handler
+from cartesius.reactives import Reactive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration"}
+_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration"}
+_REQUIRED: Any = object()
+
+
+class State:
+    """A parameter of a restriction, with the value that a fresh copy has."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self, initial: object) -> None:
+        self.initial = initial
+
+
+def state(initial: object = None) -> Any:
+    """Declare a parameter of a `Restriction`: plain data or events, replaced and never mutated; one copy a key.
+
+    >>> from cartesius import Restriction, state
+    >>> class counting(Restriction):
+    ...     seen = state(0)
+    """
+    return State(initial)
+
+
+class Composition:
+    """Restrictions side by side, outermost first; built by ``|``."""
+
+    __slots__ = ("restrictions",)
+
+    def __init__(self, restrictions: tuple[Restriction, ...]) -> None:
+        self.restrictions = restrictions
+
+    def __or__(self, inner: Composition | Restriction) -> Composition:
+        """Compose: ``inner`` sees an operation first."""
+        return Composition((*self.restrictions, *parts_of(inner)))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal restrictions in the same order."""
+        return isinstance(other, Composition) and self.restrictions == other.restrictions
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(len(self.restrictions))
+
+    def __repr__(self) -> str:
+        """Show the composition as written."""
+        return " | ".join(map(repr, self.restrictions)) or "identity"
+
+
+class Restriction(Handler):
+    """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
+
+    >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
+    >>> class newest(Restriction):
+    ...     slots: Slots
+    ...
+    ...     @handles(push, "slots")
+    ...     def replace(self, slot, entry):
+    ...         for older in memory(slot)[1:]:
+    ...             displace(slot, older)
+    ...         forward(slot, entry)
+    >>> newest("x", "y")
+    newest('x', 'y')
+
+    Raises:
+        InvalidArgument: Arguments that do not fit the annotations.
+    """
+
+    _fields: ClassVar[Mapping[str, str]] = {}
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+    _states: ClassVar[Mapping[str, Any]] = {}
+    consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
+    retracts: ClassVar[bool] = False  # takes back the results of what is displaced
+    makes_table: ClassVar[bool] = False  # results become rows of a table
+    configuration: Mapping[str, Any]
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        """Read the annotations."""
+        super().__init_subclass__(**keywords)
+        fields, defaults, states = dict(cls._fields), dict(cls._defaults), dict(cls._states)
+        for name, value in vars(cls).items():
+            if isinstance(value, State):
+                states[name] = value.initial
+        for name, annotation in vars(cls).get("__annotations__", {}).items():
+            if "ClassVar" in str(annotation) or name in states or name == "configuration":
+                continue
+            fields[name] = _kind(annotation)
+            if name in vars(cls):
+                defaults[name] = vars(cls)[name]
+        cls._fields, cls._defaults, cls._states = fields, defaults, states
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        call = type(self).__name__
+        values: dict[str, Any] = {}
+        rest = list(arguments)
+        required = [name for name in self._fields if name not in self._defaults]
+        for name in required:
+            if self._fields[name] == "slots":
+                values[name] = tuple(rest)
+                rest = []
+                break
+            if rest:
+                values[name] = rest.pop(0)
+        unknown = [name for name in keywords if name not in self._fields or name in values]
+        if unknown or rest:
+            given = ", ".join([*map(repr, rest), *(f"{name}=" for name in unknown)])
+            message = f"{call}: expected the arguments ({self._usage()}) but got {given} besides; remove it"
+            raise InvalidArgument(message)
+        values = {**self._defaults, **keywords, **values}
+        missing = [name for name in self._fields if name not in values]
+        if missing:
+            message = f"{call}: expected the arguments ({self._usage()}) but {missing[0]} is missing"
+            raise InvalidArgument(message)
+        self.configuration = {name: values[name] for name in self._fields}
+        for name, value in self.configuration.items():
+            self._check_slot(name, value)
+            setattr(self, name, value)
+        self.validate()
+
+    def _check_slot(self, name: str, value: Any) -> None:
+        kind = self._fields[name]
+        named = {"slot": (value,), "slots": value}.get(kind, ())
+        if kind == "slots" and not named:
+            message = f"{type(self).__name__}: expected slots, by variable name or reactive, in {name} but got none"
+            raise InvalidArgument(message)
+        for slot in named:
+            if not isinstance(slot, str | Reactive):
+                message = (
+                    f"{type(self).__name__}: expected a slot, by variable name or reactive, but got {name}={slot!r}"
+                    f" (type={type(slot).__name__})"
+                )
+                raise InvalidArgument(message)
+
+    def _usage(self) -> str:
+        star = {"slots": "*"}
+        return ", ".join(
+            f"{star.get(kind, '')}{name}" + (f"={self._defaults[name]!r}" if name in self._defaults else "")
+            for name, kind in self._fields.items()
+        )
+
+    def validate(self) -> None:
+        """Check the configuration when the restriction is made; override to raise `InvalidArgument`."""
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Check the composition when a correlation is built; ``slots`` holds the bound slots of each slot field."""
+
+    def key_space(self) -> Mapping[str | Reactive, Any]:
+        """For `key_by` alone: how each slot's key is computed; empty for all others."""
+        return {}
+
+    def bound(self) -> str | None:
+        """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
+        return None
+
+    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
+        """Compose: ``inner`` sees an operation first."""
+        return Composition((self, *parts_of(inner)))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal class and configuration."""
+        return type(self) is type(other) and self.configuration == other.configuration
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        """Show the restriction as written."""
+        shown = []
+        after = False
+        for name, kind in self._fields.items():
+            value = self.configuration[name]
+            if name in self._defaults and value == self._defaults[name]:
+                continue
+            if kind == "slots":
+                shown += [_show_slot(slot) for slot in value]
+                after = True
+            else:
+                text = _show_slot(value)
+                shown.append(f"{name}={text}" if after or name in self._defaults else text)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction, ...]:
+    """Return the restrictions of a composition, outermost first."""
+    if restriction is None:
+        return ()
+    if isinstance(restriction, Composition):
+        return restriction.restrictions
+    if isinstance(restriction, Restriction):
+        return (restriction,)
+    message = (
+        f"restrict: expected restrictions composed by | but got {restriction!r} (type={type(restriction).__name__})"
+    )
+    if isinstance(restriction, type) and issubclass(restriction, Restriction):
+        message += f"; call it: {restriction.__name__}(...)"
+    raise InvalidArgument(message)
+
+
+def slot_families(restriction: Restriction) -> list[tuple[str, Family, tuple[str, ...], bool]]:
+    """Return (method, family, slot fields, is ctl) for each clause of ``restriction``."""
+    return [
+        (method, family, fields, is_ctl)
+        for method, marks in restriction._clause_methods.items()
+        for family, fields, is_ctl in marks
+    ]
+
+
+def _show_slot(value: object) -> str:
+    if isinstance(value, Reactive):
+        return value.name
+    name = getattr(value, "__qualname__", None)
+    return name if callable(value) and name else repr(value)
+
+
+def _kind(annotation: object) -> str:
+    if isinstance(annotation, str):
+        return _NAMES.get(annotation.rsplit(".", 1)[-1], "plain")
+    try:
+        return _KINDS.get(annotation, "plain")
+    except TypeError:
+        return "plain"

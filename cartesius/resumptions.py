@@ -1,0 +1,162 @@
+"""One-shot resumptions: the only module that knows greenlets.
+
+A `Coroutine` runs a computation on a stack of its own and carries the handlers in force (`stack`): neither a global nor
+`contextvars` would do, the first being wrong while the collector unwinds a greenlet, the second empty in a new one. A
+ctl clause gets a `Resumption`: the suspended computation up to its handler, to be resumed once, now, later or never.
+
+Invariants. A suspended frame never holds its own coroutine or resumption (it would keep itself alive): messages travel
+in the prompt's cell, which the receiver empties. A resumption that is dropped unused unwinds its computation.
+
+Source: Plotkin & Pretnar's handlers with Koka's two kinds of clause; ICFP 2018, doi:10.1145/3236762, Figure 5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from cartesius.errors import InternalError, ResumptionUsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.handlers import Frame
+
+
+def running() -> Any:
+    """Return the coroutine that runs now; its ``stack`` is the innermost handler in force, if it has one."""
+    return getcurrent()
+
+
+class Tail:
+    """The answer of a ctl clause that resumes as the last thing it does: the prompt does it, in constant space."""
+
+    __slots__ = ("error", "resumption", "value")
+
+    def __init__(self, resumption: Resumption, value: object, error: BaseException | None) -> None:
+        self.resumption = resumption
+        self.value = value
+        self.error = error
+
+
+class Prompt:
+    """Where a handler with ctl clauses was installed: runs the computation inside, and the clauses it asks for."""
+
+    __slots__ = ("cell", "frame", "outside", "root")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.cell: tuple[Callable[..., Any], tuple[Any, ...], Resumption] | None = None
+        self.outside: Any = None  # Invariant: set only while the computation runs, so that no cycle outlives a switch
+        self.root: Any = None
+
+    def start(self, thunk: Callable[[], object]) -> Any:
+        """Run ``thunk`` under the prompt's frame; return its value, or what a clause answered instead."""
+        root = greenlet(lambda _: thunk())
+        root.stack = self.frame
+        self.root = root
+        return self.drive(root, None, None)
+
+    def drive(self, target: Any, value: object, error: BaseException | None) -> Any:
+        """Switch into ``target`` and serve its ctl operations, until it ends or a clause answers."""
+        while True:
+            here = getcurrent()
+            self.frame.outer = getattr(here, "stack", None)
+            self.outside = here
+            root = self.root
+            root.parent = here
+            del here, root
+            answer = target.switch(value) if error is None else target.throw(error)
+            del target
+            self.outside = None
+            message, self.cell = self.cell, None
+            if message is None:
+                if isinstance(answer, GreenletExit):
+                    raise answer  # the computation inside was abandoned: so is what waits for it
+                return self.frame.handler.returns(answer)
+            clause, arguments, resumption = message
+            del message
+            answer = clause(*arguments, resumption)
+            if not isinstance(answer, Tail) or answer.resumption.prompt is not self:
+                return answer
+            value, error = answer.value, answer.error
+            target = answer.resumption.take()
+            del clause, arguments, resumption, answer
+
+
+def suspend(frame: Frame, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Hand the rest of the computation, up to ``frame``, to ``clause``; return what it is resumed with. Suspends."""
+    prompt = frame.prompt
+    if prompt is None or prompt.outside is None:
+        message = f"the handler {frame.handler!r} is not running where {clause!r} was asked for; please report this"
+        raise InternalError(message)
+    prompt.cell = (clause, arguments, Resumption(prompt, getcurrent()))
+    return prompt.outside.switch()
+
+
+class Resumption:
+    """The rest of a computation, up to and including its handler (deep), as a ctl clause receives it. One-shot.
+
+    ``resume(value)`` returns the handler's answer. ``return resume.tail(value)`` does the same in constant stack space.
+    """
+
+    __slots__ = ("__weakref__", "_target", "prompt")
+
+    def __init__(self, prompt: Prompt, target: Any) -> None:
+        self.prompt = prompt
+        self._target = target
+
+    def take(self) -> Any:
+        """Mark as used and return the coroutine to switch to; a second time raises `ResumptionUsed`."""
+        target, self._target = self._target, None
+        if target is None:
+            message = (
+                "resume: this resumption was used already; a ctl clause may resume once, so keep one copy and drop it"
+            )
+            raise ResumptionUsed(message)
+        return target
+
+    @property
+    def used(self) -> bool:
+        """Whether it was resumed, thrown into or dropped."""
+        return self._target is None
+
+    def __call__(self, value: object = None) -> Any:
+        """Go on with ``value`` as the operation's result; return the handler's answer."""
+        return self.prompt.drive(self.take(), value, None)
+
+    def throw(self, error: BaseException) -> Any:
+        """Go on by raising ``error`` where the operation was performed; return the handler's answer."""
+        return self.prompt.drive(self.take(), None, error)
+
+    def tail(self, value: object = None) -> Tail:
+        """Resume as the last act of a clause: ``return resume.tail(value)``; runs in constant stack space."""
+        return Tail(self, value, None)
+
+    def drop(self) -> None:
+        """Abandon the computation: its ``finally`` blocks run now."""
+        target, self._target = self._target, None
+        if target is not None and not target.dead:
+            _unwind(self.prompt, target)
+
+    def __del__(self) -> None:
+        """An abandoned computation is unwound as soon as nobody can resume it."""
+        target, self._target = self._target, None
+        if target is not None and not target.dead:
+            _unwind(self.prompt, target)
+
+
+def _unwind(prompt: Prompt, target: Any) -> None:
+    root = prompt.root
+    try:
+        root.parent = getcurrent()
+    except ValueError:  # the computation belongs to a thread that has ended: greenlet itself frees it
+        return
+    del root
+    target.throw(GreenletExit)
+
+
+def abandon() -> NoReturn:
+    """Leave the running computation for good, unwinding it, without an error."""
+    raise GreenletExit

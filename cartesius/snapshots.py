@@ -1,0 +1,168 @@
+"""Snapshots: the state of an engine between pushes, as plain data.
+
+Never a continuation: entries with identity, uses, keys and arrival number; the fields of every copy of a
+restriction; table rows; the clock, deadlines and counters. `restore` builds the coroutines around it. The program's
+fingerprint goes along.
+
+Source: DESIGN 3, SEMANTICS 1.16.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.codec import storable
+from cartesius.memories import ABSENT, Entry
+from cartesius.outputs import Rows
+from cartesius.queues import Queue
+
+if TYPE_CHECKING:
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+    from cartesius.world import World
+
+
+@storable
+@attrs.frozen
+class Stored:
+    """An entry, as stored: keys hold None in a list where a key space does not name the slot."""
+
+    value: Any
+    start: Any
+    end: Any
+    identity: Any
+    weight: int
+    uses: Any
+    keys: Any
+    row_key: Any
+    deletes: bool
+    number: int
+
+
+def save_entry(entry: Entry) -> Stored:
+    """Turn an entry into plain data."""
+    return Stored(
+        entry.value,
+        entry.start,
+        entry.end,
+        entry.identity,
+        entry.weight,
+        entry.uses,
+        [[] if key is ABSENT else [key] for key in entry.keys],
+        [] if entry.row_key is ABSENT else [entry.row_key],
+        entry.deletes,
+        entry.number,
+    )
+
+
+def load_entry(stored: Stored) -> Entry:
+    """Turn plain data back into an entry."""
+    entry = Entry(stored.value, stored.start, stored.end, stored.identity, weight=stored.weight)
+    entry.uses = stored.uses
+    entry.keys = tuple([key[0] if key else ABSENT for key in stored.keys])
+    entry.row_key = stored.row_key[0] if stored.row_key else ABSENT
+    entry.deletes = stored.deletes
+    entry.number = stored.number
+    return entry
+
+
+def save_fields(value: Any) -> Any:
+    """Replace the entries in a copy's field by what is stored of them."""
+    return _map(value, Entry, save_entry)
+
+
+def load_fields(value: Any) -> Any:
+    """Bring the entries of a copy's field back."""
+    return _map(value, Stored, load_entry)
+
+
+def _map(value: Any, kind: type, change: Any) -> Any:
+    if isinstance(value, kind):
+        return change(value)
+    if isinstance(value, Queue):
+        return Queue([_map(item, kind, change) for item in value])
+    if type(value) in (tuple, list):
+        return type(value)([_map(item, kind, change) for item in value])
+    if type(value) is dict:
+        return {key: _map(item, kind, change) for key, item in value.items()}
+    return value
+
+
+def entries_in(value: Any) -> list[Entry]:
+    """Return the entries that a copy's field holds."""
+    found: list[Entry] = []
+    _map(value, Entry, found.append)
+    return found
+
+
+def save_join(join: Join) -> dict[str, Any]:
+    """Return the state of a correlation."""
+    state: dict[str, Any] = {
+        "memories": [[save_entry(entry) for entry in slot.memory.entries.values()] for slot in join.slots],
+        "ended": [slot.ended for slot in join.slots],
+        "done": join.is_done,
+        "copies": [_save_copies(installed) for installed in join.installed],
+    }
+    if isinstance(join.output, Rows):
+        state["live"] = [(key, list(results.items())) for key, results in join.output.live.items()]
+        state["shown"] = list(join.output.shown.items())
+    return state
+
+
+def load_join(join: Join, state: dict[str, Any]) -> None:
+    """Bring the state of a correlation back."""
+    for slot, stored, ended in zip(join.slots, state["memories"], state["ended"], strict=True):
+        for one in stored:
+            slot.memory.store(load_entry(one))
+        slot.memory.settle(slot.memory.entries.values())
+        slot.ended = ended
+    join.is_done = state["done"]
+    for installed, copies in zip(join.installed, state["copies"], strict=True):
+        _load_copies(installed, copies)
+    if isinstance(join.output, Rows):
+        join.output.live = {key: dict(results) for key, results in state["live"]}
+        join.output.shown = dict(state["shown"])
+
+
+def _save_copies(installed: Installed) -> list[Any]:
+    names = installed.restriction._states
+    return [(key, {name: save_fields(getattr(copy, name)) for name in names}) for key, copy in installed.copies.items()]
+
+
+def _load_copies(installed: Installed, copies: list[Any]) -> None:
+    installed.copies.clear()
+    for key, fields in copies:
+        copy = installed.copy(key)
+        for name, value in fields.items():
+            setattr(copy, name, load_fields(value))
+
+
+def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
+    """Return the shared state."""
+    places = {installed: (join.number, installed.number) for join in joins for installed in join.installed}
+    return {
+        "clock": world.clock,
+        "number": world.number,
+        "candidates": world.candidates,
+        "deadlines": [
+            (time, number, *places[installed], key)
+            for time, number, installed, key in sorted(world.deadlines.heap, key=lambda item: item[:2])
+        ],
+        "deadline_number": world.deadlines.number,
+        "late": world.late,
+    }
+
+
+def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
+    """Bring the shared state back."""
+    world.clock = state["clock"]
+    world.number = state["number"]
+    world.candidates = state["candidates"]
+    world.deadlines.heap.clear()
+    for time, number, join, installed, key in state["deadlines"]:
+        world.deadlines.number = number - 1
+        world.deadlines.add(time, joins[join].installed[installed], key)
+    world.deadlines.number = state["deadline_number"]
+    world.late.extend(state["late"])

@@ -1,0 +1,212 @@
+"""Tracing: run a pure function once on symbols, and get the expression tree of what it computes.
+
+Tracing is sound or not done. A function is traced only if its byte code is closed under what expressions represent: no
+jump, no identity or membership test, no call but of the few functions listed here. Everything else runs as written, and
+`Traced.reason` says which line and why. On the way `bool`, `str`, `format`, `hash`, `len` and iteration of a symbol
+refuse.
+
+Source: SEMANTICS 1.15.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import operator
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, TimeOf, Tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class Untraceable(Exception):  # a control signal that never leaves this module
+    """Raised inside a function that does something expressions do not represent."""
+
+
+def _binary(function: Callable[[Any, Any], Any], name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def forwards(self: Symbol, other: object) -> Symbol:
+        return Symbol(Apply(function, (_node(self), _node(other)), name))
+
+    def backwards(self: Symbol, other: object) -> Symbol:
+        return Symbol(Apply(function, (_node(other), _node(self)), name))
+
+    return forwards, backwards
+
+
+def _unary(function: Callable[[Any], Any], name: str) -> Callable[..., Any]:
+    return lambda self: Symbol(Apply(function, (_node(self),), name))
+
+
+def _refusing(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Untraceable(what)
+
+    return refuse
+
+
+class Symbol:
+    """The fluent face of an expression: operators and fields build bigger ones; everything else refuses."""
+
+    __slots__ = ("_expression",)
+
+    def __init__(self, expression: Expression) -> None:
+        object.__setattr__(self, "_expression", expression)
+
+    def __getattr__(self, name: str) -> Symbol:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return Symbol(Field(_node(self), name))
+
+    def __getitem__(self, item: object) -> Symbol:
+        return Symbol(Apply(operator.getitem, (_node(self), _node(item)), "getitem"))
+
+    __add__, __radd__ = _binary(operator.add, "+")
+    __sub__, __rsub__ = _binary(operator.sub, "-")
+    __mul__, __rmul__ = _binary(operator.mul, "*")
+    __truediv__, __rtruediv__ = _binary(operator.truediv, "/")
+    __floordiv__, __rfloordiv__ = _binary(operator.floordiv, "//")
+    __mod__, __rmod__ = _binary(operator.mod, "%")
+    __pow__, __rpow__ = _binary(operator.pow, "**")
+    __and__, __rand__ = _binary(operator.and_, "&")
+    __or__, __ror__ = _binary(operator.or_, "|")
+    __xor__, __rxor__ = _binary(operator.xor, "^")
+    __eq__, _ = _binary(operator.eq, "==")
+    __ne__, _ = _binary(operator.ne, "!=")
+    __lt__, _ = _binary(operator.lt, "<")
+    __le__, _ = _binary(operator.le, "<=")
+    __gt__, _ = _binary(operator.gt, ">")
+    __ge__, _ = _binary(operator.ge, ">=")
+    __neg__ = _unary(operator.neg, "neg")
+    __pos__ = _unary(operator.pos, "pos")
+    __abs__ = _unary(operator.abs, "abs")
+    __invert__ = _unary(operator.invert, "invert")
+    __hash__ = _refusing("hash() of a symbol")
+    __bool__ = _refusing("the truth value of a symbol")
+    __iter__ = _refusing("iteration over a symbol")
+    __len__ = _refusing("len() of a symbol")
+    __str__ = _refusing("str() of a symbol")
+    __repr__ = _refusing("repr() of a symbol")
+    __format__ = _refusing("formatting of a symbol")
+    __contains__ = _refusing("a membership test")
+    __call__ = _refusing("a call of a symbol")
+    __index__ = _refusing("a symbol as an index")
+    __int__ = _refusing("int() of a symbol")
+    __float__ = _refusing("float() of a symbol")
+    __round__ = _refusing("round() of a symbol")
+    __setattr__ = _refusing("an assignment to a field")
+    del _
+
+
+def _node(value: object) -> Expression:
+    if isinstance(value, Symbol):
+        return object.__getattribute__(value, "_expression")  # type: ignore[no-any-return]
+    if isinstance(value, tuple):
+        return Tuple(tuple(map(_node, value)))
+    if type(value) is dict:
+        return Fields(tuple(value), tuple(map(_node, value.values())))
+    return Constant(value)
+
+
+_OPCODES = {
+    "RESUME", "NOP", "CACHE", "LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "COPY_FREE_VARS",
+    "LOAD_CLOSURE", "PUSH_NULL", "PRECALL", "CALL", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "BINARY_SUBSCR",
+    "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP",
+    "STORE_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT",
+    "STORE_FAST_LOAD_FAST", "EXTENDED_ARG", "NOT_TAKEN",
+}  # fmt: skip
+_CALLABLE: frozenset[object] = frozenset({abs})
+_METHOD_BIT_SINCE = (3, 12)
+
+
+@attrs.frozen
+class Traced:
+    """What tracing gave: an expression, or the reason why there is none."""
+
+    expression: Expression | None
+    reason: str | None
+
+
+def trace(function: Callable[..., Any], parameters: Iterable[tuple[str, Expression]]) -> Traced:
+    """Trace ``function``, called with a symbol for each of ``parameters``; never calls it if its code is not closed."""
+    reason = _objection(function)
+    if reason is None:
+        try:
+            result = function(**{name: Symbol(node) for name, node in parameters})
+            return Traced(_node(result), None)
+        except Untraceable as refusal:
+            reason = f"{_where(function)}: {refusal}"
+        except Exception as error:  # what fails on symbols may well work on values: it runs as written
+            reason = f"{_where(function)}: {type(error).__name__}: {error}"
+    return Traced(None, reason)
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str] | None:
+    """Return the parameter names of ``function``, or None if it has none that can be told."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return None
+
+
+def symbol_for(parameter: str, slots: Iterable[str]) -> Expression | None:
+    """Return what an implicit or explicit variable of a body stands for, or None if it names nothing."""
+    slots = set(slots)
+    if parameter in slots:
+        return Part(parameter)
+    for prefix, node in (("time_", TimeOf), ("key_", KeyOf)):
+        slot = parameter.removeprefix(prefix)
+        if slot != parameter and slot in slots:
+            return node(slot)
+    return None
+
+
+def _where(function: Callable[..., Any]) -> str:
+    code = getattr(function, "__code__", None)
+    return f"line {code.co_firstlineno} of {code.co_filename}" if code else repr(function)
+
+
+def _objection(function: Callable[..., Any]) -> str | None:
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return f"{_where(function)}: only plain functions are traced"
+    line = code.co_firstlineno
+    closure = dict(zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=True))
+    for instruction in dis.get_instructions(code):
+        if instruction.starts_line is not None and not isinstance(instruction.starts_line, bool):
+            line = instruction.starts_line
+        problem = _problem(instruction, function, closure)
+        if problem:
+            return f"line {line} of {code.co_filename}: {problem}"
+    return None
+
+
+def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure: dict[str, Any]) -> str | None:
+    name = instruction.opname
+    if name == "LOAD_METHOD" or (
+        name == "LOAD_ATTR" and sys.version_info >= _METHOD_BIT_SINCE and (instruction.arg or 0) & 1
+    ):
+        return f"a call of the method {instruction.argval!r}"
+    if "JUMP" in name:
+        return "a conditional (if, and, or, not, a chained comparison); write & and | between comparisons"
+    if name not in _OPCODES:
+        return f"{name} is not something expressions represent"
+    if name == "LOAD_GLOBAL":
+        scope = function.__globals__
+        builtins = scope.get("__builtins__", {})
+        builtins = builtins if isinstance(builtins, dict) else vars(builtins)
+        value = scope.get(instruction.argval, builtins.get(instruction.argval))
+    elif name == "LOAD_DEREF":
+        try:
+            value = closure[instruction.argval].cell_contents
+        except (KeyError, ValueError):
+            return f"{instruction.argval!r} has no value yet"
+    else:
+        return None
+    if callable(value) and not any(value is allowed for allowed in _CALLABLE):
+        return f"a call of {instruction.argval!r}, which may do anything"
+    return None

@@ -1,0 +1,128 @@
+"""What the correlations of one engine share: the clock, arrival numbers, deadlines, and the journal of a push.
+
+The journal makes a push atomic: whoever changes the state adds how to undo it; if a body fails, the undos run
+backwards.
+
+Source: SEMANTICS 1.12 and 3.10.
+"""
+
+from __future__ import annotations
+
+import heapq
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.events import Time
+    from cartesius.installations import Installed
+
+
+class Deadlines:
+    """Who wants a tick when: a heap, of which only what is due is visited."""
+
+    def __init__(self, journal: list[Callable[[], None]]) -> None:
+        self.journal = journal
+        self.heap: list[tuple[int, int, Installed, tuple[Any, ...]]] = []
+        self.number = 0
+
+    def add(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
+        """Ask for a tick once the clock is past ``time``."""
+        self.number += 1
+        item = (time, self.number, installed, key)
+        heapq.heappush(self.heap, item)
+        installed.due[key] = installed.due.get(key, 0) + 1
+        self.journal.append(lambda: self._discard(item))
+
+    def pop(self, before: Time) -> tuple[int, Installed, tuple[Any, ...]] | None:
+        """Return the earliest deadline below ``before`` and drop it, or None."""
+        if not self.heap or self.heap[0][0] >= before:
+            return None
+        item = heapq.heappop(self.heap)
+        self._count_down(item)
+        self.journal.append(lambda: self._put_back(item))
+        return item[0], item[2], item[3]
+
+    @property
+    def next(self) -> int | None:
+        """The earliest clock at which something is due, or None."""
+        return self.heap[0][0] + 1 if self.heap else None
+
+    def _count_down(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+        _, _, installed, key = item
+        installed.due[key] -= 1
+        if not installed.due[key]:
+            del installed.due[key]
+
+    def _discard(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+        self.heap.remove(item)
+        heapq.heapify(self.heap)
+        self._count_down(item)
+
+    def _put_back(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+        heapq.heappush(self.heap, item)
+        _, _, installed, key = item
+        installed.due[key] = installed.due.get(key, 0) + 1
+
+
+class World:
+    """The state that an engine's correlations share."""
+
+    def __init__(self, unit: timedelta) -> None:
+        self.unit = unit
+        self.clock: Time = EARLIEST
+        self.number = 0
+        self.candidates = 0
+        self.journal: list[Callable[[], None]] = []
+        self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
+        self.deadlines = Deadlines(self.journal)
+        self.late: list[tuple[Any, str, str]] = []
+
+    def next_number(self) -> int:
+        """Return the next arrival number."""
+        self.number += 1
+        return self.number
+
+    def units(self, duration: Any, call: str, argument: str) -> int:
+        """Return a duration in time units."""
+        if isinstance(duration, timedelta):
+            count, rest = divmod(duration, self.unit)
+            if rest:
+                message = (
+                    f"{call}: expected {argument} in whole time units of {self.unit} but got {duration!r}; round it"
+                )
+                raise InvalidArgument(message)
+            return count
+        if isinstance(duration, int) and not isinstance(duration, bool):
+            return duration
+        message = (
+            f"{call}: expected a duration, an int of time units or a timedelta, but got {argument}={duration!r}"
+            f" (type={type(duration).__name__})"
+        )
+        raise InvalidArgument(message)
+
+    def begin(self) -> tuple[Time, int, int, int]:
+        """Start a push: nothing to undo yet."""
+        self.journal.clear()
+        self.touched.clear()
+        return self.clock, self.number, self.candidates, len(self.late)
+
+    def roll_back(self, before: tuple[Time, int, int, int]) -> None:
+        """Undo a push."""
+        for undo in reversed(self.journal):
+            undo()
+        self.journal.clear()
+        self.touched.clear()
+        self.clock, self.number, self.candidates, late = before
+        del self.late[late:]
+
+    def finish(self) -> None:
+        """End a push: what it did stands."""
+        self.journal.clear()
+        for (installed, key), copy in self.touched.items():
+            installed.forget(key, copy)
+        self.touched.clear()

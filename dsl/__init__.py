@@ -1,0 +1,52 @@
+"""The rule language of a port: readable rules over streams, with units checked when a rule is written.
+
+In reading order:
+
+- `dsl.dimensions`: dimensions, units of measure and other types, as data; `dsl.units`: the units, from pint
+- `dsl.terms`: expressions as frozen nodes; `dsl.texts`: how they read; `dsl.checking`: how they are typed
+- `dsl.fluent`: Python's operators over terms; `dsl.sources`: what is observed; `dsl.places`: nearest places
+- `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
+- `dsl.evaluation`: terms to closures; `dsl.judging`: statements to verdicts; `dsl.verdicts`: what a verdict says
+- `dsl.lowering`: a pack to one correlation
+- `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
+"""
+
+from dsl import units as units
+from dsl.errors import DimensionMismatch as DimensionMismatch
+from dsl.errors import InvalidRule as InvalidRule
+from dsl.errors import NoTruthValue as NoTruthValue
+from dsl.errors import UnknownField as UnknownField
+from dsl.fluent import Expression as Expression
+from dsl.fluent import absolute as absolute
+from dsl.fluent import not_ as not_
+from dsl.places import nearest as nearest
+from dsl.rule_packs import RulePack as RulePack
+from dsl.sources import Source as Source
+from dsl.sources import position as position
+from dsl.verdicts import Reason as Reason
+from dsl.verdicts import Verdict as Verdict
+from dsl.writing import location as location
+from dsl.writing import otherwise as otherwise
+from dsl.writing import require as require
+from dsl.writing import when as when
+
+__all__ = [
+    "DimensionMismatch",
+    "Expression",
+    "InvalidRule",
+    "NoTruthValue",
+    "Reason",
+    "RulePack",
+    "Source",
+    "UnknownField",
+    "Verdict",
+    "absolute",
+    "location",
+    "nearest",
+    "not_",
+    "otherwise",
+    "position",
+    "require",
+    "when",
+]

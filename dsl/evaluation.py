@@ -1,0 +1,208 @@
+"""Evaluation: terms compiled once to nested closures over bare rows, in Kleene's three-valued logic.
+
+A closure takes the rows of a combination (a sequence, one a slot, None where there is no row) and returns the bare
+value in the term's unit, or None: *missing*. A row that is not there, a field that is None, and NaN are missing; so
+is what cannot be computed (a division by zero). Missing flows through arithmetic and comparisons; `and` and `or`
+decide without it where they can. Constants were converted, exactly, to the unit they are compared in; a quantity in
+another unit is converted by a factor. No unit and no pint is left here. Sums are evaluated in the order written.
+
+Invariant: a closure of a condition returns something true, something false, or None; never NaN.
+
+Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
+"""
+
+from __future__ import annotations
+
+import operator
+from math import isnan
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dsl.checking import common, exact_in
+from dsl.dimensions import POSITION, TRUTH, Measure
+from dsl.places import finder
+from dsl.terms import Arithmetic, Comparison, Constant, Junction, Nearest, Not, Observation, Sign, is_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dsl.dimensions import Kind
+    from dsl.terms import Term
+
+Rows: TypeAlias = "Sequence[Mapping[str, Any] | None]"
+Evaluate: TypeAlias = "Callable[[Rows], Any]"
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_EXACT = 2**53  # the integers up to here are floats
+
+
+def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = None) -> Evaluate:
+    """Return the function from rows to the value of ``term``.
+
+    >>> from dsl import Source
+    >>> from dsl.units import centimetres, metres
+    >>> berth = Source("berth", key="id", id=str, depth=metres)
+    >>> evaluate = compiled((berth.depth >= 50 * centimetres).term, {"berth": 0})
+    >>> evaluate([{"depth": 0.5}]), evaluate([{"depth": None}]), evaluate([None])
+    (True, None, None)
+
+    Args:
+        term: What to evaluate.
+        slots: The position of each source's row among the rows.
+        measure: The unit of the result, for a quantity; default: the term's own.
+    """
+    if isinstance(term.kind, Measure):
+        target = measure or term.kind
+        if is_constant(term) and not isinstance(term, Nearest):
+            return _always(constant_in(term, target))
+        return _converted(_compiled(term, slots), term.kind, target)
+    return _compiled(term, slots)
+
+
+def constant_in(term: Term, measure: Measure) -> int | float:
+    """Return the magnitude of a constant quantity in ``measure``, converted exactly before it becomes a float.
+
+    >>> from dsl.units import centimetres, metres
+    >>> constant_in((50 * centimetres).term, metres.measure), constant_in((15 * metres).term, metres.measure)
+    (0.5, 15)
+    """
+    if isinstance(term, Constant) and not isinstance(term.value, str) and term.kind == measure:
+        return term.value
+    return float(exact_in(term, measure))
+
+
+def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
+    match term:
+        case Observation(source, field):
+            return _observed(slots[source.name], field, term.kind)
+        case Constant(value):
+            return _always(value)
+        case Arithmetic(symbol, left, right, kind):
+            assert isinstance(kind, Measure)
+            shared = kind if symbol in "+-" else None
+            return _calculated(_OPERATORS[symbol], compiled(left, slots, shared), compiled(right, slots, shared))
+        case Sign(symbol, operand):
+            return _signed(operator.neg if symbol == "-" else abs, compiled(operand, slots))
+        case Comparison(symbol, left, right):
+            shared = common(left, right) if isinstance(left.kind, Measure) else None
+            return _compared(_OPERATORS[symbol], compiled(left, slots, shared), compiled(right, slots, shared))
+        case Junction("and", left, right):
+            return _both(compiled(left, slots), compiled(right, slots))
+        case Junction(_, left, right):
+            return _either(compiled(left, slots), compiled(right, slots))
+        case Not(operand):
+            return _opposite(compiled(operand, slots))
+        case Nearest(places, position, _):
+            return _placed(finder(places), compiled(position, slots))
+
+
+def _always(value: object) -> Evaluate:
+    return lambda _: value
+
+
+def _observed(slot: int, field: str, kind: Kind) -> Evaluate:
+    def observe(rows: Rows) -> Any:
+        row = rows[slot]
+        if row is None:
+            return None
+        value = row[field]
+        return value if value == value else None  # noqa: PLR0124 - NaN
+
+    def observe_truth(rows: Rows) -> Any:
+        value = observe(rows)
+        return None if value is None else bool(value)
+
+    def observe_position(rows: Rows) -> Any:
+        position = observe(rows)
+        return None if position is None or any(degrees is None or isnan(degrees) for degrees in position) else position
+
+    return observe_truth if kind == TRUTH else observe_position if kind == POSITION else observe
+
+
+def _converted(evaluate: Evaluate, own: Measure, target: Measure) -> Evaluate:
+    ratio = own.ratio(target)
+    if ratio == 1:
+        return evaluate
+    above, below = ratio.numerator, ratio.denominator
+    if max(above, below) > _EXACT:
+        rounded = float(ratio)
+        return _signed(lambda value: value * rounded, evaluate)
+    if below == 1:
+        return _signed(lambda value: value * above, evaluate)
+    return _signed(lambda value: value * above / below, evaluate)
+
+
+def _signed(function: Callable[[Any], Any], operand: Evaluate) -> Evaluate:
+    def apply(rows: Rows) -> Any:
+        value = operand(rows)
+        return None if value is None else function(value)
+
+    return apply
+
+
+def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
+    def calculate(rows: Rows) -> Any:
+        first = left(rows)
+        if first is None:
+            return None
+        second = right(rows)
+        if second is None:
+            return None
+        try:
+            value = function(first, second)
+        except ArithmeticError:
+            return None
+        return value if value == value else None  # noqa: PLR0124 - NaN
+
+    return calculate
+
+
+def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
+    def compare(rows: Rows) -> Any:
+        first = left(rows)
+        if first is None:
+            return None
+        second = right(rows)
+        return None if second is None else function(first, second)
+
+    return compare
+
+
+def _both(left: Evaluate, right: Evaluate) -> Evaluate:
+    def conjoin(rows: Rows) -> Any:
+        first = left(rows)
+        if first is not None and not first:
+            return False
+        second = right(rows)
+        if second is not None and not second:
+            return False
+        return None if first is None or second is None else True
+
+    return conjoin
+
+
+def _either(left: Evaluate, right: Evaluate) -> Evaluate:
+    def disjoin(rows: Rows) -> Any:
+        first = left(rows)
+        if first:
+            return True
+        second = right(rows)
+        if second:
+            return True
+        return None if first is None or second is None else False
+
+    return disjoin
+
+
+def _opposite(operand: Evaluate) -> Evaluate:
+    def negate(rows: Rows) -> Any:
+        value = operand(rows)
+        return None if value is None else not value
+
+    return negate
+
+
+def _placed(find: Callable[[Any], Any], position: Evaluate) -> Evaluate:
+    return lambda rows: find(position(rows))

@@ -1,0 +1,97 @@
+"""Where in the user's program a rule is being written: the file, the line, and a caret under the expression.
+
+The user's frame is the innermost one outside this package. Its current instruction has a position in the source, to
+the column (PEP 657), so the caret marks the very expression. Without source text (an interactive session) there is no
+excerpt, and errors do without one. Runs only when an error is about to be raised, or a block is opened.
+
+Source: PEP 657; the carets of Effekt's compiler.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    import ast
+    from types import FrameType
+
+_PACKAGE = str(Path(__file__).parent) + "/"
+
+
+@attrs.frozen
+class Span:
+    """A piece of source text: 1-based lines, columns in UTF-8 bytes as Python counts them; the end is exclusive.
+
+    >>> Span("rules.py", 3, 3, 0, 7).line
+    3
+    """
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+    @classmethod
+    def of(cls, file: str, node: ast.AST) -> Span:
+        """Return the extent of ``node``, an expression or statement of ``file``.
+
+        >>> import ast
+        >>> Span.of("rules.py", ast.parse("a + b").body[0])
+        Span(file='rules.py', line=1, end_line=1, column=0, end_column=5)
+        """
+        numbers = (getattr(node, name, 0) or 0 for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
+        return cls(file, *numbers)
+
+
+def users_frame() -> FrameType | None:
+    """Return the innermost frame outside this package: the one that writes the rule."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def current_span() -> Span | None:
+    """Return the position of what the user's frame is evaluating, or None where Python does not know it."""
+    frame = users_frame()
+    if frame is None:
+        return None
+    positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+    if None in positions:
+        return None
+    line, end_line, column, end_column = positions
+    return Span(frame.f_code.co_filename, line or 0, end_line or 0, column or 0, end_column or 0)
+
+
+def source_lines(file: str) -> list[str]:
+    """Return the lines of ``file`` as `linecache` knows them, doctests and notebooks included; [] if it does not."""
+    frame = users_frame()
+    return linecache.getlines(file, None if frame is None else frame.f_globals)
+
+
+def excerpt(span: Span | None = None) -> str:
+    """Show the user's line with a caret under ``span``, by default under what is being evaluated; "" without source.
+
+    A span of several lines shows its first line.
+    """
+    span = current_span() if span is None else span
+    if span is None:
+        return ""
+    where = f'  File "{span.file}", line {span.line}'
+    lines = source_lines(span.file)
+    if not 0 < span.line <= len(lines):
+        return where
+    raw = lines[span.line - 1].rstrip("\n")
+    encoded = raw.encode()
+    text = raw.strip()
+    indent = len(raw) - len(raw.lstrip())
+    start = len(encoded[: span.column].decode(errors="replace")) - indent
+    end = len(encoded[: span.end_column].decode(errors="replace")) - indent if span.end_line == span.line else len(text)
+    return f"{where}\n    {text}\n    {' ' * start}{'^' * max(1, end - start)}"

@@ -1,0 +1,136 @@
+"""Lowering: a pack becomes one correlation of its sources' tables, and its verdicts a table.
+
+One slot a source, the subject's first; the links become equalities between a key and an expression, which the engine
+turns into indexes; every slot but the subject's is optional, because a missing row makes a verdict unknown, not
+absent; results are retracted when a row is replaced; and the table shows one verdict a subject, changed only when its
+meaning does.
+
+Source: thesis, chapter 5 (there: one join per operator); DESIGN.md, sections 3 and 6.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any, final
+
+import attrs
+
+from cartesius import Reactive, correlate
+from cartesius.expressions import Apply, Constant, Field, Part
+from dsl.evaluation import compiled
+from dsl.terms import Constant as Written
+from dsl.terms import Declaration, Observation, Term, observations
+from dsl.texts import text
+from dsl.verdicts import Verdict
+from restrictions import as_table, optionally, retracting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius.expressions import Expression
+    from dsl.judging import Judge
+    from dsl.links import Link
+
+
+@cache
+def reactive(source: Declaration) -> Reactive:
+    """Return the input of ``source``: a table of mappings. Equal declarations share one, so packs can share inputs.
+
+    >>> reactive(Declaration("tugs", None, ())) is reactive(Declaration("tugs", None, ()))
+    True
+    """
+    return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
+
+
+def table(name: str, judge: Judge, sources: Sequence[Declaration], links: Sequence[Link]) -> Reactive:
+    """Return the table of verdicts, by subject.
+
+    Args:
+        name: The pack's name.
+        judge: Its judgement, of one row a source in the order of ``sources``.
+        sources: The sources, the subject first.
+        links: How the rows of the others are found.
+    """
+    subject, *others = [source.name for source in sources]
+    restrict = retracting() | as_table(subject)
+    if others:
+        restrict = optionally(*others) | restrict
+    equalities = [
+        Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
+        for link in links
+    ]
+    verdicts: Reactive = correlate(
+        slots={source.name: reactive(source) for source in sources},
+        where=reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), equalities) if equalities else None,
+        yields=Apply(judge, tuple(Part(source.name) for source in sources), "judge"),
+        restrict=restrict,
+        name=name,
+        type=Verdict,
+    )
+    return verdicts
+
+
+def warnings(name: str, verdicts: Reactive) -> Reactive:
+    """Return the status changes of a table of verdicts: verdicts without reasons, one a transition.
+
+    Args:
+        name: The pack's name.
+        verdicts: Its table.
+    """
+    changes: Reactive = correlate(
+        slots={"verdict": verdicts},
+        yields=Apply(StatusOnly(), (Part("verdict"),), "status_only"),
+        restrict=retracting() | as_table("verdict"),
+        name=f"{name}.warnings",
+        type=Verdict,
+    )
+    return changes
+
+
+@final
+@attrs.frozen
+class StatusOnly:
+    """A verdict without its reasons, so that it changes only with its status.
+
+    >>> StatusOnly()(Verdict(1, "restricted", ()))
+    Verdict(subject=1, status='restricted', because=())
+    """
+
+    def __call__(self, verdict: Verdict) -> Verdict:
+        """Leave the reasons out."""
+        return Verdict(verdict.subject, verdict.status)
+
+
+@final
+@attrs.frozen
+class Computed:
+    """A term of a link as a function of its observations' values, in the order of their first mention."""
+
+    term: Term
+
+    def __call__(self, *values: Any) -> Any:
+        """Compute the value; None where it is missing."""
+        evaluate, fields = _computation(self.term)
+        rows: dict[str, dict[str, Any]] = {}
+        for (source, field), value in zip(fields, values, strict=True):
+            rows.setdefault(source, {})[field] = value
+        return evaluate(list(rows.values()))
+
+
+@cache
+def _computation(term: Term) -> tuple[Any, tuple[tuple[str, str], ...]]:
+    fields = tuple((each.source.name, each.field) for each in observations(term))
+    slots = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in fields))}
+    return compiled(term, slots), fields
+
+
+def _expression(value: Term) -> Expression:
+    """The expression for the value that a key must equal."""
+    match value:
+        case Observation(source, field):
+            return Field(Part(source.name), field)
+        case Written(constant, _):
+            return Constant(constant)
+    arguments = tuple(Field(Part(each.source.name), each.field) for each in observations(value))
+    return Apply(Computed(value), arguments, text(value))

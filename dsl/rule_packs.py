@@ -1,0 +1,203 @@
+"""Rule packs: the rules about one kind of subject, with the links to whatever they observe.
+
+A pack is opened with `with` to write rules into it; `judge` evaluates one situation at once; `table` and `warnings` are
+reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
+
+Source: thesis, chapter 2; DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, final
+
+from cartesius.errors import InvalidArgument
+from dsl.errors import InvalidRule, refusal
+from dsl.fluent import Expression
+from dsl.judging import Judge
+from dsl.links import oriented
+from dsl.lowering import reactive, table, warnings
+from dsl.sources import Source, declaration
+from dsl.statements import conditions
+from dsl.terms import sources
+from dsl.texts import text
+from dsl.writing import begin, end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import TracebackType
+
+    from cartesius import Reactive
+    from dsl.statements import Statement
+    from dsl.terms import Declaration, Term
+    from dsl.verdicts import Verdict
+
+
+@final
+class RulePack:
+    """Rules about the rows of ``subject``; a verdict for each.
+
+    >>> from dsl import Source, require
+    >>> from dsl.units import centimetres, metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, destination=str)
+    >>> berth = Source("berth", key="id", id=str, depth=metres)
+    >>> port = RulePack("port", subject=vessel, links=[berth.id == vessel.destination])
+    >>> with port:
+    ...     require(berth.depth - vessel.draught >= 50 * centimetres, name="clearance")
+    >>> ship = {"mmsi": 1, "draught": 14.8, "destination": "A"}
+    >>> verdict = port.judge({"vessel": ship, "berth": {"id": "A", "depth": 15.0}})
+    >>> verdict.status, verdict.because[0].name
+    ('restricted', 'clearance')
+    >>> port.judge({"vessel": ship, "berth": None}).because[0].missing
+    ('berth',)
+
+    Args:
+        name: What the pack, and its table, are called.
+        subject: The source that is judged, row by row; it has a key.
+        location: The observation that says where a subject is, or is bound for: what `location` blocks compare with.
+        links: Equalities that find the row of each other source: its key, and a term over one other source. They form a
+            tree rooted at the subject.
+
+    Raises:
+        InvalidRule: The subject has no key, a link is none, or the links form no tree rooted at the subject.
+    """
+
+    def __init__(
+        self, name: str, *, subject: Source, location: Expression | None = None, links: Iterable[Expression] = ()
+    ) -> None:
+        """Declare a pack without rules."""
+        if not _is_name(name):
+            raise InvalidRule(refusal(f"RulePack: expected a name but got name={name!r}"))
+        if not _is_keyed(subject):
+            fix = [("fix", 'Source("vessel", key="mmsi", …)')]
+            raise InvalidRule(refusal(f"RulePack {name!r}: expected a source with a key but got {subject=!r}", fix))
+        self.name = name
+        self._subject = declaration(subject)
+        self._links = oriented(self._subject, [self._term("links", link) for link in links])
+        self._used: tuple[Declaration, ...] = (self._subject, *(link.source for link in self._links))
+        self._known = {source.name: source for source in self._used}
+        self._statements: tuple[Statement, ...] = ()
+        self._judge: Judge | None = None
+        self._table: Reactive | None = None
+        self._warnings: Reactive | None = None
+        self._place = None if location is None else self._term("location", location)
+        if self._place is not None:
+            self._admit(self._place)
+
+    def __enter__(self) -> RulePack:
+        """Open the pack: rules are written into it until the `with` block ends.
+
+        Raises:
+            InvalidRule: Another pack is open, or the table of this one is already made.
+        """
+        if self._table is not None:
+            fix = [("fix", "write all rules before table(), warnings() or sources are used")]
+            raise InvalidRule(refusal(f"with {self.name}: expected a pack whose table is not made yet", fix))
+        begin(self.name, self._place, self._admit)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the pack and keep its new rules; after an exception keep none of them."""
+        self._statements += end(failed=kind is not None)
+        observed = (source for condition in conditions(self._statements) for source in sources(condition))
+        self._used = tuple(dict.fromkeys((*self._used, *observed)))
+        self._judge = None
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The rules, as a frozen tree."""
+        return self._statements
+
+    @property
+    def sources(self) -> dict[str, Reactive]:
+        """The inputs by name, the subject's first: tables of mappings. Packs with equal sources share their inputs."""
+        return {source.name: reactive(source) for source in self._used}
+
+    def table(self) -> Reactive:
+        """Return the table of verdicts by subject; the same one every time. It changes when a verdict's meaning does.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres)
+        >>> port.table() is port.table()
+        True
+        """
+        if self._table is None:
+            self._table = table(self.name, self._judgement(), self._used, self._links)
+        return self._table
+
+    def warnings(self) -> Reactive:
+        """Return the status changes only, one a transition: verdicts without reasons."""
+        if self._warnings is None:
+            self._warnings = warnings(self.name, self.table())
+        return self._warnings
+
+    def judge(self, rows: Mapping[str, Mapping[str, Any] | None]) -> Verdict:
+        """Judge one situation: a row of bare values, in the declared units, for each source.
+
+        A source that is left out, or None, has no row; a field that is left out is missing. The rows are taken as
+        linked. This is also what the table computes.
+
+        Args:
+            rows: Source name → row. The subject must have one.
+
+        Raises:
+            InvalidArgument: The subject has no row, or a name is none of the pack's sources.
+        """
+        names = [source.name for source in self._used]
+        for name in rows:
+            if name not in names:
+                close = get_close_matches(str(name), names, n=1)
+                hint = f"did you mean {close[0]!r}?" if close else f"the sources are {', '.join(names)}"
+                message = f"{self.name}.judge: expected rows of the pack's sources but got one of {name!r}; {hint}"
+                raise InvalidArgument(message)
+        if rows.get(self._subject.name) is None:
+            message = f"{self.name}.judge: expected a row of the subject {self._subject.name!r} but got none"
+            raise InvalidArgument(message)
+        return self._judgement()(*(_complete(source, rows.get(source.name)) for source in self._used))
+
+    def __repr__(self) -> str:
+        """Show name, subject and the number of statements."""
+        return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
+
+    def _judgement(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self._subject, tuple(source.name for source in self._used), self._statements)
+        return self._judge
+
+    def _admit(self, term: Term) -> None:
+        """Refuse a term that observes a source which no link reaches."""
+        for source in sources(term):
+            known = self._known.get(source.name)
+            if known == source:
+                continue
+            if known is not None:
+                summary = f"{text(term)}: expected the source {source.name!r} of pack {self.name!r} but got another"
+                raise InvalidRule(refusal(summary, [("fix", "give two sources two names")]))
+            if source.key is not None:
+                summary = f"{text(term)}: expected sources that pack {self.name!r} links but got {source.name!r}"
+                fix = f"add a link to the pack: links=[{source.name}.{source.key} == …]; or key=None for one row in all"
+                raise InvalidRule(refusal(summary, [("fix", fix)]))
+            self._known[source.name] = source
+
+    def _term(self, argument: str, given: object) -> Term:
+        if not isinstance(given, Expression):
+            raise InvalidRule(refusal(f"RulePack {self.name!r}: expected an expression but got {argument}={given!r}"))
+        return given.term
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_keyed(value: object) -> bool:
+    return isinstance(value, Source) and declaration(value).key is not None
+
+
+def _complete(source: Declaration, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if row is None else {name: row.get(name) for name, _ in source.fields}

@@ -1,0 +1,60 @@
+"""Statements: the rules of a pack as a frozen tree, nested freely.
+
+`require(c)` means c; `when(a){r…}` means a ⇒ ⋀r; `location(l){r…}` means (the subject's location = l) ⇒ ⋀r; an empty
+body means nothing. `otherwise` is a second `When` with the opposite condition. Statements are written with
+`dsl.writing`.
+
+Source: thesis, Listing 4 and Table 2.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsl.terms import Term
+
+
+@attrs.frozen
+class Requirement:
+    """A condition that must hold, its name, and its author's reason."""
+
+    condition: Term
+    name: str
+    because: str | None
+
+
+@attrs.frozen
+class Conditional:
+    """Statements that apply where a condition holds."""
+
+    condition: Term
+    body: tuple[Statement, ...]
+
+
+@attrs.frozen
+class Located:
+    """Statements that apply to subjects bound for, or at, a location."""
+
+    place: str | int
+    condition: Term
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = Requirement | Conditional | Located
+
+
+def conditions(statements: tuple[Statement, ...]) -> Iterator[Term]:
+    """Yield every condition in the statements, outer before inner, in the order written.
+
+    >>> list(conditions(()))
+    []
+    """
+    for statement in statements:
+        yield statement.condition
+        if not isinstance(statement, Requirement):
+            yield from conditions(statement.body)

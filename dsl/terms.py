@@ -1,0 +1,197 @@
+"""Terms: the expressions of a rule as frozen data, without behaviour.
+
+Rules are written with the fluent face (`dsl.fluent`), which checks and builds these nodes; evaluation, lowering, and
+whatever comes later read them. They are plain and comparable, pickle, and their `repr` is deterministic: it is part
+of the fingerprint of a saved state.
+
+Invariant: a term is well typed: it was built by `dsl.checking`.
+
+Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result); ibis (nodes apart from their face).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from dsl.dimensions import TRUTH, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
+"""What a field of a row may hold: a bare value, in the field's declared unit."""
+
+
+@attrs.frozen
+class Declaration:
+    """What a `Source` declares: its name, its key field (None: one row for the whole port), and its fields."""
+
+    name: str
+    key: str | None
+    fields: tuple[tuple[str, Kind], ...]
+
+    def kind(self, field: str) -> Kind:
+        """Return the kind of ``field``, which is declared.
+
+        >>> from dsl.dimensions import NUMBER
+        >>> Declaration("tugs", None, (("available", NUMBER),)).kind("available") == NUMBER
+        True
+        """
+        return dict(self.fields)[field]
+
+
+def _name(declaration: Declaration) -> str:
+    return repr(declaration.name)
+
+
+@attrs.frozen
+class Observation:
+    """The value of a field in the row of a source."""
+
+    source: Declaration = attrs.field(repr=_name)
+    field: str
+
+    @property
+    def kind(self) -> Kind:
+        """The declared kind of the field."""
+        return self.source.kind(self.field)
+
+
+@attrs.frozen
+class Constant:
+    """A value written in the rule, in the unit written there."""
+
+    value: str | int | float | bool
+    kind: Kind
+
+
+@attrs.frozen
+class Arithmetic:
+    """Sum, difference, product or quotient. The result's measure is that of the left operand, for + and -."""
+
+    operator: Literal["+", "-", "*", "/"]
+    left: Term
+    right: Term
+    kind: Kind = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Sign:
+    """Negation or absolute value of a quantity."""
+
+    operator: Literal["-", "abs"]
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the operand."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Comparison:
+    """Two terms of one kind compared."""
+
+    operator: Literal["==", "!=", "<", "<=", ">", ">="]
+    left: Term
+    right: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Junction:
+    """Conjunction or disjunction."""
+
+    operator: Literal["and", "or"]
+    left: Term
+    right: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Not:
+    """The opposite of a condition."""
+
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Nearest:
+    """The id, of a fixed table of positions (id, latitude, longitude), that is closest to a position."""
+
+    places: tuple[tuple[str | int, float, float], ...]
+    position: Term
+    kind: Kind
+
+
+Term: TypeAlias = Observation | Constant | Arithmetic | Sign | Comparison | Junction | Not | Nearest
+
+
+def operands(term: Term) -> tuple[Term, ...]:
+    """Return the direct parts of ``term``, left to right.
+
+    >>> operands(Not(Constant(True, TRUTH)))
+    (Constant(value=True, kind=Sort(name='truth value')),)
+    """
+    match term:
+        case Observation() | Constant():
+            return ()
+        case Arithmetic() | Comparison() | Junction():
+            return (term.left, term.right)
+        case Sign() | Not():
+            return (term.operand,)
+        case Nearest():
+            return (term.position,)
+
+
+def parts(term: Term) -> Iterator[Term]:
+    """Yield ``term`` and everything in it, left to right, the whole before its parts.
+
+    >>> [type(part).__name__ for part in parts(Not(Constant(True, TRUTH)))]
+    ['Not', 'Constant']
+    """
+    yield term
+    for operand in operands(term):
+        yield from parts(operand)
+
+
+def observations(term: Term) -> tuple[Observation, ...]:
+    """Return the observations in ``term``, each once, in the order of their first mention.
+
+    >>> observations(Constant(True, TRUTH))
+    ()
+    """
+    return tuple(dict.fromkeys(part for part in parts(term) if isinstance(part, Observation)))
+
+
+def sources(term: Term) -> tuple[Declaration, ...]:
+    """Return the sources that ``term`` observes, each once, in the order of their first mention.
+
+    >>> sources(Constant(True, TRUTH))
+    ()
+    """
+    return tuple(dict.fromkeys(observation.source for observation in observations(term)))
+
+
+def is_constant(term: Term) -> bool:
+    """Whether ``term`` observes nothing.
+
+    >>> is_constant(Constant(True, TRUTH))
+    True
+    """
+    return not observations(term)

@@ -1,0 +1,102 @@
+"""Units of measure, as rules spell them: `15 * metres`, `metres / hours`.
+
+The only module that knows pint. pint is asked once, on import, what each unit is worth, exactly (its registry
+computes with fractions); from then on units are plain data (`dsl.dimensions`), and no event ever meets pint. A unit
+that is not listed here is made with `unit`.
+
+>>> from dsl.units import centimetres, knots, metres, nautical_miles, hours
+>>> 50 * centimetres
+50 cm
+>>> (nautical_miles / hours).dimension == knots.dimension
+True
+
+Source: pint's default registry (SI brochure, NIST SP 811).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Final
+
+import pint
+
+from dsl.dimensions import Dimension, Measure, Part, formula
+from dsl.errors import InvalidRule, refusal
+from dsl.fluent import Unit
+
+_REGISTRY: Final[pint.UnitRegistry[Any]] = pint.UnitRegistry(non_int_type=Fraction)
+_BASES: Final = {
+    "meter": "length", "gram": "mass", "second": "time", "radian": "angle", "kelvin": "temperature",
+    "ampere": "electric current", "mole": "amount of substance", "candela": "luminous intensity", "bit": "information",
+}  # fmt: skip
+
+
+def unit(name: str, *, spelling: str | None = None, symbol: str | None = None) -> Unit:
+    """Return the unit that pint knows as ``name``, an expression such as ``"furlong"`` or ``"tonne / metre**3"``.
+
+    >>> unit("furlong")
+    <unit fur, a length>
+
+    Args:
+        name: pint's name for it.
+        spelling: How messages spell it in Python; default: ``units.unit("…")``.
+        symbol: Its symbol; default: pint's.
+
+    Raises:
+        InvalidRule: pint does not know it, or it has an offset (degrees Celsius) or a broken power.
+    """
+    try:
+        one = _REGISTRY.Quantity(Fraction(1), name).to_root_units()
+        powers = {base: Fraction(str(power)) for base, power in one.unit_items()}
+        written = _REGISTRY.Quantity(Fraction(1), name).unit_items()
+        shown = symbol or formula(
+            [(str(_REGISTRY.get_symbol(each)), int(Fraction(str(power)))) for each, power in written]
+        )
+    except (pint.errors.PintError, AttributeError, TypeError) as error:
+        raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}: {error}")) from error
+    if (
+        any(power.denominator != 1 for power in powers.values())
+        or _REGISTRY.Quantity(Fraction(0), name).to_root_units()
+    ):
+        raise InvalidRule(refusal(f"unit: expected a unit with whole powers and no offset but got name={name!r}"))
+    dimension = Dimension.of(**{_BASES.get(base, base): int(power) for base, power in powers.items()})
+    factor = Fraction(one.magnitude)
+    if not dimension.exponents and factor == 1:
+        return Unit(Measure((), dimension, factor))
+    return Unit(Measure((Part(spelling or f"units.unit({name!r})", shown, 1),), dimension, factor))
+
+
+def _named(spelling: str, name: str, symbol: str) -> Unit:
+    return unit(name, spelling=spelling, symbol=symbol)
+
+
+dimensionless = unit("dimensionless")
+percent = _named("percent", "percent", "%")
+
+metres = _named("metres", "metre", "m")
+centimetres = _named("centimetres", "centimetre", "cm")
+millimetres = _named("millimetres", "millimetre", "mm")
+kilometres = _named("kilometres", "kilometre", "km")
+feet = _named("feet", "foot", "ft")
+nautical_miles = _named("nautical_miles", "nautical_mile", "nmi")
+miles = _named("miles", "mile", "mi")
+
+seconds = _named("seconds", "second", "s")
+minutes = _named("minutes", "minute", "min")
+hours = _named("hours", "hour", "h")
+days = _named("days", "day", "d")
+
+knots = _named("knots", "knot", "kn")
+metres_per_second = _named("metres_per_second", "metre / second", "m/s")
+kilometres_per_hour = _named("kilometres_per_hour", "kilometre / hour", "km/h")
+miles_per_hour = _named("miles_per_hour", "mile / hour", "mph")
+
+degrees = _named("degrees", "degree", "°")
+radians = _named("radians", "radian", "rad")
+
+kilograms = _named("kilograms", "kilogram", "kg")
+tonnes = _named("tonnes", "tonne", "t")
+
+hectopascals = _named("hectopascals", "hectopascal", "hPa")
+kilowatts = _named("kilowatts", "kilowatt", "kW")
+newtons = _named("newtons", "newton", "N")

@@ -1,0 +1,71 @@
+"""Verdicts: what a pack says about a subject, and why.
+
+A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
+sets of failed requirements and of missing sources are; the values that are shown with a reason make no difference, so
+that a table of verdicts changes only when its meaning does.
+
+Source: DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import attrs
+
+from cartesius import storable
+
+Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
+Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
+"""What is shown of a condition: a label, the bare value (None: missing), and the symbol of its unit ("" for none)."""
+
+
+@storable
+@attrs.frozen
+class Reason:
+    """A requirement that failed, or that could not be decided.
+
+    >>> Reason("wind", "wind.velocity <= 45 kn", None, None, ("wind",)).missing
+    ('wind',)
+    """
+
+    name: str
+    """The requirement's name; by default its text."""
+    text: str
+    """Its condition, as written."""
+    location: str | int | None
+    """The innermost `location` around it."""
+    because: str | None
+    """The author's reason."""
+    missing: tuple[str, ...] = ()
+    """Empty: it failed. Otherwise what kept it undecided: ``tide`` for a row, ``vessel.draught`` for a field, or the
+    text of what cannot be computed, such as a division by zero."""
+    values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
+    """The observations of the condition and the two sides of each comparison, in the units of the rule."""
+
+
+@storable
+@attrs.frozen
+class Verdict:
+    """What a pack says about one subject: allowed, restricted, or unknown.
+
+    >>> Verdict(244660000, "allowed")
+    Verdict(subject=244660000, status='allowed', because=())
+    """
+
+    subject: str | int
+    """The subject's key."""
+    status: Status
+    """Restricted: a requirement fails, whatever is missing. Unknown: none does, one is undecided. Else allowed."""
+    because: tuple[Reason, ...] = ()
+    """The failed requirements, then the undecided ones, each in the order of the rules."""
+
+    @property
+    def failed(self) -> tuple[Reason, ...]:
+        """The requirements that failed."""
+        return tuple(reason for reason in self.because if not reason.missing)
+
+    @property
+    def undecided(self) -> tuple[Reason, ...]:
+        """The requirements that could not be decided."""
+        return tuple(reason for reason in self.because if reason.missing)

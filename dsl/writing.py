@@ -1,0 +1,253 @@
+"""Writing rules: `require`, `when`, `otherwise`, `location`, inside `with <pack>:`.
+
+While a pack is open, its innermost open block collects statements; a block that closes becomes one frozen node of its
+parent. What is open lives in a context variable, so packs of two threads do not meet. A block left by an exception
+leaves nothing behind.
+
+Invariant: a block is entered at once after it was made; `_Block.unentered` is the one that was not yet.
+
+Source: thesis, chapter 2, Listings 1 to 11.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, final
+
+from dsl.checking import comparison, condition, opposite
+from dsl.dimensions import alike, described
+from dsl.errors import DimensionMismatch, InvalidRule, refusal
+from dsl.excerpts import excerpt
+from dsl.fluent import Expression, lift
+from dsl.statements import Conditional, Located, Requirement
+from dsl.terms import Constant
+from dsl.texts import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from dsl.statements import Statement
+    from dsl.terms import Term
+
+
+class Block:
+    """The statements of one open `with`: that of a pack, or that of a clause."""
+
+    def __init__(
+        self, pack: str, place: Term | None, admit: Callable[[Term], None], parent: Block | None = None
+    ) -> None:
+        """Open a block of the pack named ``pack``; ``admit`` refuses a term that observes unlinked sources."""
+        self.pack, self.place, self.admit, self.parent = pack, place, admit, parent
+        self.statements: list[Statement] = []
+        self.last_when: Term | None = None
+        self.unentered: Clause | None = None
+
+    def add(self, statement: Statement) -> None:
+        """Append a statement; an `otherwise` may follow only a `when`."""
+        self.statements.append(statement)
+        self.last_when = None
+
+    def settle(self) -> None:
+        """Refuse to go on after a clause that was made but not entered."""
+        clause, self.unentered = self.unentered, None
+        if clause is not None:
+            fix = [("fix", "write `with` in front of it, and what it applies to in the block below")]
+            raise InvalidRule(refusal(f"{clause.call}: expected to be entered with `with`", fix, place=clause.written))
+
+
+_open: ContextVar[Block | None] = ContextVar("open block", default=None)
+
+
+@final
+class Clause:
+    """What `when`, `otherwise` and `location` return: enter it with `with`, at once and once."""
+
+    def __init__(self, block: Block, call: str, guard: Term, place: str | int | None, is_when: bool) -> None:
+        """Prepare a block inside ``block``."""
+        self.parent, self.call, self.guard, self.place, self.is_when = block, call, guard, place, is_when
+        self.written = excerpt()
+        block.unentered = self
+
+    def __enter__(self) -> None:
+        """Open the block."""
+        if self.parent.unentered is not self or _open.get() is not self.parent:
+            raise InvalidRule(refusal(f"{self.call}: expected to be entered where it is written, once"))
+        self.parent.unentered = None
+        _open.set(Block(self.parent.pack, self.parent.place, self.parent.admit, self.parent))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the block, and add it as one statement; after an exception add nothing."""
+        block = _open.get()
+        _open.set(self.parent)
+        if kind is not None or block is None:
+            return
+        block.settle()
+        body = tuple(block.statements)
+        if self.place is None:
+            self.parent.add(Conditional(self.guard, body))
+        else:
+            self.parent.add(Located(self.place, self.guard, body))
+        self.parent.last_when = self.guard if self.is_when else None
+
+
+def require(condition: Expression, name: str | None = None, because: str | None = None) -> None:
+    """State that ``condition`` must hold for every subject that the surrounding blocks apply to.
+
+    >>> from dsl import RulePack, Source
+    >>> from dsl.units import metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port:
+    ...     require(vessel.length <= 100 * metres, because="the lock is 110 m long")
+    >>> port.judge({"vessel": {"mmsi": 1, "length": 120.0}}).status
+    'restricted'
+
+    Args:
+        condition: A condition over observations.
+        name: What verdicts call the requirement; default: the condition's text.
+        because: Why it is required, for the people who read the verdict.
+
+    Raises:
+        InvalidRule: Outside a pack, a constant condition, or a source that has no link to the subject.
+        DimensionMismatch: ``condition`` is no condition.
+    """
+    block = _current("require")
+    term = _condition("require", condition, block)
+    _check_text("name", name)
+    _check_text("because", because)
+    block.add(Requirement(term, text(term) if name is None else name, because))
+
+
+def when(condition: Expression) -> Clause:
+    """Apply the statements of the `with` block where ``condition`` holds.
+
+    >>> from dsl import RulePack, Source
+    >>> from dsl.units import knots, metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+    >>> wind = Source("wind", key=None, velocity=knots)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port, when(vessel.length >= 200 * metres):
+    ...     require(wind.velocity <= 35 * knots)
+    >>> port.judge({"vessel": {"mmsi": 1, "length": 100.0}, "wind": {"velocity": 50.0}}).status
+    'allowed'
+
+    Raises:
+        InvalidRule: Outside a pack, a constant condition, or a source that has no link to the subject.
+        DimensionMismatch: ``condition`` is no condition.
+    """
+    block = _current("when")
+    term = _condition("when", condition, block)
+    return Clause(block, f"when({text(term)})", term, None, is_when=True)
+
+
+def otherwise() -> Clause:
+    """Apply the statements of the `with` block where the condition of the `when` just before does not hold.
+
+    Where that condition is unknown, so is its opposite.
+
+    >>> from dsl import RulePack, Source
+    >>> from dsl.units import metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres, draught=metres)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port:
+    ...     with when(vessel.length >= 200 * metres):
+    ...         require(vessel.draught <= 15 * metres)
+    ...     with otherwise():
+    ...         require(vessel.draught <= 10 * metres)
+    >>> port.judge({"vessel": {"mmsi": 1, "length": 100.0, "draught": 12.0}}).status
+    'restricted'
+
+    Raises:
+        InvalidRule: Not directly after a `when` in the same block.
+    """
+    block = _current("otherwise")
+    if block.last_when is None:
+        fix = [("fix", "write it right below the `with when(…):` block that it belongs to, in the same block")]
+        summary = "otherwise: expected a `when` directly before it in this block but there is none"
+        raise InvalidRule(refusal(summary, fix))
+    return Clause(block, "otherwise()", opposite(block.last_when), None, is_when=False)
+
+
+def location(place: str | int) -> Clause:
+    """Apply the statements of the `with` block to subjects whose location is ``place``.
+
+    >>> from dsl import RulePack, Source
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, vessel_type=str, destination=str)
+    >>> port = RulePack("port", subject=vessel, location=vessel.destination)
+    >>> with port, location("wilhelminakade"):
+    ...     require(vessel.vessel_type != "chemical")
+    >>> port.judge({"vessel": {"mmsi": 1, "vessel_type": "chemical", "destination": "elsewhere"}}).status
+    'allowed'
+
+    Args:
+        place: The id of the location, of the type of the pack's ``location``.
+
+    Raises:
+        InvalidRule: Outside a pack, or the pack has no ``location``.
+        DimensionMismatch: ``place`` is of another type than the pack's ``location``.
+    """
+    block = _current("location")
+    call = f"location({place!r})"
+    if block.place is None:
+        fix = [("fix", f"say what a subject's location is: RulePack({block.pack!r}, location=vessel.destination, …)")]
+        raise InvalidRule(refusal(f"{call}: expected a pack with a location but {block.pack!r} has none", fix))
+    id_ = lift(place)
+    if not isinstance(id_, Constant) or not alike(id_.kind, block.place.kind):
+        notes = [("location", f"{text(block.place)} is {described(block.place.kind)}"), ("got", f"{place!r}")]
+        raise DimensionMismatch(refusal(f"{call}: expected an id like those of {text(block.place)}", notes))
+    return Clause(block, call, comparison("==", block.place, id_), place, is_when=False)
+
+
+def begin(pack: str, place: Term | None, admit: Callable[[Term], None]) -> None:
+    """Open the outermost block of a pack.
+
+    Raises:
+        InvalidRule: A pack is open already.
+    """
+    outer = _open.get()
+    if outer is not None:
+        fix = [("fix", "close one `with <pack>:` before the next; rules of two packs do not nest")]
+        raise InvalidRule(refusal(f"with {pack}: expected no open pack but {outer.pack!r} is open", fix))
+    _open.set(Block(pack, place, admit))
+
+
+def end(failed: bool) -> tuple[Statement, ...]:
+    """Close the outermost block, and return its statements; after an exception none.
+
+    Raises:
+        InvalidRule: Its last clause was made but not entered.
+    """
+    block = _open.get()
+    _open.set(None)
+    if failed or block is None:
+        return ()
+    block.settle()
+    return tuple(block.statements)
+
+
+def _current(call: str) -> Block:
+    block = _open.get()
+    if block is None:
+        fix = [("fix", f"with port: {call}(…)   # where port = RulePack(…)")]
+        raise InvalidRule(refusal(f"{call}: expected to be called inside `with <pack>:` but no rule pack is open", fix))
+    block.settle()
+    return block
+
+
+def _check_text(argument: str, given: object) -> None:
+    if given is not None and not isinstance(given, str):
+        got = f"{argument}={given!r} (type={type(given).__name__})"
+        raise InvalidRule(refusal(f"require: expected a text but got {got}"))
+
+
+def _condition(call: str, given: object, block: Block) -> Term:
+    if not isinstance(given, Expression):
+        fix = [("fix", "compare an observation with a constant or another observation")]
+        got = f"{given!r} (type={type(given).__name__})"
+        raise InvalidRule(refusal(f"{call}: expected a condition over observations but got {got}", fix))
+    term = condition(call, given.term)
+    block.admit(term)
+    return term

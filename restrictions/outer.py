@@ -1,0 +1,69 @@
+"""Outer joins: parts that may be missing.
+
+`optionally` gives the maximal partial rows: no present event can replace a missing part. When a partner comes or
+leaves, the row is taken back and given anew, so it needs `retracting`.
+
+Source: SEMANTICS 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius import Restriction, Slots, handles
+from cartesius.errors import InvalidArgument
+from cartesius.families import optional
+from restrictions.checks import refuse_consumption
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius import Slot
+
+
+class optionally(Restriction):
+    """Let the parts of ``slots`` be missing: None in ``yields``, where no present event fits. Never suspends.
+
+    >>> from cartesius import Reactive, correlate, run
+    >>> from restrictions import optionally, retracting
+    >>> ship, berth = Reactive("ship"), Reactive("berth")
+    >>> moored = correlate(
+    ...     ship=ship,
+    ...     berth=berth,
+    ...     where=lambda ship, berth: ship.berth == berth.id,
+    ...     yields=lambda ship, berth: (ship.name, berth),
+    ...     restrict=optionally("berth") | retracting(),
+    ... )
+    >>> [(e.value, e.weight) for e in run(moored, [(ship, {"name": "EVA", "berth": 4})])]
+    [(('EVA', None), 1)]
+
+    Args:
+        *slots: The slots whose part may be missing.
+
+    Raises:
+        InvalidArgument: When a correlation is built: without `retracting`, with a restriction that consumes, with a
+            ``where`` that did not trace, or with conditions that form a cycle.
+
+    Law:
+        It equals left-deep chains of left joins; tested against a from-scratch enumeration.
+
+    Source:
+        SEMANTICS 2.6.
+    """
+
+    slots: Slots
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse what would make partial rows wrong."""
+        refuse_consumption(self, others)
+        if not any(other.retracts for other in others):
+            message = (
+                f"{self!r}: expected retracting() beside it, as a row with a missing part is taken back when a partner"
+                " comes; write optionally(…) | retracting()"
+            )
+            raise InvalidArgument(message)
+
+    @handles(optional, "slots")
+    def may_miss(self, slot: Slot) -> bool:
+        """Allow it."""
+        return True

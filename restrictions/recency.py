@@ -1,0 +1,61 @@
+"""Recency: which events of a slot stay, by order of arrival.
+
+Dropping an entry for a newer one is displacement: whether its results are taken back is `retracting`'s choice. Uses are
+kept, so recency commutes with `affinely`.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 12; SEMANTICS 1.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius import Restriction, Slots, displace, forward, handles, memory, push
+from restrictions.checks import check_count
+
+if TYPE_CHECKING:
+    from cartesius import Slot
+    from cartesius.memories import Entry
+
+
+class most_recently(Restriction):
+    """Keep the ``n`` newest events of each slot (of each key, right of a `key_by`). Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian, most_recently
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> latest = cartesian(left, right, restrict=most_recently("left"))
+    >>> [event.value for event in run(latest, [(left, 1), (left, 2), (right, "a"), (right, "b")])]
+    [(2, 'a'), (2, 'b')]
+
+    Args:
+        *slots: The slots concerned, by variable name or reactive.
+        n: How many stay: an int ≥ 1, dimensionless.
+
+    Raises:
+        InvalidArgument: ``n`` is not an int ≥ 1.
+
+    Law:
+        ``most_recently(s) | most_recently(s) == most_recently(s)``; it commutes with `affinely` and `aligning`.
+
+    Source:
+        ICFP 2018, doi:10.1145/3236762, section 4.4.1.
+    """
+
+    slots: Slots
+    n: int = 1
+
+    def validate(self) -> None:
+        """Check the count."""
+        check_count(self, self.n)
+
+    @handles(push, "slots")
+    def drop_older(self, slot: Slot, entry: Entry) -> None:
+        """Displace what is older than the newest n."""
+        for older in memory(slot)[self.n :]:
+            displace(slot, older)
+        forward(slot, entry)
+
+    def bound(self) -> str:
+        """One entry, or n."""
+        return "O(1)"

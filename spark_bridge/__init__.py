@@ -1,0 +1,1 @@
+"""The Spark bridge: the same correlations, with the same results, over Spark DataFrames."""

@@ -1,0 +1,261 @@
+"""The rules about the source tree, each a function from the root of a tree to its violations, in words.
+
+They read the syntax tree and import nothing, so that they can be shown to fail on a tree made for the purpose.
+`test_architecture.py` applies them to this repository.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PACKAGES = ("cartesius", "restrictions", "dsl", "spark_bridge")
+"""What the wheel holds."""
+
+MAY_IMPORT = {
+    "cartesius": set(),
+    "restrictions": {"cartesius"},
+    "dsl": {"restrictions", "cartesius"},
+    "spark_bridge": {"cartesius"},  # it runs whatever was built with the others, and knows none of them
+    "examples": set(PACKAGES),
+    "bench": {*PACKAGES, "examples"},
+}
+"""Which of our own top-level packages each may import, besides itself."""
+
+ONLY_IN = {"greenlet": "cartesius/resumptions.py", "pint": "dsl/units.py"}
+"""Third parties that exactly one module imports (tests, which look from outside, are free)."""
+
+SPARK_AND_PANDAS = {"pyspark", "pandas", "py4j"}
+SPARK_AND_PANDAS_IN = {"spark_bridge", "examples", "bench"}
+LONGEST = 300
+LONGER_BECAUSE = "over 300 lines because"
+FORBIDDEN_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
+FORBIDDEN_CALLS = {"eval", "exec"}
+
+
+class Import(NamedTuple):
+    """One imported module, by its full name, and the line that imports it."""
+
+    module: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Module:
+    """A parsed source file."""
+
+    path: Path
+    """Relative to the root."""
+    source: str
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The top-level package."""
+        return self.path.parts[0]
+
+    @property
+    def name(self) -> str:
+        """The dotted name; that of the folder for an `__init__.py`."""
+        parts = self.path.with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @property
+    def short_name(self) -> str:
+        """The last part of the name."""
+        return self.name.rpartition(".")[2]
+
+    def absolute(self, module: str | None, level: int) -> str:
+        """The full name of a module that this one imports relatively (`level` dots)."""
+        if level == 0:
+            return module or ""
+        here = self.name.split(".")
+        if self.path.stem != "__init__":
+            here = here[:-1]
+        return ".".join([*here[: len(here) - level + 1], *([module] if module else [])])
+
+    def imports(self) -> Iterator[Import]:
+        """Every import, wherever it stands: inside functions and under TYPE_CHECKING too."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from (Import(alias.name, node.lineno) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield Import(self.absolute(node.module, node.level), node.lineno)
+
+    def exported(self) -> list[str]:
+        """The names in `__all__`, in order; none without one."""
+        for node in self.tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+                return list(ast.literal_eval(node.value))  # type: ignore[attr-defined]  # both kinds have a value
+        return []
+
+    def bindings(self) -> dict[str, list[ast.stmt]]:
+        """The statements that bind each name at the top level, also within `if` and `try`."""
+        found: dict[str, list[ast.stmt]] = defaultdict(list)
+        pending = list(self.tree.body)
+        while pending:
+            node = pending.pop(0)
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    found[node.name].append(node)
+                case ast.Import() | ast.ImportFrom():
+                    for alias in node.names:
+                        found[alias.asname or alias.name.partition(".")[0]].append(node)
+                case ast.Assign() | ast.AnnAssign():
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        for part in ast.walk(target):
+                            if isinstance(part, ast.Name):
+                                found[part.id].append(node)
+                case ast.If() | ast.Try():
+                    pending = [*ast.iter_child_nodes(node), *pending]  # type: ignore[list-item]  # expressions match no case
+        return dict(found)
+
+
+def modules(root: Path, *packages: str) -> list[Module]:
+    """The modules of these top-level packages, in order of path."""
+    paths = sorted(path for package in packages for path in (root / package).rglob("*.py"))
+    return [Module(path.relative_to(root), text := path.read_text(encoding="utf-8"), ast.parse(text)) for path in paths]
+
+
+def wrong_directions(root: Path) -> list[str]:
+    """Imports that go against `dsl → restrictions → cartesius ← spark_bridge`."""
+    ours = {*MAY_IMPORT, "tests"}
+    return [
+        f"{module.path}:{line}: {module.package} may not import {imported}"
+        for module in modules(root, *MAY_IMPORT)
+        for imported, line in module.imports()
+        if imported.partition(".")[0] in ours - {module.package} - MAY_IMPORT[module.package]
+    ]
+
+
+def broken_quarantines(root: Path) -> list[str]:
+    """Third parties imported outside the place they are confined to, or not even there."""
+    found = []
+    unused = set(ONLY_IN)
+    for module in modules(root, *MAY_IMPORT):
+        for imported, line in module.imports():
+            top = imported.partition(".")[0]
+            if top in ONLY_IN:
+                if module.path.as_posix() == ONLY_IN[top]:
+                    unused.discard(top)
+                else:
+                    found.append(f"{module.path}:{line}: only {ONLY_IN[top]} may import {top}")
+            if top in SPARK_AND_PANDAS and module.package not in SPARK_AND_PANDAS_IN:
+                found.append(f"{module.path}:{line}: only {sorted(SPARK_AND_PANDAS_IN)} and tests may import {top}")
+    return found + [f"{ONLY_IN[name]}: does not import {name}, which it is there for" for name in sorted(unused)]
+
+
+def shared_names(root: Path) -> list[str]:
+    """Modules named like something they, or the package around them, export: one would hide the other."""
+    every = modules(root, *PACKAGES)
+    submodules = {module.name for module in every}
+    found = []
+    for module in every:
+        namesakes = module.bindings().get(module.short_name, ()) if module.path.stem != "__init__" else ()
+        if any(not isinstance(node, ast.Import | ast.ImportFrom) for node in namesakes):
+            found.append(f"{module.path}: shares its name with something it defines")
+        found += [
+            f"{module.path}: exports {name}, which is also the name of a module"
+            for name in module.exported()
+            if f"{module.name}.{name}" in submodules
+        ]
+    return found
+
+
+def missing_docstrings(root: Path) -> list[str]:
+    """Modules that do not say what they are."""
+    return [
+        f"{module.path}: has no docstring"
+        for module in modules(root, *MAY_IMPORT)
+        if not ast.get_docstring(module.tree)
+    ]
+
+
+def long_modules(root: Path) -> list[str]:
+    """Modules over the soft cap that do not say why."""
+    return [
+        f"{module.path}: has {length} lines; split it, or write `{LONGER_BECAUSE} …` in its docstring"
+        for module in modules(root, *MAY_IMPORT)
+        if (length := len(module.source.splitlines())) > LONGEST
+        and LONGER_BECAUSE not in " ".join((ast.get_docstring(module.tree) or "").split())
+    ]
+
+
+def _origin(module: str, name: str, known: dict[str, Module]) -> tuple[str, str]:
+    """Where a name comes from, followed through the imports of our own modules."""
+    seen = set()
+    while (module, name) not in seen and module in known:
+        seen.add((module, name))
+        for node in known[module].bindings().get(name, ()):
+            if isinstance(node, ast.ImportFrom):
+                original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
+                module, name = known[module].absolute(node.module, node.level), original
+                break
+    return module, name
+
+
+def _is_documented(definition: Module, name: str) -> bool:
+    """Whether a definition has a docstring; for a plain value, a string below it or a `#:` comment at it."""
+    body = definition.tree.body
+    lines = definition.source.splitlines()
+    for node in definition.bindings().get(name, ()):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if ast.get_docstring(node):
+                return True
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            match body[body.index(node) + 1 :] if node in body else []:
+                case [ast.Expr(value=ast.Constant(value=str())), *_]:
+                    return True
+            if "#: " in lines[node.lineno - 1] or lines[node.lineno - 2].lstrip().startswith("#: "):
+                return True
+    return False
+
+
+def wrong_exports(root: Path) -> list[str]:
+    """Public names that have two public paths, are not there at all, or have no docstring."""
+    known = {module.name: module for module in modules(root, *PACKAGES)}
+    paths: dict[tuple[str, str], list[str]] = defaultdict(list)
+    found = []
+    for module in known.values():
+        for name in module.exported():
+            if name not in module.bindings():
+                found.append(f"{module.path}: exports {name}, which it does not have")
+            elif not (name.startswith("__") and name.endswith("__")):
+                paths[_origin(module.name, name, known)].append(f"{module.name}.{name}")
+    for (origin, name), public in paths.items():
+        if len(public) > 1:
+            found.append(f"{origin}.{name}: has {len(public)} public paths: {', '.join(sorted(public))}")
+        if origin not in known:
+            found.append(f"{public[0]}: is not ours but {origin}'s; let users import it from there")
+        elif not _is_documented(known[origin], name):
+            found.append(f"{origin}.{name}: is public, as {public[0]}, and has no docstring")
+    return found
+
+
+def forbidden_calls(root: Path) -> list[str]:
+    """Uses of pickle and its kin (a snapshot is data), and of `eval` and `exec` (a rule is data)."""
+    found = []
+    for module in modules(root, *PACKAGES):
+        for imported, line in module.imports():
+            if FORBIDDEN_MODULES & set(imported.split(".")):
+                found.append(f"{module.path}:{line}: imports {imported}")
+        for node in ast.walk(module.tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="builtins"), attr=name)):
+                    if name in FORBIDDEN_CALLS:
+                        found.append(f"{module.path}:{node.lineno}: calls {name}")
+                case ast.ImportFrom(module="builtins") if FORBIDDEN_CALLS & {alias.name for alias in node.names}:
+                    found.append(f"{module.path}:{node.lineno}: imports a forbidden builtin")
+    return found
+
+
+def untyped_packages(root: Path) -> list[str]:
+    """Packages of the wheel whose types a user's checker would ignore."""
+    return [f"{package}: has no py.typed" for package in PACKAGES if not (root / package / "py.typed").is_file()]

@@ -1,0 +1,86 @@
+"""What all tests share: hypothesis profiles, a seed that repeats a run, and the one Spark session."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
+# elsewhere, and the seed in the header brings a run back.
+settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True, derandomize=False)
+settings.register_profile(
+    "long",
+    parent=settings.get_profile("ci"),
+    max_examples=5_000,
+    suppress_health_check=[HealthCheck.too_slow],  # time is what this profile has
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before hypothesis reads the option
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--hypothesis-seed", None) is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    profile = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+    return f"to repeat: HYPOTHESIS_PROFILE={profile} --hypothesis-seed={config.getoption('--hypothesis-seed')}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of a test run: two local cores, UTC, nothing written into the repository."""
+    chosen_by_setup = ROOT / ".venv" / "java-home"
+    if "JAVA_HOME" not in os.environ and chosen_by_setup.exists():
+        os.environ["JAVA_HOME"] = chosen_by_setup.read_text().strip()
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        pytest.skip("no Java in JAVA_HOME or on the PATH; `make setup` finds or installs one")
+
+    from pyspark.sql import SparkSession
+
+    # Workers are started by the JVM, which knows neither this interpreter nor pytest's `pythonpath`.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+
+    folder = tmp_path_factory.mktemp("spark")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",  # the machine's own name need not resolve
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.streaming.checkpointLocation": str(folder / "checkpoints"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("cartesius-tests")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
