@@ -12,6 +12,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 4 to 7; Xie & Leijen, Generalize
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from cartesius.errors import InvalidArgument
@@ -122,6 +123,11 @@ class Handler:
         """The return clause: what a handled computation's value becomes; by default itself."""
         return result
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is neither a ctl clause nor a return clause, so that installing it is all there is to do."""
+        return type(self).returns is Handler.returns and not any(is_ctl for is_ctl, _ in self.clauses().values())
+
     def parts(self) -> tuple[Handler, ...]:
         """Return the handlers of a composition, outermost first."""
         return (self,)
@@ -157,27 +163,32 @@ def handle(handler: Handler, thunk: Callable[[], T]) -> Any:
     >>> handle(Handler(), lambda: 42)
     42
     """
+    outside = frame = getattr(running(), "stack", None)
     parts = handler.parts()
-    if len(parts) != 1:
-        for part in reversed(parts):
-            thunk = _under(part, thunk)
-        return thunk()
-    clauses = handler.clauses()
-    outside = getattr(running(), "stack", None)
-    frame = Frame(handler, clauses, outside)
-    if any(is_ctl for is_ctl, _ in clauses.values()):
-        frame.prompt = Prompt(frame)
-        return frame.prompt.start(thunk)
-    running().stack = frame
+    for place, part in enumerate(parts):
+        frame = Frame(part, part.clauses(), frame)
+        if not part.is_plain:
+            inside = parts[place + 1 :]
+            break
+    else:
+        return _within(frame, outside, thunk)
+    rest = thunk if not inside else partial(handle, Composed(inside), thunk)
+    running().stack = frame.outer
     try:
-        result = thunk()
+        if any(is_ctl for is_ctl, _ in frame.clauses.values()):
+            frame.prompt = Prompt(frame)
+            return frame.prompt.start(rest)
+        return part.returns(_within(frame, frame.outer, rest))
     finally:
         running().stack = outside
-    return handler.returns(result)
 
 
-def _under(handler: Handler, thunk: Callable[[], T]) -> Callable[[], T]:
-    return lambda: handle(handler, thunk)
+def _within(frame: Frame | None, outside: Frame | None, thunk: Callable[[], T]) -> T:
+    running().stack = frame
+    try:
+        return thunk()
+    finally:
+        running().stack = outside
 
 
 class Implicit(Operation[[], T], Generic[T]):

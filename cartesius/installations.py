@@ -29,6 +29,12 @@ class Layer(Handler):
     def __init__(self, name: str, clauses: Clauses) -> None:
         self._name = name
         self._clauses = clauses
+        self._is_plain = not any(is_ctl for is_ctl, _ in clauses.values())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no clause is ctl."""
+        return self._is_plain
 
     def clauses(self) -> Clauses:
         """Return the clauses."""

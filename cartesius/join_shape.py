@@ -99,7 +99,7 @@ class Join:
                 slot,
                 index,
                 reactive,
-                Memory(world.journal),
+                Memory(world.journal, finds=reactive.pattern is not None and not reactive.table),
                 {family: Operation(f"{family.name}_{slot}") for family in FAMILIES if family.of_slot},
             )
             for index, (slot, reactive) in enumerate(pattern.slots.items())
@@ -204,8 +204,8 @@ class Join:
         if any(missing):
             if not self.pattern.is_where_traced:
                 message = (
-                    "optionally: expected a where that can be traced, as a condition on a missing part is not evaluated, but"
-                    f" {self.pattern.untraced[0]}"
+                    "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
+                    f" but {self.pattern.untraced[0]}"
                 )
                 raise InvalidArgument(message)
             chain = [link for link in self.links if not link.is_key or self._is_neighbouring(link)]

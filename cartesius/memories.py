@@ -64,9 +64,10 @@ class Entry:
 class Memory:
     """The entries of one slot."""
 
-    __slots__ = ("_indexes", "entries", "journal", "probes", "rows")
+    __slots__ = ("_identities", "_indexes", "entries", "journal", "probes", "rows")
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
+        self._identities: dict[Any, Entry] | None = {} if finds else None  # where a source may take events back
         self.entries: dict[int, Entry] = {}
         self.rows: dict[Any, Entry] = {}  # of a table: the present row of each key
         self.probes: list[Callable[[Entry], Any]] = []
@@ -103,6 +104,8 @@ class Memory:
             table.setdefault(_at(entry.probe, positions), {})[entry.number] = entry
         if entry.row_key is not ABSENT:
             self.rows.setdefault(entry.row_key, entry)
+        if self._identities is not None:
+            self._identities.setdefault(entry.identity, entry)
 
     def _delete(self, entry: Entry) -> None:
         del self.entries[entry.number]
@@ -114,6 +117,8 @@ class Memory:
                 del table[key]
         if self.rows.get(entry.row_key) is entry:
             del self.rows[entry.row_key]
+        if self._identities is not None and self._identities.get(entry.identity) is entry:
+            del self._identities[entry.identity]
 
     def _restore_order(self) -> None:
         self.entries = dict(sorted(self.entries.items()))
@@ -136,10 +141,8 @@ class Memory:
 
     def find(self, identity: Any) -> Entry | None:
         """Return the present entry of that identity."""
-        for entry in reversed(self.entries.values()):
-            if entry.identity == identity and entry.state != GONE:
-                return entry
-        return None
+        entry = self._identities.get(identity) if self._identities is not None else None
+        return None if entry is None or entry.state == GONE else entry
 
     def lookup(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> dict[int, Entry]:
         """Return the entries whose computed values at ``positions`` equal ``key``; oldest first, gone ones included."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
 
@@ -22,7 +23,9 @@ from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms import Constant, Term
 from dsl.texts import text
 
-Liftable: TypeAlias = "Expression | str | float | bool"
+Number: TypeAlias = float | Fraction | Decimal
+"""A plain number, as a rule writes it; ints are floats to Python's type checkers."""
+Liftable: TypeAlias = "Expression | str | bool | Number"
 """What a rule may use as an operand: an expression, or a constant that is lifted to one."""
 
 
@@ -155,25 +158,25 @@ class Unit:
     @overload
     def __mul__(self, other: Unit) -> Unit: ...
     @overload
-    def __mul__(self, other: float | Expression) -> Expression: ...
-    def __mul__(self, other: Unit | float | Expression) -> Unit | Expression:
+    def __mul__(self, other: Number | Expression) -> Expression: ...
+    def __mul__(self, other: Unit | Number | Expression) -> Unit | Expression:
         if isinstance(other, Unit):
             return Unit(self.measure.times(other.measure))
         return self._of(lift(other), 1)
 
-    def __rmul__(self, other: float) -> Expression:
+    def __rmul__(self, other: Number) -> Expression:
         return self._of(lift(other), 1)
 
     @overload
     def __truediv__(self, other: Unit) -> Unit: ...
     @overload
-    def __truediv__(self, other: float | Expression) -> Expression: ...
-    def __truediv__(self, other: Unit | float | Expression) -> Unit | Expression:
+    def __truediv__(self, other: Number | Expression) -> Expression: ...
+    def __truediv__(self, other: Unit | Number | Expression) -> Unit | Expression:
         if isinstance(other, Unit):
             return Unit(self.measure.times(other.measure, -1))
         return Expression(Constant(1, self.measure)) / other
 
-    def __rtruediv__(self, other: float) -> Expression:
+    def __rtruediv__(self, other: Number) -> Expression:
         return self._of(lift(other), -1)
 
     def __pow__(self, exponent: int) -> Unit:

@@ -36,25 +36,24 @@ if TYPE_CHECKING:
 @final
 @attrs.frozen
 class Judge:
-    """The judgement of a pack, as a function of one row a slot, the subject's first; None where there is no row.
+    """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
 
     Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state.
 
     >>> from dsl import Source
     >>> from dsl.sources import declaration
     >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
-    >>> Judge(vessel, ("vessel",), ())({"mmsi": 7})
+    >>> Judge((vessel,), ())({"mmsi": 7})
     Verdict(subject=7, status='allowed', because=())
     """
 
-    subject: Declaration
-    slots: tuple[str, ...]
+    sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
     _checks: tuple[Check, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the statements."""
-        slots = {name: number for number, name in enumerate(self.slots)}
+        slots = {source.name: number for number, source in enumerate(self.sources)}
         object.__setattr__(self, "_checks", tuple(_check(statement, slots, None) for statement in self.statements))
 
     def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict:
@@ -64,7 +63,7 @@ class Judge:
         try:
             for check in self._checks:
                 check(rows, (), failed, undecided)
-            subject = rows[0][self.subject.key]  # type: ignore[index]
+            subject = rows[0][self.sources[0].key]  # type: ignore[index]
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
             raise InvalidArgument(message) from error
@@ -74,7 +73,7 @@ class Judge:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
-        return Judge, (self.subject, self.slots, self.statements)
+        return Judge, (self.sources, self.statements)
 
 
 def _check(statement: Statement, slots: Mapping[str, int], place: str | int | None) -> Check:

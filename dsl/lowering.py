@@ -43,15 +43,15 @@ def reactive(source: Declaration) -> Reactive:
     return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
 
 
-def table(name: str, judge: Judge, sources: Sequence[Declaration], links: Sequence[Link]) -> Reactive:
+def table(name: str, judge: Judge, links: Sequence[Link]) -> Reactive:
     """Return the table of verdicts, by subject.
 
     Args:
         name: The pack's name.
-        judge: Its judgement, of one row a source in the order of ``sources``.
-        sources: The sources, the subject first.
+        judge: Its judgement, of one row a source.
         links: How the rows of the others are found.
     """
+    sources = judge.sources
     subject, *others = [source.name for source in sources]
     restrict = retracting() | as_table(subject)
     if others:

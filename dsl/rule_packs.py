@@ -128,7 +128,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            self._table = table(self.name, self._judgement(), self._used, self._links)
+            self._table = table(self.name, self._judgement(), self._links)
         return self._table
 
     def warnings(self) -> Reactive:
@@ -167,7 +167,7 @@ class RulePack:
 
     def _judgement(self) -> Judge:
         if self._judge is None:
-            self._judge = Judge(self._subject, tuple(source.name for source in self._used), self._statements)
+            self._judge = Judge(self._used, self._statements)
         return self._judge
 
     def _admit(self, term: Term) -> None:

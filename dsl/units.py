@@ -46,24 +46,27 @@ def unit(name: str, *, spelling: str | None = None, symbol: str | None = None) -
         InvalidRule: pint does not know it, or it has an offset (degrees Celsius) or a broken power.
     """
     try:
-        one = _REGISTRY.Quantity(Fraction(1), name).to_root_units()
-        powers = {base: Fraction(str(power)) for base, power in one.unit_items()}
-        written = _REGISTRY.Quantity(Fraction(1), name).unit_items()
-        shown = symbol or formula(
-            [(str(_REGISTRY.get_symbol(each)), int(Fraction(str(power)))) for each, power in written]
-        )
-    except (pint.errors.PintError, AttributeError, TypeError) as error:
+        one = _REGISTRY.Quantity(Fraction(1), name)
+        base, nothing = one.to_root_units(), _REGISTRY.Quantity(Fraction(0), name).to_root_units()
+        powers, written = _powers(base), _powers(one)
+        shown = formula([(str(_REGISTRY.get_symbol(each)), power) for each, power in written.items()])
+    except Exception as error:  # pint's parser raises whatever it stumbles over
         raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}: {error}")) from error
-    if (
-        any(power.denominator != 1 for power in powers.values())
-        or _REGISTRY.Quantity(Fraction(0), name).to_root_units()
-    ):
-        raise InvalidRule(refusal(f"unit: expected a unit with whole powers and no offset but got name={name!r}"))
-    dimension = Dimension.of(**{_BASES.get(base, base): int(power) for base, power in powers.items()})
-    factor = Fraction(one.magnitude)
+    if nothing.magnitude or not str(name):
+        raise InvalidRule(refusal(f"unit: expected a unit without an offset but got name={name!r}"))
+    dimension = Dimension.of(**{_BASES.get(each, each): power for each, power in powers.items()})
+    factor = Fraction(str(base.magnitude))
     if not dimension.exponents and factor == 1:
         return Unit(Measure((), dimension, factor))
-    return Unit(Measure((Part(spelling or f"units.unit({name!r})", shown, 1),), dimension, factor))
+    return Unit(Measure((Part(spelling or f"units.unit({name!r})", symbol or shown, 1),), dimension, factor))
+
+
+def _powers(quantity: Any) -> dict[str, int]:
+    powers = {name: Fraction(str(power)) for name, power in quantity.unit_items()}
+    if any(power.denominator != 1 for power in powers.values()):
+        message = "its powers are not whole"
+        raise ValueError(message)
+    return {name: int(power) for name, power in powers.items()}
 
 
 def _named(spelling: str, name: str, symbol: str) -> Unit:

@@ -38,10 +38,13 @@ def test_greenlets_switch_in_workers(spark: SparkSession):
     def switch(rows: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         from greenlet import getcurrent, greenlet
 
-        for frame in rows:
-            outer = getcurrent()
-            inner = greenlet(lambda first: outer.switch(first + 1) + 1)
-            yield pd.DataFrame({"n": [inner.switch(int(n)) * 100 + inner.switch(40) for n in frame["id"]]})
+        outer = getcurrent()
 
-    # One suspended greenlet a row would be needed for more rows than one.
-    assert [row.n for row in spark.range(1).mapInPandas(switch, "n long").collect()] == [141]
+        def add_one(n: int) -> int:
+            return outer.switch(n + 1) + 1
+
+        for frame in rows:
+            pairs = [(inner := greenlet(add_one)).switch(int(n)) * 100 + inner.switch(40) for n in frame["id"]]
+            yield pd.DataFrame({"n": pairs})
+
+    assert [row.n for row in spark.range(2).coalesce(1).mapInPandas(switch, "n long").collect()] == [141, 241]
