@@ -34,9 +34,9 @@ check: setup  ## Lint, formatting, types and the architecture, as in CI
 	$(python) -m pytest -q tests/test_architecture.py
 
 test-long: setup  ## Run every test, 5,000 examples a property, with coverage
-	@mkdir -p out/coverage
+	@rm -rf out/coverage && mkdir -p out/coverage
 	@$(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS)
-	@$(python) -m coverage combine -q --keep 2>/dev/null || true
+	@$(python) -m coverage combine --quiet
 	@$(python) -m coverage report
 
 bench: setup  ## Measure events per second against RxPY

@@ -193,7 +193,8 @@ class Engine:
             return self._atomically(work)
         except Exception as error:
             self._events, self._latest = before
-            error.add_note(f"while pushing {value!r} at {start}..{end} into {reactive.name!r}")
+            slots = ", ".join(f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._bound[reactive])
+            error.add_note(f"while pushing {value!r} at {start}..{end} into {reactive.name!r} ({slots})")
             raise
 
     def advance(self, time: int) -> list[Event]:

@@ -201,6 +201,7 @@ class Join:
             keeps_all = any(one.restriction.retracts for one in self.installed)
             self.output = Rows(self.name, self.world.journal, keeps_all=keeps_all)
         self._row_key = self._row_keys()
+        self._finds_rows = isinstance(self.key, str) and not self.pattern.is_generator
         if any(missing):
             if not self.pattern.is_where_traced:
                 message = (
@@ -393,9 +394,7 @@ class Join:
             self._commit_partial(self.partial_rows, fresh, gone)
         else:
             for parts in self.product.candidates(_newest_first(taken), GONE):
-                match = self.trigger(parts)
-                if match is not None:
-                    self.retracted(match, self._cause_of(parts, GONE))
+                self._retract_results(parts, self._cause_of(parts, GONE))
             self.operations[select](self._matches(fresh))
         for slot, arrived, left in zip(self.slots, fresh, gone, strict=True):
             for entry in left:
@@ -414,14 +413,18 @@ class Join:
         touched = [e for entries in (*fresh, *gone) for e in entries]
         default = _hull([e.cause or (e.start, e.end) if e.state == GONE else (e.start, e.end) for e in touched])
         for parts in old:
-            match = self.trigger(parts)
-            if match is not None:
-                self.retracted(match, self._cause_of(parts, GONE, default))
+            self._retract_results(parts, self._cause_of(parts, GONE, default))
         self.world.candidates += len(new)
         for parts in new:
             match = self.trigger(parts)
             if match is not None:
                 self.yielded(match, self._cause_of(parts, FRESH, default))
+
+    def _retract_results(self, parts: Candidate, cause: Span) -> None:
+        # A row of a table is found by its identity, so where the key is a slot's there is no need to know the value.
+        match = Match(parts, 0, 0, [None]) if self._finds_rows else self.trigger(parts)
+        if match is not None:
+            self.retracted(match, cause)
 
     def _matches(self, fresh: Sequence[list[Entry]]) -> Iterator[Match]:
         for parts in self.product.candidates(_newest_first(fresh), FRESH):

@@ -84,7 +84,12 @@ class Memory:
         entry.probe = tuple([hashable(probe(entry)) for probe in self.probes])
         entry.state = FRESH
         self._insert(entry)
-        self.journal.append(lambda: self._delete(entry))
+
+        def undo() -> None:
+            self._delete(entry)
+            entry.number = -1  # a gate may hold it again
+
+        self.journal.append(undo)
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""

@@ -164,7 +164,8 @@ class PartialRows:
         if slot in pins and pins[slot] is not entry:
             return
         branches = []
-        for step in self.neighbours[slot]:
+        # What is pinned comes first: most often it shows at once that there is no such row.
+        for step in sorted(self.neighbours[slot], key=lambda step: step.slot not in pins):
             if step.slot == origin:
                 continue
             matches = self._matches(slot, entry, step, skip)

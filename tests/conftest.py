@@ -77,6 +77,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.streaming.checkpointLocation": str(folder / "checkpoints"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
     }
+    if "coverage" in sys.modules:
+        # A worker that is kept is killed at the end, with what it measured. Besides, a second way of running is worth
+        # a try: nothing may depend on a worker's being kept.
+        options["spark.python.worker.reuse"] = "false"
     builder = SparkSession.builder.master("local[2]").appName("cartesius-tests")
     for name, value in options.items():
         builder = builder.config(name, value)

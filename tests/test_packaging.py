@@ -26,6 +26,8 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
     """Run a command and return what it prints; what fails shows all it said."""
     # Neither the repository nor pytest's environment may help what is run.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
+    # As in an activated environment: Spark's workers are the `python3` of the PATH.
+    environment["PATH"] = os.pathsep.join([os.path.dirname(command[0]), environment["PATH"]])
     done = subprocess.run(
         list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=900
     )

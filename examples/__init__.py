@@ -1,0 +1,1 @@
+"""Examples: programs that use the library, and are no part of it."""

@@ -1,0 +1,44 @@
+"""Running a pack in this process: an `Engine`, one push a reading."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from cartesius import Engine, Update
+from examples.port.verdict_changes import ChangeLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsl import RulePack
+    from examples.port.inputs import Day, Reading
+
+
+def run_in_process(
+    day: Day, pack: RulePack, *, slice_minutes: int = 60, progress: Callable[[int], None] = lambda _: None
+) -> ChangeLog:
+    """Judge the ships of ``day`` by ``pack``.
+
+    Args:
+        day: The readings.
+        pack: The rules.
+        slice_minutes: How often ``progress`` is called, in minutes of event time.
+        progress: Called with the number of each slice of event time when it is done.
+    """
+    log = ChangeLog(day)
+    engine = Engine(pack.table())
+    inputs = pack.sources
+    for number, readings in groupby(day.readings, lambda reading: slice_of(day, reading, slice_minutes)):
+        for reading in readings:
+            if reading.source in inputs:
+                for event in engine.push(inputs[reading.source], reading.values, at=reading.time):
+                    assert isinstance(event.value, Update)
+                    log.add_verdict(int(event.end), event.value.value)
+        progress(number)
+    return log
+
+
+def slice_of(day: Day, reading: Reading, minutes: int) -> int:
+    """Return the number of the slice of event time that a reading is in, from 0."""
+    return max(0, (reading.time or 0) - day.start) // (minutes * 60_000_000)

@@ -1,0 +1,297 @@
+"""The files of a day, read, checked and completed: a `Day` of readings, and the dead letters.
+
+A reading is an update of one row of a source, in the units that `rules` declares, at a time. Whether a row can be used,
+and what is made of it, is in `RULES.md`.
+
+Invariant: readings are in order of (time, source, place in the file), sources in the order of `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
+
+from examples.port.cells import BadCell, Cells, microseconds
+from examples.port.dead_letters import DeadLetter, reason
+from examples.port.derive import called, vessel_type, whereabouts
+from examples.port.places import GAUGES, STATIONS
+from examples.port.tables import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from examples.port.places import Position
+    from examples.port.tables import TableRow
+
+Values: TypeAlias = dict[str, Any]
+"""A row: bare values by field, in the declared units; None: missing."""
+
+SOURCES: Final = ("berth", "tide", "stream", "wind", "vessel")
+"""The sources, in the order in which events of one time are used."""
+DAY: Final = date(2020, 6, 30)
+"""The day that is judged."""
+WIND_DAY: Final = date(2013, 6, 30)
+"""The day whose winds are used, with their clock shifted to the day that is judged."""
+
+_ONE_DAY: Final = timedelta(days=1)
+_DECADE: Final = timedelta(days=3653)
+
+
+@attrs.frozen
+class Reading:
+    """An update of a row: of which source, when (microseconds since the epoch; None: not known), from which line."""
+
+    source: str
+    time: int | None
+    line: int
+    values: Values = attrs.field(hash=False)
+
+
+@attrs.frozen
+class Day:
+    """What is known of a day.
+
+    Args:
+        day: Which one.
+        readings: What can be used, in order.
+        untimely: Readings that lack nothing but a time on the day: each is also a dead letter.
+        dead: What cannot be used.
+        berths: The ids of the berths, in the order of their file.
+        gauges: Where the gauges are that berths are referred to.
+        stations: Where the stations of the stream are.
+    """
+
+    day: date
+    readings: tuple[Reading, ...]
+    untimely: tuple[Reading, ...]
+    dead: tuple[DeadLetter, ...]
+    berths: tuple[str, ...]
+    gauges: Mapping[str, Position]
+    stations: Mapping[str, Position]
+
+    @property
+    def start(self) -> int:
+        """Its first microsecond."""
+        return microseconds(_midnight(self.day))
+
+
+@attrs.frozen
+class _File:
+    """A file: its name, the columns used, how a row is read, and how far other days in it may be from the one judged."""
+
+    name: str
+    columns: tuple[str, ...]
+    read: Callable[[Cells], Values]
+    reach: timedelta = _DECADE
+    time: str | None = "time_utc"
+
+
+def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day:
+    """Read the files in ``folder``.
+
+    Args:
+        folder: Where the five files are.
+        day: The day to judge.
+        wind_day: The day whose winds are used.
+
+    Raises:
+        UnusableFile: A file is missing, or a column of it.
+    """
+    dead: list[DeadLetter] = []
+    found: dict[str, list[Reading]] = {}
+    untimely: list[Reading] = []
+    for source, file in _FILES.items():
+        shift = _midnight(day) - _midnight(wind_day) if source == "wind" else timedelta()
+        rows = _Rows(source, file, day, shift)
+        rows.read(folder / file.name)
+        found[source], dead = rows.good, dead + rows.dead
+        untimely += rows.untimely
+    berths = {row.values["id"]: row.values["position"] for row in found["berth"]}
+    places = {id_: place for id_, place in berths.items() if place is not None}
+    gauges = {**GAUGES, **{id_: place for id_, place in _places(found["tide"]).items() if id_ in GAUGES}}
+    stations = {**STATIONS, **_places(found["stream"])}
+    low_water = _lowest(found["tide"])
+    for reading in (*(each for readings in found.values() for each in readings), *untimely):
+        _complete(reading, places, low_water)
+    readings = [each for source in SOURCES for each in found[source]]
+    readings.sort(key=lambda reading: reading.time or 0)  # stable: sources and lines are in order already
+    return Day(day, tuple(readings), tuple(untimely), tuple(dead), tuple(berths), gauges, stations)
+
+
+class _Rows:
+    """The rows of one file, sorted into good, untimely and dead."""
+
+    def __init__(self, source: str, file: _File, day: date, shift: timedelta) -> None:
+        self.source, self.file, self.day = source, file, day
+        self.shift = shift // timedelta(microseconds=1)
+        self.start = microseconds(_midnight(day))
+        self.good: list[Reading] = []
+        self.untimely: list[Reading] = []
+        self.dead: list[DeadLetter] = []
+
+    def read(self, path: Path) -> None:
+        """Read all that can be read."""
+        time = () if self.file.time is None else (self.file.time,)
+        table = read_table(path, (*time, *self.file.columns))
+        for row in table.rows:
+            try:
+                self._read(row)
+            except BadCell as error:
+                self._bury(row.line, str(error), row.text)
+        if table.damage is not None:
+            self._bury(table.lines + 1, reason("file", "all of it", table.damage), "")
+
+    def _read(self, row: TableRow) -> None:
+        if row.problem is not None:
+            raise BadCell(row.problem)
+        cells = Cells(row.cells)
+        try:
+            time = self._time(cells)
+        except _Untimely as error:
+            self.untimely.append(Reading(self.source, error.time, row.line, self.file.read(cells)))
+            raise
+        if time is not None:
+            self.good.append(Reading(self.source, time, row.line, self.file.read(cells)))
+
+    def _time(self, cells: Cells) -> int | None:
+        """Return the time on the day that is judged; None on another day."""
+        column = self.file.time
+        if column is None:
+            return self.start
+        try:
+            time = cells.time(column) + self.shift
+        except BadCell as error:
+            raise _Untimely(str(error), None) from None
+        length = _ONE_DAY // timedelta(microseconds=1)
+        if 0 <= time - self.start < length:
+            return time
+        reach = self.file.reach // timedelta(microseconds=1)
+        if not -reach <= time - self.start < length + reach:
+            near = "a day" if self.file.reach == _ONE_DAY else "ten years"
+            day = self.day if not self.shift else f"{_midnight(self.day) - timedelta(microseconds=self.shift):%Y-%m-%d}"
+            raise _Untimely(reason(column, f"a time within {near} of {day}", cells.text(column)), time)
+        return None
+
+    def _bury(self, line: int, why: str, text: str) -> None:
+        self.dead.append(DeadLetter(self.source, self.file.name, line, why, text))
+
+
+class _Untimely(BadCell):
+    """The time of a row is not known, or absurd."""
+
+    def __init__(self, message: str, time: int | None) -> None:
+        super().__init__(message)
+        self.time = time
+
+
+def _berth(cells: Cells) -> Values:
+    return {
+        "id": cells.key("id"),
+        "depth": cells.number("depth_m", low=0, unit="m"),
+        "position": cells.position("lat", "lon"),
+    }
+
+
+def _tide(cells: Cells) -> Values:
+    return {
+        "sensor": cells.key("station_id"),
+        "height": cells.number("predicted_m_mllw"),
+        "low_water": None,
+        "position": cells.position("lat", "lon"),
+    }
+
+
+def _stream(cells: Cells) -> Values:
+    return {
+        "station": cells.key("station_id"),
+        "rate": cells.number("speed_kn", low=0, unit="kn"),
+        "direction": cells.direction("toward_deg_true"),
+        "position": cells.position("lat", "lon"),
+    }
+
+
+def _wind(cells: Cells) -> Values:
+    return {
+        "station": cells.key("station"),
+        "velocity": cells.number("wind_kn", low=0, high=200, unit="kn"),
+        "direction": cells.direction("wind_from_deg"),
+        "gust": cells.number("gust_kn", low=0, high=200, unit="kn"),
+    }
+
+
+def _vessel(cells: Cells) -> Values:
+    cells.key("mmsi")
+    mmsi = cells.whole("mmsi", low=0)
+    assert mmsi is not None
+    return {
+        "mmsi": mmsi,
+        "name": called(cells.text("name"), mmsi),
+        "vessel_type": vessel_type(cells.whole("ship_type")),
+        "length": cells.number("length_m", low=0, unit="m"),
+        "beam": cells.number("beam_m", low=0, unit="m"),
+        "draught": cells.number("draught_m", low=0, unit="m"),
+        "speed": cells.number("sog_kn", low=0, unit="kn"),
+        "course": cells.direction("cog_deg"),
+        "position": cells.position("lat", "lon"),
+        "nav_status": cells.whole("nav_status"),
+    }
+
+
+def _complete(reading: Reading, berths: Mapping[str, Position], low_water: Mapping[str, float]) -> None:
+    """Add what is derived, and drop what was needed for it alone."""
+    values = reading.values
+    match reading.source:
+        case "tide":
+            del values["position"]
+            values["low_water"] = low_water.get(values["sensor"])
+        case "stream":
+            del values["position"]
+        case "vessel":
+            values["destination"], values["direction"] = whereabouts(
+                position=values["position"],
+                nav_status=values.pop("nav_status"),
+                speed=values["speed"],
+                course=values["course"],
+                length=values["length"],
+                berths=berths,
+            )
+
+
+def _places(readings: list[Reading]) -> dict[str, Position]:
+    """Where the gauges or stations are, as their file says last."""
+    key = {"tide": "sensor", "stream": "station"}
+    return {
+        each.values[key[each.source]]: each.values["position"]
+        for each in readings
+        if each.values["position"] is not None
+    }
+
+
+def _lowest(readings: list[Reading]) -> dict[str, float]:
+    lowest: dict[str, float] = {}
+    for values in (each.values for each in readings):
+        sensor, height = values["sensor"], values["height"]
+        if height is not None:
+            lowest[sensor] = min(height, lowest.get(sensor, height))
+    return lowest
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+_AIS_COLUMNS = (
+    "mmsi", "lat", "lon", "sog_kn", "cog_deg", "name", "ship_type", "nav_status", "length_m", "beam_m", "draught_m",
+)  # fmt: skip
+_FILES: Final = {
+    "berth": _File("berths.csv", ("id", "lat", "lon", "depth_m"), _berth, time=None),
+    "tide": _File("tide_predicted_6min.csv.gz", ("station_id", "lat", "lon", "predicted_m_mllw"), _tide),
+    "stream": _File(
+        "current_predicted_6min.csv.gz", ("station_id", "lat", "lon", "speed_kn", "toward_deg_true"), _stream
+    ),
+    "wind": _File("wind_2013_selected_days.csv", ("station", "wind_from_deg", "wind_kn", "gust_kn"), _wind),
+    "vessel": _File("ais_2020-06-30_00h.csv.gz", _AIS_COLUMNS, _vessel, reach=_ONE_DAY),
+}

@@ -1,0 +1,117 @@
+"""Files of comma-separated values, plain or gzipped, read row by row for as far as they are good.
+
+A damaged file gives the rows before the damage, and says where it ends. A file that is not there, or lacks a column, is
+nobody's dead letter: there is nothing to judge, and `UnusableFile` says what to do.
+"""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from examples.port.dead_letters import reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_CHUNK: Final = 4096
+_GZIP: Final = 31  # zlib's name for "with a gzip header"
+
+
+class UnusableFile(Exception):
+    """A file is missing or has not the columns that are needed. The message names both; whoever made it is to blame."""
+
+
+@attrs.frozen
+class TableRow:
+    """A row as it stands in a file: its line, its text, its cells by column, and why they do not fit the header."""
+
+    line: int
+    text: str
+    cells: dict[str, str]
+    problem: str | None = None
+
+
+@attrs.frozen
+class Table:
+    """The rows of a file, the number of its good lines, and, if it is damaged, how."""
+
+    rows: tuple[TableRow, ...]
+    lines: int
+    damage: str | None
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Table:
+    """Read a file that has at least ``columns``.
+
+    Raises:
+        UnusableFile: It is not there, cannot be read, or lacks a column.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        message = f"{path}: expected a file but there is none; put it there, or say where it is with --data"
+        raise UnusableFile(message) from None
+    except OSError as error:
+        message = f"{path}: expected a file that can be read but got: {error.strerror}"
+        raise UnusableFile(message) from None
+    damage = None
+    if path.suffix == ".gz":
+        content, damage = _unzipped(content)
+    lines = content.decode("utf-8-sig", errors="replace").split("\n")
+    last = lines.pop()
+    if last and damage is None:  # else it may be cut off anywhere
+        lines.append(last)
+    header = _split(lines[0]) if lines else []
+    for column in columns:
+        if column not in header:
+            raise UnusableFile(_missing(path, column, header, damage))
+    return Table(tuple(_rows(lines, header)), len(lines), damage)
+
+
+def _rows(lines: list[str], header: list[str]) -> Iterator[TableRow]:
+    for line, text in enumerate(lines[1:], start=2):
+        cells = _split(text)
+        if not cells:
+            continue
+        problem = None
+        if len(cells) != len(header):
+            problem = reason("row", f"{len(header)} cells", len(cells))
+        yield TableRow(line, text.rstrip("\r"), dict(zip(header, cells, strict=False)), problem)
+
+
+def _split(line: str) -> list[str]:
+    """Split one line; a quotation mark that is not closed spoils no other."""
+    try:
+        return next(csv.reader([line.rstrip("\r")]), [])
+    except csv.Error:
+        return [line]
+
+
+def _unzipped(content: bytes) -> tuple[bytes, str | None]:
+    """Unzip as much as is good."""
+    found, rest = bytearray(), content
+    try:
+        while rest:
+            member = zlib.decompressobj(_GZIP)
+            while rest and not member.eof:
+                found += member.decompress(rest[:_CHUNK])
+                rest = member.unused_data + rest[_CHUNK:]
+            if not member.eof:
+                return bytes(found), "the file is cut off"
+    except zlib.error as error:
+        return bytes(found), f"the file is damaged: {error}"
+    return bytes(found), None if content else "the file is empty"
+
+
+def _missing(path: Path, column: str, header: list[str], damage: str | None) -> str:
+    if not header:
+        return f"{path}: expected a header with the column {column!r} but got {damage or 'an empty file'}"
+    close = get_close_matches(column, header, n=1)
+    hint = f"; did you rename {close[0]!r}?" if close else ""
+    return f"{path}: expected a column {column!r} but its columns are {', '.join(header)}{hint}"
