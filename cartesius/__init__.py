@@ -3,12 +3,12 @@
 Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
 `expressions`, `tracing`, `patterns` (what a correlation is); `families`, `restriction_base`, `installations` (what
 restrictions are); `memories`, `enumeration`, `partial_rows`, `outputs`, `world`, `join_shape` (one correlation at
-work); `engine`, `codec`, `fingerprints`, `snapshots`, `explanations` (running programs); `testing`.
+work); `programs`, `steps`, `doors`, `engine`, `traces`, `measures`, `explanations` (running programs); `codec`,
+`fingerprints`, `snapshots` (saved state).
 """
 
 from .codec import storable as storable
 from .engine import Engine as Engine
-from .engine import run as run
 from .errors import CartesiusError as CartesiusError
 from .events import Delete as Delete
 from .events import Event as Event
@@ -36,6 +36,7 @@ from .patterns import restricting as restricting
 from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
 from .restriction_base import state as state
+from .traces import run as run
 
 __all__ = [
     "CartesiusError",

@@ -58,13 +58,19 @@ class Family:
 
 
 arrive = Family("arrive", layer="gates", of_slot=True)
+"""``arrive(slot, event)``: an event comes to the gates. A clause of a gate holds it, or lets it go on by `forward`."""
 withdraw = Family("withdraw", layer="gates", of_slot=True)
 tick = Family("tick", layer="gates", of_slot=False)
+"""``tick(now)``: a deadline that this copy asked for by `notify_at` is due; ``now`` is one past it."""
 start = Family("start", layer="gates", of_slot=False)
+"""``start()``: the copy of the restriction for a key has been made."""
 push = Family("push", layer="memory", of_slot=True)
+"""``push(slot, entry)``: an entry was stored. A clause restricts the memory, and goes on by `forward`."""
 displace = Family("displace", layer="outer", of_slot=True)
+"""``displace(slot, entry)``: an entry leaves for its successor. What that means is a handler's choice."""
 retract = Family("retract", layer="outer", of_slot=True)
 select = Family("select", layer="outer", of_slot=False)
+"""``select(matches)``: choose among a batch's matches (a lazy iterator) and `forward` them. Nothing is spent before."""
 optional = Family("optional", layer="outer", of_slot=True)
 row_key = Family("row_key", layer="outer", of_slot=False)
 completes = Family("completes", layer="outer", of_slot=False)
@@ -89,7 +95,9 @@ class Slot:
 
 
 Slots: TypeAlias = tuple[Slot, ...]
+"""As an annotation of a restriction: the field takes the positional arguments, each naming a slot."""
 Duration: TypeAlias = "int | timedelta"
+"""As an annotation of a restriction: the field takes time units or a `timedelta`; clauses read time units."""
 
 
 def memory(slot: Slot) -> list[Entry]:

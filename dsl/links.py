@@ -74,7 +74,7 @@ def _fits(link: Link, known: dict[str, Declaration]) -> bool:
 def _no_way(subject: Declaration, known: dict[str, Declaration], left: list[Term]) -> str:
     twice = next((link for link in left if all(name in known for name in _names(link))), None)
     if twice is not None:
-        names = " or ".join(repr(reading.source.name) for reading in _readings(twice))
+        names = " or ".join(repr(each.source.name) for each in _readings(twice) if each.source != subject)
         summary = f"a link: expected one way to each source but {text(twice)} leads to {names} again"
         return refusal(summary, [("fix", "leave it out, or require it; links form a tree rooted at the subject")])
     shown = ", ".join(text(link) for link in left)

@@ -91,7 +91,7 @@ class RulePack:
             InvalidRule: Another pack is open, or the table of this one is already made.
         """
         if self._table is not None:
-            fix = [("fix", "write all rules before table(), warnings() or sources are used")]
+            fix = [("fix", "write all rules before table() or warnings() is called")]
             raise InvalidRule(refusal(f"with {self.name}: expected a pack whose table is not made yet", fix))
         begin(self.name, self._place, self._admit)
         return self

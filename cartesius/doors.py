@@ -1,0 +1,65 @@
+"""The door of an engine: what a user pushes is checked and brought into form before anything changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.errors import InvalidArgument
+from cartesius.events import Delete, Update
+from cartesius.reactives import UNDECLARED, Reactive
+from cartesius.records import wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.events import Time
+
+At: TypeAlias = "int | tuple[int, int] | None"
+
+
+def checked_times(at: At, latest: Time) -> tuple[Time, Time]:
+    """Return start and end; without ``at``, one after the ``latest`` time seen."""
+    if at is None:
+        return latest + 1, latest + 1
+    start, end = at if isinstance(at, tuple) else (at, at)
+    for time in (start, end):
+        if isinstance(time, bool) or not isinstance(time, int):
+            message = f"push: expected a time, an int of time units, but got at={at!r} (type={type(time).__name__})"
+            raise InvalidArgument(message)
+    if start > end:
+        message = f"push: expected an interval with start ≤ end but got at={at!r}; swap them"
+        raise InvalidArgument(message)
+    return start, end
+
+
+def checked_value(reactive: Reactive, value: Any) -> Any:
+    """Return the payload with mappings as records; for a table, as an `Update` or a `Delete`."""
+    if not reactive.table:
+        return wrap(value)
+    if isinstance(value, Update):
+        return Update(value.key if reactive.key is not None else (), wrap(value.value))
+    if isinstance(value, Delete):
+        return value if reactive.key is not None else Delete(())
+    if reactive.key is UNDECLARED:
+        message = (
+            f"push: expected an Update or a Delete for the table {reactive.name!r} but got {value!r}"
+            f" (type={type(value).__name__}); write Update(key, value)"
+        )
+        raise InvalidArgument(message)
+    row = wrap(value)
+    if reactive.key is None:
+        return Update((), row)
+    try:
+        return Update(getattr(row, reactive.key), row)
+    except AttributeError as error:
+        message = f"push: expected a row with the key {reactive.key!r} for the table {reactive.name!r}; {error}"
+        raise InvalidArgument(message) from None
+
+
+def check_input(inputs: Mapping[str, Reactive], reactive: object, call: str) -> None:
+    """Raise `InvalidArgument` in the name of ``call`` unless ``reactive`` is one of the ``inputs``."""
+    if isinstance(reactive, Reactive) and inputs.get(reactive.name) is reactive:
+        return
+    names = ", ".join(inputs)
+    message = f"{call}: expected an input of this engine but got {reactive!r}; the inputs are {names}"
+    raise InvalidArgument(message)

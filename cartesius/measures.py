@@ -1,0 +1,62 @@
+"""What an engine holds and has done, counted when asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.snapshots import entries_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cartesius.join_shape import Join
+
+
+@attrs.frozen
+class Stats:
+    """What an engine holds and has done.
+
+    Args:
+        events: Events pushed.
+        tuples: Candidates of positive weight that reached a body.
+        retained: Entries in memory.
+        waiting: Events held by gates or queued.
+        slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot).
+    """
+
+    events: int
+    tuples: int
+    retained: int
+    waiting: int
+    slots: Mapping[tuple[str, str], tuple[int, int]]
+
+
+def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
+    """Count what the correlations retain and what waits at their gates."""
+    slots = {}
+    for join in joins:
+        waiting = _waiting(join)
+        for slot in join.slots:
+            slots[join.name, slot.name] = (len(slot.memory), waiting[slot.name])
+    return Stats(
+        events,
+        candidates,
+        sum(retained for retained, _ in slots.values()),
+        sum(waiting for _, waiting in slots.values()),
+        slots,
+    )
+
+
+def _waiting(join: Join) -> dict[str, int]:
+    """Count the entries that gates hold for each slot: those in their state that are in no memory."""
+    waiting = dict.fromkeys((slot.name for slot in join.slots), 0)
+    for installed in join.installed:
+        for copy in installed.copies.values():
+            for name in installed.restriction._states:
+                held = getattr(copy, name)
+                for slot, events in held.items() if isinstance(held, dict) else ():
+                    if slot in waiting:
+                        waiting[slot] += sum(entry.number < 0 for entry in entries_in(events))
+    return waiting

@@ -1,0 +1,69 @@
+"""A program: the correlations behind the outputs, in topological order, at work in one world.
+
+Names are unique: no two inputs may share one; a derived reactive's is numbered if it is taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.codec import storable
+from cartesius.errors import InvalidArgument
+from cartesius.join_shape import Join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius.reactives import Reactive
+    from cartesius.world import World
+
+
+class Program:
+    """The correlations that compute ``outputs``.
+
+    Raises:
+        InvalidArgument: Two inputs have one name.
+    """
+
+    def __init__(self, outputs: Iterable[Reactive], world: World) -> None:
+        self.outputs = tuple(outputs)
+        self.world = world
+        self.inputs: dict[str, Reactive] = {}
+        self.names: dict[Reactive, str] = {}
+        self.joins: list[Join] = []
+        self.join_of: dict[Reactive, Join] = {}
+        self.bound: dict[Reactive, list[tuple[Join, int]]] = {}
+        for output in self.outputs:
+            self._add(output)
+
+    def _add(self, reactive: Reactive) -> None:
+        if reactive in self.names:
+            return
+        if reactive.type is not None:
+            storable(reactive.type)
+        pattern = reactive.pattern
+        if pattern is None:
+            if self.inputs.setdefault(reactive.name, reactive) is not reactive:
+                message = f"Engine: expected inputs of different names but two are called {reactive.name!r}; rename one"
+                raise InvalidArgument(message)
+            self.names[reactive] = reactive.name
+            return
+        for source in pattern.slots.values():
+            self._add(source)
+        taken = set(self.names.values())
+        name, number = reactive.name, 1
+        while name in taken:
+            number += 1
+            name = f"{reactive.name}#{number}"
+        self.names[reactive] = name
+        join = Join(pattern, name, len(self.joins), self.world)
+        self.joins.append(join)
+        self.join_of[reactive] = join
+        for slot in join.slots:
+            self.bound.setdefault(slot.reactive, []).append((join, slot.index))
+
+    def describe(self, **options: Any) -> str:
+        """Return a canonical text of the program, the same in every process; its fingerprint goes with saved state."""
+        joins = [join.pattern.describe(self.names) for join in self.joins]
+        outputs = ", ".join(self.names[output] for output in self.outputs)
+        return "\n".join([*joins, f"outputs {outputs}", *(f"{name} {value}" for name, value in options.items())])

@@ -1,0 +1,27 @@
+"""Running a whole trace, for tests and examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius.events import Event
+    from cartesius.reactives import Reactive
+
+
+def run(output: Reactive, trace: Iterable[tuple[Any, ...]], *, close: bool = False, **options: Any) -> list[Event]:
+    """Run a trace of (reactive, value) or (reactive, value, at) through a fresh engine; return all that it emits.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import zip_
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> [event.value for event in run(zip_(left, right), [(left, 1), (left, 2), (right, "a", 7)])]
+    [(1, 'a')]
+    """
+    engine = Engine(output, **options)
+    events = [event for step in trace for event in engine.push(*step)]
+    return events + engine.close() if close else events
