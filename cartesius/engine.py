@@ -10,6 +10,7 @@ Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
 from __future__ import annotations
 
 import threading
+import weakref
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,7 @@ class Engine:
         self._lateness = None if lateness is None else self._world.units(lateness, "Engine", "lateness")
         self._durable = durable
         self._program = Program(self.outputs, self._world)
+        weakref.finalize(self, self._program.drop).atexit = False
         self._steps = Steps(self._program, self._world)
         self.inputs = self._program.inputs
         self._events = 0

@@ -34,7 +34,7 @@ class Frame:
     __slots__ = ("clauses", "handler", "outer", "prompt")
 
     def __init__(self, handler: Handler, clauses: Clauses, outer: Frame | None) -> None:
-        self.handler = handler
+        self.handler: Handler | None = handler
         self.clauses = clauses
         self.outer = outer
         self.prompt: Prompt | None = None

@@ -88,6 +88,7 @@ class Join:
         self.number = number
         self.world = world
         self.is_done = False
+        self.strands = Strands()
         self.operations: dict[Any, Operation[..., Any]] = {
             family: Operation(family.name) for family in FAMILIES if not family.of_slot
         }
@@ -258,6 +259,7 @@ class Join:
         return [*self._layer("memory"), Layer("remember", remember), *self._layer("gates")]
 
     def _build_strands(self) -> None:
+        self.strands.drop()
         self.strands = Strands()
         self.inboxes: list[Future[Any]] = [Future() for _ in self.slots]
         self.alarm: Future[Any] = Future()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from cartesius.errors import UnhandledOperation
-from cartesius.resumptions import running, suspend
+from cartesius.resumptions import running
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,8 +56,9 @@ class Operation(Generic[P, R]):
             raise UnhandledOperation(_unhandled(self, stack))
         is_ctl, function = clause
         if is_ctl:
-            del here, stack, clause
-            return suspend(frame, function, arguments)  # type: ignore[no-any-return]
+            outside = frame.prompt.post(function, arguments)
+            del here, stack, frame, clause, function  # what is suspended must not keep its handler alive
+            return outside.switch()  # type: ignore[no-any-return]
         performing = here.__dict__.get("performing")
         here.stack = frame.outer
         here.performing = self

@@ -62,6 +62,11 @@ class Program:
         for slot in join.slots:
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
 
+    def drop(self) -> None:
+        """Unwind the strands of all correlations: what they suspend refers to itself, and would never be collected."""
+        for join in self.joins:
+            join.strands.drop()
+
     def describe(self, **options: Any) -> str:
         """Return a canonical text of the program, the same in every process; its fingerprint goes with saved state."""
         joins = [join.pattern.describe(self.names) for join in self.joins]

@@ -4,8 +4,9 @@ A `Coroutine` runs a computation on a stack of its own and carries the handlers 
 `contextvars` would do, the first being wrong while the collector unwinds a greenlet, the second empty in a new one. A
 ctl clause gets a `Resumption`: the suspended computation up to its handler, to be resumed once, now, later or never.
 
-Invariants. A suspended frame never holds its own coroutine or resumption (it would keep itself alive): messages travel
-in the prompt's cell, which the receiver empties. A resumption that is dropped unused unwinds its computation.
+Invariants. A suspended computation never holds its own coroutine, its resumption or its handler (it would keep itself
+alive): messages travel in the prompt's cell, which the receiver empties. A dropped resumption unwinds its
+computation.
 
 Source: Plotkin & Pretnar's handlers with Koka's two kinds of clause; ICFP 2018, doi:10.1145/3236762, Figure 5.
 """
@@ -41,14 +42,20 @@ class Tail:
 
 
 class Prompt:
-    """Where a handler with ctl clauses was installed: runs the computation inside, and the clauses it asks for."""
+    """Where a handler with ctl clauses was installed: runs the computation inside, and the clauses it asks for.
 
-    __slots__ = ("cell", "frame", "outside", "root")
+    While the computation is suspended its frame is an empty shell: the computation must not keep the handler alive, for
+    a handler may hold the resumption, and a greenlet in a reference cycle is never collected.
+    """
+
+    __slots__ = ("cell", "clauses", "frame", "handler", "outside", "root")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
+        self.handler: Any = frame.handler
+        self.clauses = frame.clauses
         self.cell: tuple[Callable[..., Any], tuple[Any, ...], Resumption] | None = None
-        self.outside: Any = None  # Invariant: set only while the computation runs, so that no cycle outlives a switch
+        self.outside: Any = None  # Invariant: set only while the computation runs
         self.root: Any = None
 
     def start(self, thunk: Callable[[], object]) -> Any:
@@ -61,20 +68,17 @@ class Prompt:
     def drive(self, target: Any, value: object, error: BaseException | None) -> Any:
         """Switch into ``target`` and serve its ctl operations, until it ends or a clause answers."""
         while True:
-            here = getcurrent()
-            self.frame.outer = getattr(here, "stack", None)
-            self.outside = here
-            root = self.root
-            root.parent = here
-            del here, root
-            answer = target.switch(value) if error is None else target.throw(error)
+            self._enter()
+            try:
+                answer = target.switch(value) if error is None else target.throw(error)
+            finally:
+                self._leave()
             del target
-            self.outside = None
             message, self.cell = self.cell, None
             if message is None:
                 if isinstance(answer, GreenletExit):
                     raise answer  # the computation inside was abandoned: so is what waits for it
-                return self.frame.handler.returns(answer)
+                return self.handler.returns(answer)
             clause, arguments, resumption = message
             del message
             answer = clause(*arguments, resumption)
@@ -84,15 +88,32 @@ class Prompt:
             target = answer.resumption.take()
             del clause, arguments, resumption, answer
 
+    def _enter(self) -> None:
+        here = getcurrent()
+        frame = self.frame
+        frame.handler, frame.clauses, frame.outer, frame.prompt = self.handler, self.clauses, _stack(here), self
+        self.outside = here
+        self.root.parent = here
 
-def suspend(frame: Frame, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Hand the rest of the computation, up to ``frame``, to ``clause``; return what it is resumed with. Suspends."""
-    prompt = frame.prompt
-    if prompt is None or prompt.outside is None:
-        message = f"the handler {frame.handler!r} is not running where {clause!r} was asked for; please report this"
-        raise InternalError(message)
-    prompt.cell = (clause, arguments, Resumption(prompt, getcurrent()))
-    return prompt.outside.switch()
+    def _leave(self) -> None:
+        frame = self.frame
+        frame.handler, frame.clauses, frame.outer, frame.prompt = None, _NO_CLAUSES, None, None
+        self.outside = None
+
+    def post(self, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Leave a message for the prompt, the rest of the computation with it; return the greenlet to switch to."""
+        if self.outside is None:
+            message = f"the handler {self.handler!r} is not running where {clause!r} was asked for; please report this"
+            raise InternalError(message)
+        self.cell = (clause, arguments, Resumption(self, getcurrent()))
+        return self.outside
+
+
+_NO_CLAUSES: dict[Any, Any] = {}
+
+
+def _stack(coroutine: Any) -> Any:
+    return getattr(coroutine, "stack", None)
 
 
 class Resumption:

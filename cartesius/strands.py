@@ -9,6 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 3.4 (async, await, interleave).
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -34,7 +35,8 @@ class Future(Generic[T]):
     def __init__(self) -> None:
         self.is_resolved = False
         self._value: Any = None
-        self.waiting: list[tuple[Strands, Resumption]] = []
+        # The scheduler owns what waits: a suspended strand holds its future, which must not hold the strand.
+        self.waiting: list[tuple[weakref.ref[Strands], int]] = []
 
     @property
     def value(self) -> T:
@@ -55,8 +57,10 @@ class Future(Generic[T]):
         self.is_resolved = True
         self._value = value
         waiting, self.waiting = self.waiting, []
-        for strands, resumption in waiting:
-            strands.ready.append((resumption, value))
+        for reference, number in waiting:
+            strands = reference()
+            if strands is not None:
+                strands.wake(number, value)
 
 
 class Strands(Handler):
@@ -64,25 +68,39 @@ class Strands(Handler):
 
     def __init__(self) -> None:
         self.ready: deque[tuple[Callable[[Any], Any], Any]] = deque()
-        self.alive = 0
+        self.parked: dict[int, Resumption] = {}
+        self._alive = [0]  # a cell, as a strand must not hold its scheduler
+        self._number = 0
+
+    @property
+    def alive(self) -> int:
+        """How many strands have not ended."""
+        return self._alive[0]
 
     @controls(await_)
     def park(self, future: Future[Any], resume: Resumption) -> Any:
         """Go on at once if the future is resolved; otherwise wait for it, and let the others run."""
         if future.is_resolved:
             return resume.tail(future.value)
-        future.waiting.append((self, resume))
+        self._number += 1
+        self.parked[self._number] = resume
+        future.waiting.append((weakref.ref(self), self._number))
         return None
+
+    def wake(self, number: int, value: object) -> None:
+        """Make a parked strand runnable."""
+        self.ready.append((self.parked.pop(number), value))
 
     def spawn(self, strand: Callable[[], None]) -> None:
         """Add a strand; it first runs at the next `run`."""
-        self.alive += 1
+        alive = self._alive
+        alive[0] += 1
 
         def counted() -> None:
             try:
                 strand()
             finally:
-                self.alive -= 1
+                alive[0] -= 1
 
         self.ready.append((lambda _: handle(self, counted), None))
 
@@ -91,6 +109,13 @@ class Strands(Handler):
         while self.ready:
             go_on, value = self.ready.popleft()
             go_on(value)
+
+    def drop(self) -> None:
+        """Abandon all strands: their ``finally`` blocks run now."""
+        self.ready.clear()
+        while self.parked:
+            _, resumption = self.parked.popitem()
+            resumption.drop()
 
 
 def interleave(strands: Iterable[Callable[[], None]]) -> None:
@@ -107,10 +132,14 @@ def interleave(strands: Iterable[Callable[[], None]]) -> None:
     scheduler = Strands()
     for strand in strands:
         scheduler.spawn(strand)
-    scheduler.run()
-    if scheduler.alive:
+    try:
+        scheduler.run()
+        left = scheduler.alive
+    finally:
+        scheduler.drop()
+    if left:
         message = (
-            f"interleave: {scheduler.alive} strand(s) await futures that nobody is left to resolve;"
+            f"interleave: {left} strand(s) await futures that nobody is left to resolve;"
             " resolve them from another strand, or before interleave is called"
         )
         raise Deadlock(message)

@@ -96,9 +96,11 @@ become_root() {
 
 # Prints the first of our packages that apt offers. "Candidate: (none)" is a name apt has heard of but cannot install.
 find_java_package() {
-    local package
+    local package policy
     for package in $java_packages; do
-        if LC_ALL=C apt-cache policy "$package" 2>/dev/null | grep -q '^ *Candidate: [^(]'; then echo "$package"; return; fi
+        # Not in a pipe: a reader that stops early would make apt-cache, and so with pipefail the pipe, fail.
+        policy=$(LC_ALL=C apt-cache policy "$package" 2>/dev/null || true)
+        if grep -q '^ *Candidate: [^(]' <<<"$policy"; then echo "$package"; return; fi
     done
     return 1
 }
@@ -119,7 +121,7 @@ fail_without_java() {
 }
 
 make_java() {
-    local root package
+    local root package log
     if find_java; then return; fi
     has apt-get || fail_without_java ""
     root=$(become_root) || fail_without_java "and installing it needs a password"
@@ -128,8 +130,11 @@ make_java() {
     # Some list of packages being out of reach need not matter: what counts is whether the package is offered.
     $root apt-get -qq update >&2 || say "apt-get update failed; going on with the lists that are there"
     package=$(find_java_package) || fail_without_java "and apt offers none of: $java_packages"
-    $root DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends \
-        "$package" >&2 || fail_without_java "and installing $package failed"
+    if ! log=$($root DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends "$package" 2>&1); then
+        printf '%s\n' "$log" >&2
+        fail_without_java "and installing $package failed, as shown above"
+    fi
     hash -r
     find_java || fail_without_java "even after installing $package"
 }

@@ -41,9 +41,7 @@ def program_of(vector):
 
 
 def expected_of(vector, step):
-    return [
-        (tuple(result["tuple"]), *result["time"], 1) for result in vector["expected"] if result["step"] == step
-    ]
+    return [(tuple(result["tuple"]), *result["time"], 1) for result in vector["expected"] if result["step"] == step]
 
 
 def play(vector, restore_before):

@@ -63,9 +63,9 @@ def test_a_close_field_is_suggested():
 
 def test_a_source_is_a_declaration_not_a_row():
     with pytest.raises(InvalidRule, match="assign"):
-        vessel.draught = 3  # type: ignore[assignment]
+        vessel.draught = 3
     with pytest.raises(TypeError):
-        list(vessel)
+        list(vessel)  # type: ignore[call-overload]
     assert repr(Source("tugs", key=None, available=int)) == "<source tugs by None: available>"
 
 

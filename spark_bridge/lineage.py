@@ -1,0 +1,252 @@
+"""Lineage: which column an expression comes from, through any number of traced correlations.
+
+It answers two questions of the bridge: what type a result's field has (`schemas`), and whether a key is the column
+that the rows are partitioned by (`partitioning`). Where a body does not trace the answer is None, never a guess.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_type_hints
+
+import attrs
+
+from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, Tuple
+from cartesius.families import optional
+from cartesius.reactives import Reactive
+from cartesius.restriction_base import slot_families
+from cartesius.tracing import parameters_of, trace
+
+if TYPE_CHECKING:
+    from cartesius.patterns import Pattern
+    from cartesius.restriction_base import Restriction
+
+
+@attrs.frozen
+class Column:
+    """A column of an input's rows, or a field inside it; the whole row if ``path`` is empty."""
+
+    reactive: Reactive
+    path: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Typed:
+    """A value of a declared Python type."""
+
+    hint: Any
+
+
+@attrs.frozen
+class Composed:
+    """A tuple or a dict whose items have their own origins."""
+
+    expression: Tuple | Fields
+    scope: Scope
+
+    def item(self, name: Any) -> Origin | None:
+        """Return the origin of the item at a place, or of a name."""
+        items = self.expression.items
+        if isinstance(self.expression, Fields):
+            names = self.expression.names
+            return origin(items[names.index(name)], self.scope) if name in names else None
+        inside = isinstance(name, int) and not isinstance(name, bool) and -len(items) <= name < len(items)
+        return origin(items[name], self.scope) if inside else None
+
+
+@attrs.frozen
+class Computed:
+    """What is computed from other values, or constant."""
+
+    expression: Expression
+    scope: Scope
+
+
+Origin: TypeAlias = "Column | Typed | Composed | Computed"
+
+
+class Scope(Protocol):
+    """What the variables of an expression are."""
+
+    def part(self, slot: str) -> Origin | None:
+        """Return the origin of a slot's payload."""
+
+    def key(self, slot: str) -> Origin | None:
+        """Return the origin of a slot's key."""
+
+
+@attrs.frozen
+class InPattern:
+    """The variables of a correlation's bodies."""
+
+    pattern: Pattern = attrs.field(eq=False)
+
+    def part(self, slot: str) -> Origin | None:
+        """Return the origin of a slot's payload."""
+        return value_of(self.pattern.slots[slot])
+
+    def key(self, slot: str) -> Origin | None:
+        """Return the origin of a slot's key: the table's own, or else the first that a `key_by` gives."""
+        if self.pattern.slots[slot].table:
+            return key_of(self.pattern.slots[slot])
+        spaces = (space for restriction in self.pattern.restrictions if (space := key_space(self.pattern, restriction)))
+        return next((space[slot] for space in spaces if slot in space), None)
+
+
+@attrs.frozen
+class OfValue:
+    """One variable, whose origin is known."""
+
+    value: Origin | None
+
+    def part(self, slot: str) -> Origin | None:
+        """Return it."""
+        return self.value
+
+    def key(self, slot: str) -> Origin | None:
+        """Return nothing: a value alone has no key."""
+        return None
+
+
+def origin(expression: Expression, scope: Scope) -> Origin | None:
+    """Return where the value of ``expression`` comes from, or None if that cannot be told."""
+    match expression:
+        case Part(slot=slot):
+            return scope.part(slot)
+        case KeyOf(slot=slot):
+            return scope.key(slot)
+        case Field(target=target, name=name) | Apply(
+            function=operator.getitem, arguments=(target, Constant(value=name))
+        ):
+            return _item(origin(target, scope), name) or Computed(expression, scope)
+        case Tuple() | Fields():
+            return Composed(expression, scope)
+    return Computed(expression, scope)
+
+
+def _item(target: Origin | None, name: Any) -> Origin | None:
+    match target:
+        case Column(reactive=reactive, path=path) if isinstance(name, str):
+            return Column(reactive, (*path, name))
+        case Composed():
+            return target.item(name)
+        case Typed(hint=hint) if isinstance(name, str):
+            hints = hints_of(hint)
+            return Typed(hints[name]) if hints and name in hints else None
+    return None
+
+
+def hints_of(hint: Any) -> dict[str, Any] | None:
+    """Return the type of each field of an attrs class, a dataclass or a named tuple; None for any other type.
+
+    Raises:
+        NameError: An annotation names what is not there at run time.
+    """
+    if not isinstance(hint, type):
+        return None
+    if attrs.has(hint):
+        names = [field.name for field in attrs.fields(hint)]
+    elif dataclasses.is_dataclass(hint):
+        names = [field.name for field in dataclasses.fields(hint)]
+    elif issubclass(hint, tuple) and hasattr(hint, "_fields"):
+        names = list(hint._fields)
+    else:
+        return None
+    hints = get_type_hints(hint)
+    return {name: hints.get(name, Any) for name in names}
+
+
+def value_of(reactive: Reactive) -> Origin | None:
+    """Return the origin of a reactive's payload."""
+    if reactive.pattern is None:
+        return Column(reactive)
+    if reactive.type is not None:
+        return Typed(reactive.type)
+    yields = reactive.pattern.yields
+    return origin(yields, InPattern(reactive.pattern)) if isinstance(yields, Expression) else None
+
+
+def key_of(reactive: Reactive) -> Origin | None:
+    """Return the origin of a table's key."""
+    if reactive.pattern is None:
+        return Column(reactive, (reactive.key,)) if isinstance(reactive.key, str) else None
+    key = table_key(reactive.pattern)
+    if callable(key):
+        return extracted(key, value_of(reactive))
+    slots = slots_named(reactive.pattern, key)
+    return InPattern(reactive.pattern).key(slots[0]) if slots else None
+
+
+def table_key(pattern: Pattern) -> Any:
+    """Return the key that `as_table` was given: a slot's name or a function; None if the results are no table."""
+    return next((r.configuration.get("key") for r in pattern.restrictions if r.makes_table), None)
+
+
+def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
+    """Return the origin of each slot's key in the key space that ``restriction`` opens; empty for most."""
+    scope = InPattern(pattern)
+    return {
+        slot: extracted(extract, scope.part(slot))
+        for name, extract in restriction.key_space().items()
+        for slot in slots_named(pattern, name)
+    }
+
+
+def extracted(extract: Any, value: Origin | None) -> Origin | None:
+    """Return the origin of what a function takes out of a value, if the function traces."""
+    if isinstance(extract, operator.attrgetter):
+        found = value
+        for name in extract.__reduce__()[1][0].split("."):  # type: ignore[index,union-attr]
+            found = _item(found, name)
+        return found
+    parameters = parameters_of(extract)
+    if not parameters:
+        return None
+    traced = trace(extract, [(parameters[0], Part("value"))]).expression
+    return None if traced is None else origin(traced, OfValue(value))
+
+
+def slots_named(pattern: Pattern, name: str | Reactive) -> list[str]:
+    """Return the slots that a variable name, a reactive or its name means."""
+    found = [slot for slot, reactive in pattern.slots.items() if name in (slot, reactive)]
+    return found or [slot for slot, reactive in pattern.slots.items() if reactive.name == name]
+
+
+def clauses(pattern: Pattern, restriction: Restriction) -> list[tuple[Any, list[str]]]:
+    """Return (family, slots) for each clause of ``restriction``."""
+    found = []
+    for _, family, fields, _ in slot_families(restriction):
+        named: list[Any] = []
+        for field in fields:
+            value = restriction.configuration[field]
+            named += value if isinstance(value, tuple) else [value]
+        found.append((family, [slot for name in named for slot in slots_named(pattern, name)]))
+    return found
+
+
+def optional_slots(pattern: Pattern) -> set[str]:
+    """Return the slots whose part may be missing."""
+    return {
+        slot
+        for restriction in pattern.restrictions
+        for family, slots in clauses(pattern, restriction)
+        if family is optional
+        for slot in slots
+    }
+
+
+def derived(outputs: tuple[Reactive, ...]) -> list[Reactive]:
+    """Return the derived reactives of a program, inputs of a correlation before it."""
+    found: dict[Reactive, None] = {}
+
+    def visit(reactive: Reactive) -> None:
+        if reactive.pattern is None or reactive in found:
+            return
+        for source in reactive.pattern.slots.values():
+            visit(source)
+        found[reactive] = None
+
+    for output in outputs:
+        visit(output)
+    return list(found)

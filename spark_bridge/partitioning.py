@@ -1,0 +1,129 @@
+"""Partitioning: whether a program gives the same results when its rows are spread over buckets, and why not.
+
+Every partitioned source is split by one column; every other source goes to each bucket whole. That is sound if all
+that meets has one value of that column. The check is by the pattern, and strict: what it cannot see it refuses. One
+bucket is always sound.
+
+Source: DESIGN.md, section 7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Expression
+from cartesius.families import completes, displace, optional, row_key, select
+from spark_bridge.lineage import Column, InPattern, clauses, derived, key_of, key_space, optional_slots, origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.patterns import Pattern
+    from cartesius.reactives import Reactive
+    from spark_bridge.lineage import Origin
+
+_HARMLESS = (optional, row_key, completes)  # they concern one combination, or none
+
+
+class Partitioning:
+    """What the partitioned sources mean for a program.
+
+    Args:
+        outputs: The program.
+        columns: The column that each partitioned source is split by, by the source's name.
+
+    Raises:
+        InvalidArgument: The program would give other results in several buckets.
+    """
+
+    def __init__(self, outputs: tuple[Reactive, ...], columns: Mapping[str, str]) -> None:
+        self.columns = columns
+        self._split: dict[Reactive, bool] = {}
+        for reactive in derived(outputs):
+            assert reactive.pattern is not None
+            self._split[reactive] = self._check(reactive, reactive.pattern)
+
+    def is_split(self, reactive: Reactive) -> bool:
+        """Whether the events of ``reactive`` are spread over the buckets; otherwise each bucket has them all."""
+        if reactive.pattern is None:
+            return reactive.name in self.columns
+        return self._split[reactive]
+
+    def check_table(self, source: Reactive) -> None:
+        """Refuse a table whose rows could move from one bucket to another."""
+        column = self.columns.get(source.name)
+        if source.table and column is not None and source.key != column:
+            reason = f"a row that changes its {column!r} would stay in its old bucket, as the key is {source.key!r}"
+            raise _refusal(source.name, reason, f"partition it by {source.key!r}")
+
+    def _check(self, reactive: Reactive, pattern: Pattern) -> bool:
+        split = [slot for slot, source in pattern.slots.items() if self.is_split(source)]
+        if not split:
+            return False
+        if set(split) <= optional_slots(pattern):
+            reason = f"its partitioned part may be missing ({', '.join(split)}), and then each bucket would yield the row"
+            raise _refusal(reactive.name, reason, "make that slot mandatory")
+        self._check_meeting(reactive, pattern, split)
+        self._check_restrictions(reactive, pattern, split)
+        if reactive.table and not self._is_partition(key_of(reactive)):
+            reason = "its rows have a key that is not the column of the partition, so several buckets would have one key"
+            raise _refusal(reactive.name, reason, "key it by the partitioned slot")
+        return True
+
+    def _is_partition(self, found: Origin | None) -> bool:
+        return isinstance(found, Column) and found.path == (self.columns.get(found.reactive.name),)
+
+    def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
+        """Check that the parts from partitioned sources have one key."""
+        scope = InPattern(pattern)
+        joined = {slot: {slot} for slot in split}
+        pairs = [
+            (left, right)
+            for (left, left_side), (right, right_side) in pattern.equalities
+            if left in joined and right in joined and self._are_partitions(left_side, right_side, scope)
+        ]
+        for restriction in pattern.restrictions:
+            space = key_space(pattern, restriction)
+            same = [slot for slot, found in space.items() if slot in joined and self._is_partition(found)]
+            pairs += list(zip(same, same[1:], strict=False))
+        for left, right in pairs:
+            both = joined[left] | joined[right]
+            joined.update(dict.fromkeys(both, both))
+        apart = [slot for slot in split if joined[slot] != set(split)]
+        if apart:
+            reason = f"events of {' and '.join(split)} meet without being equal in the column of the partition"
+            raise _refusal(reactive.name, reason, "key them by it: key_by(…)")
+
+    def _are_partitions(self, left: Expression, right: Expression, scope: InPattern) -> bool:
+        return self._is_partition(origin(left, scope)) and self._is_partition(origin(right, scope))
+
+    def _check_restrictions(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
+        """Check that no restriction weighs events of several buckets against each other."""
+        keyed: set[str] = set()
+        for restriction in pattern.restrictions:
+            keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
+            if restriction.retracts or restriction.makes_table:
+                continue
+            for family, slots in clauses(pattern, restriction):
+                if family in _HARMLESS or (family is displace and not slots):
+                    continue
+                loose = [slot for slot in slots if slot in split and slot not in keyed]
+                whole = [slot for slot in slots if slot not in split]
+                fix = "put a key_by of the partition's column before it"
+                if family is select or not slots:
+                    raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
+                if loose:
+                    reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
+                    raise _refusal(reactive.name, reason, fix)
+                if whole and (restriction.consumes or len(whole) < len(slots)):
+                    reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
+                    raise _refusal(reactive.name, reason, fix)
+
+
+def _refusal(name: str, reason: str, fix: str) -> InvalidArgument:
+    message = (
+        f"correlate_frames: expected a program whose results do not depend on the number of buckets but got {name!r}:"
+        f" {reason}; {fix}, or use buckets=1"
+    )
+    return InvalidArgument(message)

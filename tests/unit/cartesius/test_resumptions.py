@@ -1,0 +1,452 @@
+"""Resumptions: one-shot, stored, thrown into, dropped, in constant space, and never leaked."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import greenlet
+import pytest
+
+from cartesius import Handler, Operation, controls, forward, handle, handles
+from cartesius.errors import ResumptionUsed
+from cartesius.strands import Future, await_, interleave
+
+ask = Operation("ask")
+tell = Operation("tell")
+
+
+def live_greenlets():
+    gc.collect()
+    return sum(isinstance(thing, greenlet.greenlet) for thing in gc.get_objects())
+
+
+class storing(Handler):
+    """Store the resumption and answer "stored"."""
+
+    def __init__(self):
+        self.stored = []
+
+    @controls(ask)
+    def clause(self, resume):
+        self.stored.append(resume)
+        return "stored"
+
+    def returns(self, result):
+        return "returned", result
+
+
+def with_clause(clause, *, operation=ask):
+    class controlling(Handler):
+        @controls(operation)
+        def perform(self, *arguments):
+            return clause(*arguments)
+
+    return controlling()
+
+
+# --------------------------------------------------------------------------------------------------------- one-shot
+
+
+def test_a_second_resume_raises():
+    def clause(resume):
+        resume(1)
+        return resume(2)
+
+    with pytest.raises(ResumptionUsed):
+        handle(with_clause(clause), ask)
+
+
+@pytest.mark.parametrize("again", [lambda r: r(2), lambda r: r.throw(KeyError()), lambda r: r.tail(2)])
+def test_a_used_resumption_may_not_be_used_in_another_way(again):
+    handler = storing()
+    handle(handler, ask)
+    resume = handler.stored[0]
+    assert resume(1) == ("returned", 1)
+    with pytest.raises(ResumptionUsed):
+        handle(with_clause(lambda _: again(resume)), ask)
+
+
+def test_a_second_resume_while_the_first_is_running_raises():
+    handler = storing()
+
+    def program():
+        ask()
+        with pytest.raises(ResumptionUsed):
+            handler.stored[0](2)
+        return "once"
+
+    handle(handler, program)
+    assert handler.stored[0](1) == ("returned", "once")
+
+
+# ------------------------------------------------------------------------------------------------------ stored ones
+
+
+def test_a_stored_resumption_is_resumed_later_and_answers_what_the_handler_answers():
+    handler = storing()
+    assert handle(handler, lambda: ask() + 1) == "stored"
+    assert handler.stored[0](41) == ("returned", 42)
+
+
+def test_a_resumed_computation_is_handled_again():
+    handler = storing()
+    assert handle(handler, lambda: ask() + ask()) == "stored"
+    assert handler.stored[0](1) == "stored"
+    assert handler.stored[1](2) == ("returned", 3)
+
+
+def test_a_stored_resumption_keeps_the_handlers_inside_and_sees_those_outside_where_it_is_resumed():
+    handler = storing()
+
+    class answering(Handler):
+        def __init__(self, answer):
+            self.answer = answer
+
+        @handles(tell)
+        def clause(self):
+            return self.answer
+
+    handle(answering("first") | handler, lambda: (ask(), tell()))
+    assert handle(answering("second"), lambda: handler.stored[0](1)) == ("returned", (1, "second"))
+
+    handler.stored.clear()
+    handle(handler | answering("inside"), lambda: (ask(), tell()))
+    assert handle(answering("second"), lambda: handler.stored[0](1)) == ("returned", (1, "inside"))
+
+
+def test_a_stored_resumption_may_be_resumed_from_another_strand():
+    handler, trace, ready = storing(), [], Future()
+
+    def performer():
+        trace.append(handle(handler, lambda: ("asked", ask())))
+        ready.resolve(None)
+
+    def resumer():
+        await_(ready)
+        trace.append(handler.stored[0]("answer"))
+
+    interleave([resumer, performer])
+    assert trace == ["stored", ("returned", ("asked", "answer"))]
+
+
+def test_a_computation_that_awaits_after_it_was_resumed_elsewhere_suspends_the_strand_that_resumed_it():
+    handler, trace, ready, late = storing(), [], Future(), Future()
+
+    def performer():
+        handle(handler, lambda: (ask(), await_(late)))
+        ready.resolve(None)
+
+    def resumer():
+        await_(ready)
+        trace.append(handler.stored[0](1))
+
+    def resolver():
+        await_(ready)
+        trace.append("resolving")
+        late.resolve(2)
+
+    interleave([performer, resumer, resolver])
+    assert trace == ["resolving", ("returned", (1, 2))]
+
+
+# ------------------------------------------------------------------------------------------------------------ throw
+
+
+def test_throw_raises_where_the_operation_was_performed():
+    def program():
+        try:
+            ask()
+        except KeyError as error:
+            return f"caught {error.args[0]}"
+
+    assert handle(with_clause(lambda resume: resume.throw(KeyError("x"))), program) == "caught x"
+
+
+def test_throw_that_nobody_catches_comes_out_of_the_handler():
+    with pytest.raises(KeyError):
+        handle(with_clause(lambda resume: resume.throw(KeyError())), ask)
+
+
+def test_throw_answers_what_the_handler_answers():
+    handler = storing()
+
+    def program():
+        try:
+            ask()
+        except KeyError:
+            return "caught"
+
+    handle(handler, program)
+    assert handler.stored[0].throw(KeyError()) == ("returned", "caught")
+
+
+# ------------------------------------------------------------------------------------------------------------- tail
+
+
+def test_tail_runs_in_constant_space():
+    n = 100_000
+    deepest = 0
+
+    class tailing(Handler):
+        @controls(ask)
+        def clause(self, value, resume):
+            return resume.tail(value + 1)
+
+    def program():
+        nonlocal deepest
+        total = 0
+        for _ in range(n):
+            total = ask(total)
+            if total % 10_000 == 0:
+                deepest = max(deepest, len(_frames()))
+        return total
+
+    assert handle(tailing(), program) == n
+    assert deepest < 100
+
+
+def _frames():
+    frame, out = sys._getframe(), []
+    while frame is not None:
+        out.append(frame)
+        frame = frame.f_back
+    return out
+
+
+def test_tail_goes_through_the_return_clause():
+    class tailing(Handler):
+        @controls(ask)
+        def clause(self, resume):
+            return resume.tail(3)
+
+        def returns(self, result):
+            return ["returned", result]
+
+    assert handle(tailing(), lambda: ask() + 1) == ["returned", 4]
+
+
+def test_a_tail_after_a_plain_resume_keeps_the_nesting():
+    class mixing(Handler):
+        @controls(ask)
+        def clause(self, n, resume):
+            return resume.tail(n) if n % 2 else [n, resume(n)]
+
+        def returns(self, result):
+            return ["end"]
+
+    assert handle(mixing(), lambda: [ask(n) for n in range(5)]) == [0, [2, [4, ["end"]]]]
+
+
+def test_a_forwarded_operation_may_be_resumed_by_tail():
+    outer = with_clause(lambda n, resume: resume.tail(n + 1))
+
+    class inner(Handler):
+        @handles(ask)
+        def clause(self, n):
+            return forward(n * 10)
+
+    def program():
+        total = 0
+        for _ in range(5_000):
+            total = ask(1) + total
+        return total
+
+    assert handle(outer | inner(), program) == 55_000
+
+
+def test_nested_handlers_that_both_tail_run_in_constant_space():
+    outer = with_clause(lambda n, resume: resume.tail(n + 1), operation=tell)
+    inner = with_clause(lambda n, resume: resume.tail(tell(n)))
+
+    def program():
+        total = 0
+        for _ in range(20_000):
+            total = ask(total)
+        return total
+
+    assert handle(outer | inner, program) == 20_000
+
+
+# -------------------------------------------------------------------------------------------------------- abandoned
+
+
+def test_an_abandoned_computation_is_unwound_at_once():
+    trace = []
+
+    def program():
+        try:
+            ask()
+        finally:
+            trace.append("unwound")
+
+    assert handle(with_clause(lambda resume: "dropped"), program) == "dropped"
+    assert trace == ["unwound"]
+
+
+def test_an_abandoned_computation_is_unwound_without_an_error_that_it_could_catch_as_an_exception():
+    trace = []
+
+    def program():
+        try:
+            ask()
+        except Exception:
+            trace.append("caught")
+        finally:
+            trace.append("unwound")
+
+    handle(with_clause(lambda resume: None), program)
+    assert trace == ["unwound"]
+
+
+def test_a_stored_resumption_that_is_dropped_unwinds_its_computation():
+    trace = []
+
+    def program():
+        try:
+            ask()
+        finally:
+            trace.append("unwound")
+
+    handler = storing()
+    handle(handler, program)
+    assert trace == []
+    handler.stored.clear()
+    gc.collect()
+    assert trace == ["unwound"]
+
+
+def test_drop_runs_the_finally_blocks_now():
+    trace = []
+
+    def program():
+        try:
+            ask()
+        finally:
+            trace.append("unwound")
+
+    handler = storing()
+    handle(handler, program)
+    handler.stored[0].drop()
+    assert trace == ["unwound"]
+    with pytest.raises(ResumptionUsed):
+        handler.stored[0](1)
+
+
+def test_nested_abandoned_computations_are_unwound_from_the_inside_out():
+    trace = []
+
+    def inner_program():
+        try:
+            tell()
+        finally:
+            trace.append("inner")
+
+    def program():
+        try:
+            handle(with_clause(lambda resume: resume(1)), inner_program)
+        finally:
+            trace.append("outer")
+
+    assert handle(with_clause(lambda resume: "left", operation=tell), program) == "left"
+    assert trace == ["inner", "outer"]
+
+
+def test_operations_in_the_finally_block_of_an_abandoned_computation_reach_the_handlers_inside():
+    trace = []
+
+    class noting(Handler):
+        @handles(tell)
+        def clause(self, what):
+            trace.append(what)
+
+    def program():
+        try:
+            ask()
+        finally:
+            tell("unwound")
+
+    handle(with_clause(lambda resume: None) | noting(), program)
+    gc.collect()
+    assert trace == ["unwound"]
+
+
+def _abandon():
+    handle(with_clause(lambda resume: None), ask)
+
+
+def _abandon_nested():
+    inner = with_clause(lambda resume: resume(1))
+    handle(
+        with_clause(lambda resume: None, operation=tell),
+        lambda: handle(inner, lambda: handle(with_clause(lambda resume: tell()), ask)),
+    )
+
+
+def _store_and_drop():
+    handler = storing()
+    handle(handler, ask)
+
+
+def _store_in_itself():
+    handler = storing()
+
+    def program():
+        mine = handler  # the suspended frame reaches its own resumption
+        ask()
+        return mine
+
+    handle(handler, program)
+
+
+def _resume():
+    handle(with_clause(lambda resume: resume(1)), lambda: [ask() for _ in range(3)])
+
+
+def _tail():
+    handle(with_clause(lambda resume: resume.tail(1)), lambda: [ask() for _ in range(3)])
+
+
+def _throw():
+    with pytest.raises(KeyError):
+        handle(with_clause(lambda resume: resume.throw(KeyError())), ask)
+
+
+def _fail_in_clause():
+    with pytest.raises(ZeroDivisionError):
+        handle(with_clause(lambda resume: 1 // 0), ask)
+
+
+def _await():
+    future = Future()
+    interleave([lambda: await_(future), lambda: future.resolve(1)])
+
+
+def _fail_in_strand():
+    future = Future()
+    with pytest.raises(ZeroDivisionError):
+        interleave([lambda: await_(future), lambda: 1 // 0])
+
+
+@pytest.mark.parametrize(
+    "once",
+    [
+        _abandon,
+        _abandon_nested,
+        _store_and_drop,
+        _store_in_itself,
+        _resume,
+        _tail,
+        _throw,
+        _fail_in_clause,
+        _await,
+        _fail_in_strand,
+    ],
+    ids=lambda function: function.__name__.strip("_"),
+)
+def test_no_greenlet_is_left_behind(once):
+    once()
+    before = live_greenlets()
+    for _ in range(50):
+        once()
+    assert live_greenlets() <= before
