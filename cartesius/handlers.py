@@ -164,7 +164,7 @@ def handle(handler: Handler, thunk: Callable[[], T]) -> Any:
     42
     """
     outside = frame = getattr(running(), "stack", None)
-    parts = handler.parts()
+    parts = check_handler(handler, "handle").parts()
     for place, part in enumerate(parts):
         frame = Frame(part, part.clauses(), frame)
         if not part.is_plain:

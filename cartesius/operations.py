@@ -56,7 +56,7 @@ class Operation(Generic[P, R]):
             raise UnhandledOperation(_unhandled(self, stack))
         is_ctl, function = clause
         if is_ctl:
-            outside = frame.prompt.post(function, arguments)
+            outside = frame.prompt.post(self, function, arguments)
             del here, stack, frame, clause, function  # what is suspended must not keep its handler alive
             return outside.switch()  # type: ignore[no-any-return]
         performing = here.__dict__.get("performing")

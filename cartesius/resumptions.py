@@ -54,7 +54,7 @@ class Prompt:
         self.frame = frame
         self.handler: Any = frame.handler
         self.clauses = frame.clauses
-        self.cell: tuple[Callable[..., Any], tuple[Any, ...], Resumption] | None = None
+        self.cell: tuple[object, Callable[..., Any], tuple[Any, ...]] | None = None
         self.outside: Any = None  # Invariant: set only while the computation runs
         self.root: Any = None
 
@@ -79,14 +79,15 @@ class Prompt:
                 if isinstance(answer, GreenletExit):
                     raise answer  # the computation inside was abandoned: so is what waits for it
                 return self.handler.returns(answer)
-            clause, arguments, resumption = message
+            answer = _serve(*message)
             del message
-            answer = clause(*arguments, resumption)
-            if not isinstance(answer, Tail) or answer.resumption.prompt is not self:
+            if not isinstance(answer, Tail):
                 return answer
             value, error = answer.value, answer.error
             target = answer.resumption.take()
-            del clause, arguments, resumption, answer
+            if answer.resumption.prompt is not self:
+                return answer.resumption.prompt.drive(target, value, error)
+            del answer
 
     def _enter(self) -> None:
         here = getcurrent()
@@ -100,13 +101,25 @@ class Prompt:
         frame.handler, frame.clauses, frame.outer, frame.prompt = None, _NO_CLAUSES, None, None
         self.outside = None
 
-    def post(self, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def post(self, operation: object, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """Leave a message for the prompt, the rest of the computation with it; return the greenlet to switch to."""
         if self.outside is None:
             message = f"the handler {self.handler!r} is not running where {clause!r} was asked for; please report this"
             raise InternalError(message)
-        self.cell = (clause, arguments, Resumption(self, getcurrent()))
+        self.cell = (operation, clause, (*arguments, Resumption(self, getcurrent())))
         return self.outside
+
+
+def _serve(operation: object, clause: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Run a ctl clause; meanwhile `forward` means ``operation``."""
+    here = getcurrent()
+    before = here.__dict__.get("performing")
+    here.performing = operation
+    del here  # a suspended frame must not hold its own coroutine
+    try:
+        return clause(*arguments)
+    finally:
+        getcurrent().performing = before
 
 
 _NO_CLAUSES: dict[Any, Any] = {}
@@ -120,6 +133,8 @@ class Resumption:
     """The rest of a computation, up to and including its handler (deep), as a ctl clause receives it. One-shot.
 
     ``resume(value)`` returns the handler's answer. ``return resume.tail(value)`` does the same in constant stack space.
+    Dropped unused, it unwinds its computation; only a computation that holds its own resumption cannot be collected,
+    and must be given up by `drop`.
     """
 
     __slots__ = ("__weakref__", "_target", "prompt")

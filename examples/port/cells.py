@@ -45,9 +45,7 @@ class Cells:
             raise BadCell(reason(column, "a key", "a blank"))
         return text
 
-    def number(
-        self, column: str, *, low: float = -math.inf, high: float = math.inf, unit: str = ""
-    ) -> float | None:
+    def number(self, column: str, *, low: float = -math.inf, high: float = math.inf, unit: str = "") -> float | None:
         """Return the number, from ``low`` to ``high``."""
         text = self.text(column)
         if text is None:

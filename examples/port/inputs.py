@@ -80,7 +80,7 @@ class Day:
 
 @attrs.frozen
 class _File:
-    """A file: its name, the columns used, how a row is read, and how far other days in it may be from the one judged."""
+    """A file: its name, the columns used, how a row is read, how far its other days may be, and its column of time."""
 
     name: str
     columns: tuple[str, ...]

@@ -60,7 +60,7 @@ def program_b() -> None:
 def program_c() -> None:
     """A real rule: deep ships come in with a weak stream, or none against them."""
     with when(vessel.direction == "inbound"):
-        with when(vessel.draught >= 14.3 * metres):
+        with when(vessel.draught >= 14.3 * metres):  # noqa: SIM117 - nested as in the thesis
             with when(tidal_stream.direction >= 180 * degrees):
                 require(tidal_stream.rate <= 1 * knots)
         with when(vessel.draught >= 19 * metres):

@@ -200,9 +200,7 @@ def between_deg(one: float, other: float) -> float:
     return min(apart, 360 - apart)
 
 
-def nearest(
-    position: tuple[float, float] | None, candidates: dict[str, tuple[float, float]]
-) -> str | None:
+def nearest(position: tuple[float, float] | None, candidates: dict[str, tuple[float, float]]) -> str | None:
     if position is None or not candidates:
         return None
     return min(candidates, key=lambda name: (distance_km(position, candidates[name]), name))

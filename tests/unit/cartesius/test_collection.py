@@ -14,8 +14,9 @@ ask = Operation("ask")
 
 
 def suspended() -> int:
+    main = greenlet.getcurrent()
     gc.collect()
-    return sum(isinstance(found, greenlet.greenlet) and bool(found) for found in gc.get_objects())
+    return sum(isinstance(found, greenlet.greenlet) and found is not main for found in gc.get_objects())
 
 
 class keeping(Handler):

@@ -1,0 +1,169 @@
+"""The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from examples.port.cells import moment
+from examples.port.clearances import deepest_at_berth
+from examples.port.dead_letters import write_dead_letters
+from examples.port.in_process import run_in_process
+from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.picture import draw
+from examples.port.programs import PACKS, rule_pack
+from examples.port.report import Timing, notes, show_changes, show_summary
+from examples.port.tables import UnusableFile
+from examples.port.verdict_changes import write_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from dsl import RulePack
+    from examples.port.dead_letters import DeadLetter
+    from examples.port.inputs import Day
+    from examples.port.verdict_changes import ChangeLog
+
+DATA: Final = Path(__file__).resolve().parent / "data"
+SHIPS_DRAWN: Final = 6
+_DAY_MINUTES: Final = 24 * 60
+
+
+@click.command(context_settings={"show_default": True, "max_content_width": 110})
+@click.option("--in-process", is_flag=True, help="Run in this process, without Spark. The verdicts are the same.")
+@click.option(
+    "--pack",
+    type=click.Choice(PACKS),
+    default="port",
+    help="The rules: the harbour's, or one of the thesis's programs A to D.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=DATA,
+    show_default="the data beside the program",
+    help="Folder with the five input files; its README says what they are.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out/port"),
+    help="Folder for verdicts.parquet, dead_letters.csv and clearance.png; made if it is not there.",
+)
+@click.option(
+    "--wind-day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    default=f"{WIND_DAY}",
+    help="The day whose winds blow: one that is in the wind file. Its clock is shifted to the day that is judged.",
+)
+@click.option(
+    "--slice",
+    "slice_minutes",
+    type=click.IntRange(1, _DAY_MINUTES),
+    default=60,
+    metavar="MINUTES",
+    help="Length of a slice of event time: one micro-batch takes the same slice of every source.",
+)
+@click.option(
+    "--buckets",
+    type=click.IntRange(1, 1024),
+    default=2,
+    help="Engines on Spark, over which ships are spread by MMSI. More than there are cores gains nothing.",
+)
+@click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
+def main(
+    *,
+    in_process: bool,
+    pack: str,
+    data: Path,
+    out: Path,
+    wind_day: datetime,
+    slice_minutes: int,
+    buckets: int,
+    rows: int,
+) -> None:
+    """Judge the ships of New York harbour on 30 June 2020: which may lie, move or come in, and which rule says no.
+
+    Reads AIS reports, tides, tidal streams and winds, replays them in event time, and writes every change of a verdict.
+    examples/port/RULES.md says what is read, derived and required.
+    """
+    console = Console(highlight=False)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        started = perf_counter()
+        day = read_day(data, wind_day=wind_day.date())
+    except (UnusableFile, OSError) as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
+        sys.exit(2)
+    reading = perf_counter() - started
+    rules = rule_pack(pack, day.berths, day.gauges, day.stations)
+    console.print(
+        f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
+        f" {'in this process' if in_process else 'on Spark'}"
+    )
+    slices = -(-_DAY_MINUTES // slice_minutes)
+    with _progress(console) as bar:
+        task = bar.add_task("replaying", total=slices, clock="00:00")
+
+        def done(number: int) -> None:
+            time = moment(day.start + (number + 1) * slice_minutes * 60_000_000)
+            bar.update(task, completed=number + 1, clock="24:00" if number + 1 >= slices else f"{time:%H:%M}")
+
+        log, dead, spark = _run(day, rules, in_process, slice_minutes, buckets, done)
+        done(slices - 1)
+    judging = perf_counter() - started - reading - (spark or 0.0)
+
+    said = notes(DAY, wind_day.date())
+    written = ["verdicts.parquet", "dead_letters.csv"]
+    write_changes(log.changes, out / written[0])
+    write_dead_letters(dead, out / written[1])
+    clearances = deepest_at_berth(day, SHIPS_DRAWN) if pack == "port" else []
+    if clearances:
+        written.append("clearance.png")
+        draw(day, clearances, log.changes, said, out / written[2])
+    show_changes(console, log, day, rows, str(out / written[0]))
+    show_summary(console, log, dead, Timing(reading, judging, spark))
+    for note in said:
+        console.print(note, style="dim")
+    console.print(f"Written to {out}: {', '.join(written)}")
+
+
+def _run(
+    day: Day, rules: RulePack, in_process: bool, slice_minutes: int, buckets: int, done: Callable[[int], None]
+) -> tuple[ChangeLog, list[DeadLetter], float | None]:
+    """Run the rules; return the verdicts, the dead letters, and how long Spark took to start."""
+    if in_process:
+        return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
+    from examples.port.on_spark import run_on_spark, spark_session  # noqa: PLC0415 - Spark only where it is wanted
+
+    started = perf_counter()
+    with spark_session() as spark:
+        start = perf_counter() - started
+        log, dead = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
+    return log, dead, start
+
+
+def _ships(day: Day) -> int:
+    return len({reading.values["mmsi"] for reading in day.readings if reading.source == "vessel"})
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description} to {task.fields[clock]} UTC"),
+        BarColumn(bar_width=40),
+        MofNCompleteColumn(),
+        TextColumn("slices"),
+        TimeElapsedColumn(),
+        console=console,
+    )
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m examples.port")
