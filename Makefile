@@ -35,9 +35,8 @@ check: setup  ## Lint, formatting, types and the architecture, as in CI
 
 test-long: setup  ## Run every test, 5,000 examples a property, with coverage
 	@rm -rf out/coverage && mkdir -p out/coverage
-	@$(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS)
-	@$(python) -m coverage combine --quiet
-	@$(python) -m coverage report
+	@code=0; $(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS) || code=$$?; \
+	$(python) -m coverage combine --quiet && $(python) -m coverage report && exit $$code
 
 bench: setup  ## Measure events per second against RxPY
 	@$(with_java) $(python) -m bench $(ARGS)

@@ -111,7 +111,7 @@ def condition(call: str, term: Term) -> Term:
     """
     if term.kind != TRUTH:
         example = Constant("…" if term.kind == TEXT else 15, term.kind)
-        shown = f'{text(term)} == "…"' if term.kind == TEXT else f"{text(term)} >= {_spelled(example)}"
+        shown = f'{text(term)} == "…"' if term.kind == TEXT else f"{text(term)} >= {spelled(example)}"
         notes = [("got", _is(term)), ("fix", f"say what must hold of it, such as {shown}")]
         raise DimensionMismatch(refusal(f"{call}: expected a condition but got {named(term.kind)}", notes))
     return term
@@ -198,15 +198,21 @@ def _fix(left: Term, right: Term) -> str:
         return f"compare and add like with like: {text(other)} needs {described(other.kind)}"
     if isinstance(other.kind, Measure):
         if isinstance(wrong, Constant) and isinstance(wrong.kind, Measure):
-            return f"write {_spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
-        return f"{text(other)} needs {named(other.kind)}, such as {_spelled(Constant(15, other.kind))}"
+            return f"write {spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
+        return f"{text(other)} needs {named(other.kind)}, such as {spelled(Constant(15, other.kind))}"
     examples = {TEXT: 'a text in quotes, such as "tanker"', TRUTH: "a condition, True or False"}
     return f"{text(other)} needs {examples.get(other.kind, named(other.kind))}"
 
 
-def _spelled(constant: Constant) -> str:
+def spelled(constant: Constant) -> str:
+    """Return the Python that writes ``constant`` in a rule.
+
+    >>> from dsl.units import metres, seconds
+    >>> spelled((15 * (metres / seconds)).term)
+    '15 * (metres / seconds)'
+    """
     assert isinstance(constant.kind, Measure) or constant.kind == TRUTH
     if not isinstance(constant.kind, Measure) or constant.kind == NUMBER:
         return repr(constant.value)
-    spelled = constant.kind.spelling
-    return f"{constant.value!r} * {spelled if len(constant.kind.parts) == 1 else f'({spelled})'}"
+    unit = constant.kind.spelling
+    return f"{constant.value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
 
 import attrs
 
-from dsl.checking import arithmetic, comparison, junction, no_truth_value, opposite, sign
+from dsl.checking import arithmetic, comparison, junction, no_truth_value, opposite, sign, spelled
 from dsl.dimensions import NUMBER, TEXT, TRUTH, Measure
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms import Constant, Term
@@ -245,7 +245,10 @@ def lift(value: object) -> Term:
                 raise InvalidRule(refusal(f"a constant: expected a finite number but got {value!r}"))
             return Constant(float(value), NUMBER)
         case Unit():
-            got, fix = f"the bare unit {value.symbol}", f"write a quantity, such as 1 * ({value.measure.spelling})"
+            got, fix = (
+                f"the bare unit {value.symbol}",
+                f"write a quantity, such as {spelled(Constant(15, value.measure))}",
+            )
         case None:
             got, fix = "None", "leave it out: a missing value is never compared; it makes the verdict unknown"
         case _:

@@ -140,21 +140,22 @@ class RulePack:
     def judge(self, rows: Mapping[str, Mapping[str, Any] | None]) -> Verdict:
         """Judge one situation: a row of bare values, in the declared units, for each source.
 
-        A source that is left out, or None, has no row; a field that is left out is missing. The rows are taken as
-        linked. This is also what the table computes.
+        A source that is left out, or None, has no row; a field that is left out is missing; rows of sources that the
+        rules do not use are ignored. The rows are taken as linked. This is also what the table computes.
 
         Args:
             rows: Source name → row. The subject must have one.
 
         Raises:
-            InvalidArgument: The subject has no row, or a name is none of the pack's sources.
+            InvalidArgument: The subject has no row, or a name is a near miss of a source that has none.
         """
-        names = [source.name for source in self._used]
+        absent = [source.name for source in self._used if source.name not in rows]
         for name in rows:
-            if name not in names:
-                close = get_close_matches(str(name), names, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the sources are {', '.join(names)}"
-                message = f"{self.name}.judge: expected rows of the pack's sources but got one of {name!r}; {hint}"
+            close = get_close_matches(str(name), absent, n=1)
+            if close and name not in self._known:
+                message = (
+                    f"{self.name}.judge: expected rows of its sources but got {name!r}; did you mean {close[0]!r}?"
+                )
                 raise InvalidArgument(message)
         if rows.get(self._subject.name) is None:
             message = f"{self.name}.judge: expected a row of the subject {self._subject.name!r} but got none"

@@ -71,7 +71,7 @@ class Source:
             raise InvalidRule(refusal(f"Source {name!r}: expected each field once but {both[0]!r} is declared twice"))
         if key is not None and (key not in kinds or kinds[key] not in {TEXT, NUMBER}):
             wrong = "which it does not declare" if key not in kinds else f"which is {described(kinds[key])}"
-            fix = [("fix", f"declare it as a text or a whole number: Source({name!r}, key={key!r}, {key}=str)")]
+            fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
         object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items())))
 

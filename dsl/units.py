@@ -53,7 +53,8 @@ def unit(name: str, *, spelling: str | None = None, symbol: str | None = None) -
     except Exception as error:  # pint's parser raises whatever it stumbles over
         raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}: {error}")) from error
     if nothing.magnitude or not str(name):
-        raise InvalidRule(refusal(f"unit: expected a unit without an offset but got name={name!r}"))
+        fix = [("fix", "use one that starts at zero, such as kelvin")]
+        raise InvalidRule(refusal(f"unit: expected a unit without an offset but got name={name!r}", fix))
     dimension = Dimension.of(**{_BASES.get(each, each): power for each, power in powers.items()})
     factor = Fraction(str(base.magnitude))
     if not dimension.exponents and factor == 1:

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, final
 
 from dsl.checking import comparison, condition, opposite
-from dsl.dimensions import alike, described
+from dsl.dimensions import alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.excerpts import excerpt
 from dsl.fluent import Expression, lift
@@ -196,8 +196,13 @@ def location(place: str | int) -> Clause:
         raise InvalidRule(refusal(f"{call}: expected a pack with a location but {block.pack!r} has none", fix))
     id_ = lift(place)
     if not isinstance(id_, Constant) or not alike(id_.kind, block.place.kind):
-        notes = [("location", f"{text(block.place)} is {described(block.place.kind)}"), ("got", f"{place!r}")]
-        raise DimensionMismatch(refusal(f"{call}: expected an id like those of {text(block.place)}", notes))
+        notes = [
+            ("location", f"{text(block.place)} is {described(block.place.kind)}"),
+            ("fix", "write the id as the rows have it"),
+        ]
+        raise DimensionMismatch(
+            refusal(f"{call}: expected an id of {text(block.place)} but got {named(id_.kind)}", notes)
+        )
     return Clause(block, call, comparison("==", block.place, id_), place, is_when=False)
 
 

@@ -14,12 +14,12 @@ import attrs
 
 from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, Tuple
 from cartesius.families import optional
-from cartesius.reactives import Reactive
 from cartesius.restriction_base import slot_families
 from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
     from cartesius.patterns import Pattern
+    from cartesius.reactives import Reactive
     from cartesius.restriction_base import Restriction
 
 
@@ -116,8 +116,8 @@ def origin(expression: Expression, scope: Scope) -> Origin | None:
             return scope.part(slot)
         case KeyOf(slot=slot):
             return scope.key(slot)
-        case Field(target=target, name=name) | Apply(
-            function=operator.getitem, arguments=(target, Constant(value=name))
+        case (
+            Field(target=target, name=name) | Apply(function=operator.getitem, arguments=(target, Constant(value=name)))
         ):
             return _item(origin(target, scope), name) or Computed(expression, scope)
         case Tuple() | Fields():
@@ -197,7 +197,7 @@ def extracted(extract: Any, value: Origin | None) -> Origin | None:
     """Return the origin of what a function takes out of a value, if the function traces."""
     if isinstance(extract, operator.attrgetter):
         found = value
-        for name in extract.__reduce__()[1][0].split("."):  # type: ignore[index,union-attr]
+        for name in extract.__reduce__()[1][0].split("."):
             found = _item(found, name)
         return found
     parameters = parameters_of(extract)

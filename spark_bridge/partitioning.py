@@ -9,16 +9,17 @@ Source: DESIGN.md, section 7.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Expression
-from cartesius.families import completes, displace, optional, row_key, select
+from cartesius.families import completes, displace, optional, push, row_key, select
 from spark_bridge.lineage import Column, InPattern, clauses, derived, key_of, key_space, optional_slots, origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.expressions import Expression
     from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
     from spark_bridge.lineage import Origin
@@ -62,12 +63,12 @@ class Partitioning:
         if not split:
             return False
         if set(split) <= optional_slots(pattern):
-            reason = f"its partitioned part may be missing ({', '.join(split)}), and then each bucket would yield the row"
+            reason = f"its partitioned part may be missing ({', '.join(split)}), and each bucket would yield that row"
             raise _refusal(reactive.name, reason, "make that slot mandatory")
         self._check_meeting(reactive, pattern, split)
         self._check_restrictions(reactive, pattern, split)
         if reactive.table and not self._is_partition(key_of(reactive)):
-            reason = "its rows have a key that is not the column of the partition, so several buckets would have one key"
+            reason = "its key is not the column of the partition, so several buckets would have rows of one key"
             raise _refusal(reactive.name, reason, "key it by the partitioned slot")
         return True
 
@@ -86,7 +87,7 @@ class Partitioning:
         for restriction in pattern.restrictions:
             space = key_space(pattern, restriction)
             same = [slot for slot, found in space.items() if slot in joined and self._is_partition(found)]
-            pairs += list(zip(same, same[1:], strict=False))
+            pairs += list(pairwise(same))
         for left, right in pairs:
             both = joined[left] | joined[right]
             joined.update(dict.fromkeys(both, both))
@@ -105,20 +106,20 @@ class Partitioning:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
             if restriction.retracts or restriction.makes_table:
                 continue
-            for family, slots in clauses(pattern, restriction):
-                if family in _HARMLESS or (family is displace and not slots):
-                    continue
-                loose = [slot for slot in slots if slot in split and slot not in keyed]
-                whole = [slot for slot in slots if slot not in split]
-                fix = "put a key_by of the partition's column before it"
-                if family is select or not slots:
-                    raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
-                if loose:
-                    reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
-                    raise _refusal(reactive.name, reason, fix)
-                if whole and (restriction.consumes or len(whole) < len(slots)):
-                    reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
-                    raise _refusal(reactive.name, reason, fix)
+            found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]
+            named = [slot for _, slots in found for slot in slots]
+            fix = "put a key_by of the partition's column before it"
+            if any(family is select for family, _ in found) or (found and not named):
+                raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
+            loose = [slot for slot in named if slot in split and slot not in keyed]
+            if loose:
+                reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
+                raise _refusal(reactive.name, reason, fix)
+            whole = [slot for slot in named if slot not in split]
+            mixed = len(whole) < len(named) and any(family not in (push, displace) for family, _ in found)
+            if whole and (restriction.consumes or mixed):
+                reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
+                raise _refusal(reactive.name, reason, fix)
 
 
 def _refusal(name: str, reason: str, fix: str) -> InvalidArgument:

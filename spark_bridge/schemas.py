@@ -132,7 +132,8 @@ def _key_type(output: Reactive, frames: Mapping[str, t.StructType]) -> t.DataTyp
         return t.StringType()  # a table of one row: its key is empty
     found = key_of(output)
     if found is None:
-        raise _Unknown("its key is computed by a function that does not trace, or is that of a table of one row")
+        reason = "its key is computed by a function that does not trace, or is that of a table of one row"
+        raise _Unknown(reason)
     return _type_of(found, frames, "the key")
 
 
@@ -155,7 +156,9 @@ def _names(expression: Any) -> list[str]:
     """Return what the items of a tuple or dict are called: their field, if no other has it, else ``_1``, ``_2``, …."""
     if not isinstance(expression, Tuple):
         return [str(name) for name in expression.names]
-    own = [item.name if isinstance(item, Field) else "key" if isinstance(item, KeyOf) else "" for item in expression.items]
+    own = [
+        item.name if isinstance(item, Field) else "key" if isinstance(item, KeyOf) else "" for item in expression.items
+    ]
     count = Counter(own)
     return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
 

@@ -264,5 +264,3 @@ def _text(value: Any) -> str:
     if isinstance(value, UUID):
         return str(value)
     return json.dumps(value)
-
-

@@ -54,7 +54,7 @@ APT_CACHE = """\
 echo "$2:"
 if [ "$2" = "{offered}" ]; then echo "  Candidate: 17.0.15+6-1"; else echo "  Candidate: (none)"; fi
 echo "  Version table:"
-for line in {{1..2000}}; do echo "     17.0.15+6-1 500: more than a pipe holds, if its reader is content with less"; done
+for line in {{1..2000}}; do echo "     17.0.15+6-1 500: more than a pipe holds while its reader looks away"; done
 """
 
 

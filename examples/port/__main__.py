@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from examples.port.cells import moment
-from examples.port.clearances import deepest_at_berth
+from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.in_process import run_in_process
 from examples.port.inputs import DAY, WIND_DAY, read_day
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
+from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
 from examples.port.verdict_changes import write_changes
 
@@ -61,6 +63,7 @@ _DAY_MINUTES: Final = 24 * 60
     "--wind-day",
     type=click.DateTime(["%Y-%m-%d"]),
     default=f"{WIND_DAY}",
+    metavar="YYYY-MM-DD",
     help="The day whose winds blow: one that is in the wind file. Its clock is shifted to the day that is judged.",
 )
 @click.option(
@@ -74,7 +77,7 @@ _DAY_MINUTES: Final = 24 * 60
 @click.option(
     "--buckets",
     type=click.IntRange(1, 1024),
-    default=2,
+    default=4,
     help="Engines on Spark, over which ships are spread by MMSI. More than there are cores gains nothing.",
 )
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
@@ -100,15 +103,14 @@ def main(
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date())
     except (UnusableFile, OSError) as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
-        sys.exit(2)
+        refuse(error)
     reading = perf_counter() - started
     rules = rule_pack(pack, day.berths, day.gauges, day.stations)
     console.print(
         f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
         f" {'in this process' if in_process else 'on Spark'}"
     )
-    slices = -(-_DAY_MINUTES // slice_minutes)
+    slices = number_of_slices(slice_minutes)
     with _progress(console) as bar:
         task = bar.add_task("replaying", total=slices, clock="00:00")
 
@@ -124,8 +126,10 @@ def main(
     written = ["verdicts.parquet", "dead_letters.csv"]
     write_changes(log.changes, out / written[0])
     write_dead_letters(dead, out / written[1])
-    clearances = deepest_at_berth(day, SHIPS_DRAWN) if pack == "port" else []
-    if clearances:
+    changes = Counter(change.mmsi for change in log.changes)
+    changing = {mmsi for mmsi, number in changes.items() if number > 1}
+    clearances = chosen(clearances_at_berth(day), changing, SHIPS_DRAWN)
+    if clearances and pack == "port":  # the programs of the thesis have no limit to draw
         written.append("clearance.png")
         draw(day, clearances, log.changes, said, out / written[2])
     show_changes(console, log, day, rows, str(out / written[0]))
@@ -141,13 +145,22 @@ def _run(
     """Run the rules; return the verdicts, the dead letters, and how long Spark took to start."""
     if in_process:
         return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
-    from examples.port.on_spark import run_on_spark, spark_session  # noqa: PLC0415 - Spark only where it is wanted
+    from examples.port.on_spark import NoJava, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
 
     started = perf_counter()
-    with spark_session() as spark:
-        start = perf_counter() - started
-        log, dead = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
-    return log, dead, start
+    try:
+        with spark_session() as spark:
+            start = perf_counter() - started
+            run = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
+    except NoJava as error:
+        refuse(error)
+    return run.log, list(run.dead), start
+
+
+def refuse(error: Exception) -> NoReturn:
+    """Say in one line why there is nothing to judge, and stop."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
+    sys.exit(2)
 
 
 def _ships(day: Day) -> int:

@@ -12,6 +12,8 @@ import attrs
 from examples.port.geography import distance_km
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from examples.port.inputs import Day, Values
 
 LIMIT_M: Final = 0.5
@@ -43,8 +45,8 @@ class Clearance:
     points: tuple[tuple[int, float], ...]
 
 
-def deepest_at_berth(day: Day, count: int) -> list[Clearance]:
-    """Return the clearances of the ``count`` deepest ships that lie at a berth at the end of ``day``."""
+def clearances_at_berth(day: Day) -> list[Clearance]:
+    """Return the clearances of the ships that lie at a berth at the end of ``day``, the deepest first."""
     berths = {each.values["id"]: each.values for each in day.readings if each.source == "berth"}
     ships: dict[int, Values] = {}
     since: dict[int, int] = {}
@@ -55,18 +57,29 @@ def deepest_at_berth(day: Day, count: int) -> list[Clearance]:
             if before is None or before["destination"] != ship["destination"]:
                 since[ship["mmsi"]] = each.time or day.start
             ships[ship["mmsi"]] = ship
-    lying = [
-        ship
-        for ship in ships.values()
-        if ship["direction"] == "moored" and ship["draught"] and berths[ship["destination"]]["depth"] is not None
-    ]
+    lying = [ship for ship in ships.values() if ship["direction"] == "moored" and ship["draught"]]
     lying.sort(key=lambda ship: (-ship["draught"], ship["mmsi"]))
-    found = [_clearance(day, ship, berths[ship["destination"]], since[ship["mmsi"]]) for ship in lying[:count]]
+    found = [_clearance(day, ship, berths[ship["destination"]], since[ship["mmsi"]]) for ship in lying]
     return [each for each in found if each.points]
 
 
+def chosen(clearances: Sequence[Clearance], changing: Collection[int], count: int) -> list[Clearance]:
+    """Return ``count`` of the deepest ships: half of them the deepest of all, half of those whose verdict changes.
+
+    Args:
+        clearances: To choose from, the deepest ship first.
+        changing: The ships whose verdict changes.
+        count: How many; the rest is filled with the next deepest.
+    """
+    first = list(clearances[: count // 2])
+    second = [each for each in clearances if each.mmsi in changing and each not in first][: count - len(first)]
+    third = [each for each in clearances if each not in first and each not in second]
+    found = [*first, *second, *third][:count]
+    return [each for each in clearances if each in found]
+
+
 def _clearance(day: Day, ship: Values, berth: Values, since: int) -> Clearance:
-    position = berth["position"]
+    position, depth = berth["position"], berth["depth"]
     gauge = min(day.gauges, key=lambda id_: (distance_km(position, day.gauges[id_]), id_))
     heights = [
         (each.time or day.start, each.values["height"])
@@ -79,9 +92,11 @@ def _clearance(day: Day, ship: Values, berth: Values, since: int) -> Clearance:
         ship["name"],
         ship["draught"],
         berth["id"],
-        berth["depth"],
+        depth or 0.0,
         TANKER_LIMIT_M if ship["vessel_type"] == "tanker" else LIMIT_M,
         tuple(
-            (max(time, since), berth["depth"] + height - ship["draught"]) for time, height in heights if time >= first
+            (max(time, since), depth + height - ship["draught"])
+            for time, height in heights
+            if time >= first and depth is not None
         ),
     )

@@ -6,13 +6,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cartesius import Engine, Update
+from examples.port.slices import slice_of
 from examples.port.verdict_changes import ChangeLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dsl import RulePack
-    from examples.port.inputs import Day, Reading
+    from examples.port.inputs import Day
 
 
 def run_in_process(
@@ -37,8 +38,3 @@ def run_in_process(
                     log.add_verdict(int(event.end), event.value.value)
         progress(number)
     return log
-
-
-def slice_of(day: Day, reading: Reading, minutes: int) -> int:
-    """Return the number of the slice of event time that a reading is in, from 0."""
-    return max(0, (reading.time or 0) - day.start) // (minutes * 60_000_000)

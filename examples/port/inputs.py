@@ -35,6 +35,10 @@ DAY: Final = date(2020, 6, 30)
 """The day that is judged."""
 WIND_DAY: Final = date(2013, 6, 30)
 """The day whose winds are used, with their clock shifted to the day that is judged."""
+AHEAD: Final = timedelta(minutes=6)
+"""How long before its own time a prediction is used: one step of the tables, so that a step is judged by its end."""
+
+_PREDICTED: Final = ("tide", "stream")
 
 _ONE_DAY: Final = timedelta(days=1)
 _DECADE: Final = timedelta(days=3653)
@@ -89,13 +93,14 @@ class _File:
     time: str | None = "time_utc"
 
 
-def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day:
+def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead: timedelta = AHEAD) -> Day:
     """Read the files in ``folder``.
 
     Args:
         folder: Where the five files are.
         day: The day to judge.
         wind_day: The day whose winds are used.
+        ahead: How long before its own time a prediction is used.
 
     Raises:
         UnusableFile: A file is missing, or a column of it.
@@ -104,7 +109,11 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day
     found: dict[str, list[Reading]] = {}
     untimely: list[Reading] = []
     for source, file in _FILES.items():
-        shift = _midnight(day) - _midnight(wind_day) if source == "wind" else timedelta()
+        shift = timedelta()
+        if source == "wind":
+            shift = _midnight(day) - _midnight(wind_day)
+        elif source in _PREDICTED:
+            shift = -ahead
         rows = _Rows(source, file, day, shift)
         rows.read(folder / file.name)
         found[source], dead = rows.good, dead + rows.dead

@@ -96,7 +96,7 @@ def _strip(axes: Axes, day: Day, changes: Sequence[Change]) -> None:
 
 
 def _frame(figure: Figure, day: Day, height: float, notes: Sequence[str]) -> None:
-    title = f"Under-keel clearance of the deepest ships at berth, New York harbour, {day.day:%-d %B %Y}"
+    title = f"Under-keel clearance of deep ships at berth, New York harbour, {day.day:%-d %B %Y}"
     figure.text(0.065, 1 - 0.36 / height, title, fontsize=14, weight="bold", va="center")
     handles = [
         Line2D([], [], color=_INK, linewidth=1.6, label="clearance = depth + tide - draught"),

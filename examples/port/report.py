@@ -55,7 +55,8 @@ def show_changes(console: Console, log: ChangeLog, day: Day, rows: int, file: st
     """Print the most telling verdict changes: of ships that are not allowed all day, the deepest first."""
     changes = log.changes
     draughts = {each.values["mmsi"]: each.values["draught"] for each in day.readings if each.source == "vessel"}
-    shown = telling(changes, draughts)[:rows]
+    found = telling(changes, draughts)
+    shown = found[:rows]
     if shown:
         table = Table(title="Verdict changes, the deepest ships first", title_justify="left", title_style="bold")
         table.add_column("time (UTC)", no_wrap=True)
@@ -77,7 +78,13 @@ def show_changes(console: Console, log: ChangeLog, day: Day, rows: int, file: st
             )
             before = change
         console.print(table)
-    console.print(f"{len(changes) - len(shown):,} more of {len(changes):,} changes in {file}", style="dim")
+    calm = len(log.last) - len({change.mmsi for change in found})
+    more = len(found) - len(shown)
+    console.print(
+        f"{more:,} more changes like these, and the first verdicts of {calm:,} ships that are allowed from first to"
+        f" last, are in {file}: {len(changes):,} in all.",
+        style="dim",
+    )
 
 
 def telling(changes: Sequence[Change], draughts: Mapping[int, float | None]) -> list[Change]:

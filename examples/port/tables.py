@@ -94,19 +94,26 @@ def _split(line: str) -> list[str]:
 
 
 def _unzipped(content: bytes) -> tuple[bytes, str | None]:
-    """Unzip as much as is good."""
+    """Unzip as much as is good; say what is wrong with the rest."""
     found, rest = bytearray(), content
     try:
         while rest:
             member = zlib.decompressobj(_GZIP)
             while rest and not member.eof:
-                found += member.decompress(rest[:_CHUNK])
-                rest = member.unused_data + rest[_CHUNK:]
+                chunk, rest = rest[:_CHUNK], rest[_CHUNK:]
+                before = member.copy()
+                try:
+                    found += member.decompress(chunk)
+                except zlib.error:  # it raises without what was good of the chunk
+                    for index in range(len(chunk)):
+                        found += before.decompress(chunk[index : index + 1])
+                    raise
             if not member.eof:
-                return bytes(found), "the file is cut off"
+                return bytes(found), "a file that is cut off"
+            rest = member.unused_data + rest
     except zlib.error as error:
-        return bytes(found), f"the file is damaged: {error}"
-    return bytes(found), None if content else "the file is empty"
+        return bytes(found), f"a damaged file ({error})"
+    return bytes(found), None if content else "an empty file"
 
 
 def _missing(path: Path, column: str, header: list[str], damage: str | None) -> str:

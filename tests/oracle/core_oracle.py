@@ -110,18 +110,20 @@ def programs(draw: st.DrawFn, *, max_slots: int = 3, is_direct: bool = False) ->
     count = draw(st.integers(2, max_slots))
     sources = tuple(draw(st.lists(st.integers(0, count - 1), min_size=count, max_size=count)))
     conditions = []
-    for traced, plain in draw(st.lists(st.sampled_from(CONDITIONS), max_size=2)):
+    for traced, plain in draw(st.lists(st.sampled_from(CONDITIONS), max_size=draw(st.sampled_from([0, 1, 1, 2])))):
         a, b = draw(st.permutations(SLOTS[:count]))[:2]
         conditions.append((traced.format(a=a, b=b), plain.format(a=a, b=b)))
     return Program(sources, draw(layers(sources)), tuple(conditions), is_direct and draw(st.booleans()))
 
 
 @st.composite
-def traces(draw: st.DrawFn, program: Program, *, max_size: int = 12) -> list[Push]:
+def traces(draw: st.DrawFn, program: Program, *, max_size: int = 14) -> list[Push]:
     """Pushes on the program's inputs: small domains, equal values of several types, ties, intervals, any order in time."""
     sources = sorted(set(program.sources))
-    small = st.sampled_from([0, 1, 2, True, 1.0])
-    steps = draw(st.lists(st.tuples(st.sampled_from(sources), small, small, st.integers(0, 5)), max_size=max_size))
+    small = st.sampled_from(draw(st.sampled_from([[0, 1], [0, 1, 2, True, 1.0]])))
+    length = draw(st.integers(0, max_size))
+    step = st.tuples(st.sampled_from(sources), small, small, st.integers(0, 5))
+    steps = draw(st.lists(step, min_size=length, max_size=length))
     lengths = draw(st.lists(st.sampled_from([0, 0, 0, 2]), min_size=len(steps), max_size=len(steps)))
     return [
         Push(source, {"n": n, "k": k, "j": j}, start, start + length)

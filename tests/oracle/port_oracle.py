@@ -105,19 +105,20 @@ def read_berth(record: dict[str, str]) -> Event:
     )
 
 
-def read_tide(record: dict[str, str]) -> Event | None:
+def read_tide(record: dict[str, str], ahead: timedelta) -> Event | None:
     sensor = a_key(record["station_id"])
     if sensor not in GAUGES:
         return None
     a_position(record)
-    return Event(a_time(record["time_utc"]), "tide", sensor, {"height": a_number(record["predicted_m_mllw"])})
+    time = a_time(record["time_utc"]) - ahead
+    return Event(time, "tide", sensor, {"height": a_number(record["predicted_m_mllw"])})
 
 
-def read_stream(record: dict[str, str]) -> Event:
+def read_stream(record: dict[str, str], ahead: timedelta) -> Event:
     station = a_key(record["station_id"])
     a_position(record)
     row = {"rate": a_number(record["speed_kn"], 0), "direction": a_number(record["toward_deg_true"], 0, 360)}
-    return Event(a_time(record["time_utc"]), "stream", station, row)
+    return Event(a_time(record["time_utc"]) - ahead, "stream", station, row)
 
 
 def read_wind(record: dict[str, str], shift: timedelta) -> Event:
@@ -430,13 +431,19 @@ class Harbour:
 
 
 def verdict_changes(
-    data: Path, *, wind_day: str = WIND_DAY, ships: set[int] | None = None, until: float | None = None
+    data: Path,
+    *,
+    wind_day: str = WIND_DAY,
+    ahead: float = 6,
+    ships: set[int] | None = None,
+    until: float | None = None,
 ) -> pd.DataFrame:
     """Every verdict change of the day, sorted by time, ship and order of occurrence.
 
     Args:
         data: The folder of the raw files.
         wind_day: The day of the wind file whose clock is shifted to the day judged.
+        ahead: How many minutes before its own time a prediction is used.
         ships: The MMSIs of the ships to judge; all if None.
         until: Leave off before this many hours of the day have passed; the whole day if None.
     """
@@ -447,8 +454,8 @@ def verdict_changes(
     berths = {event.key: event.row for event in berth_events}
     events = [
         *berth_events,
-        *usable("tide", tide, read_tide),
-        *usable("stream", stream, read_stream),
+        *usable("tide", tide, lambda record: read_tide(record, timedelta(minutes=ahead))),
+        *usable("stream", stream, lambda record: read_stream(record, timedelta(minutes=ahead))),
         *usable("wind", data / "wind_2013_selected_days.csv", lambda record: read_wind(record, shift)),
         *usable("vessel", data / "ais_2020-06-30_00h.csv.gz", lambda record: read_vessel(record, berths)),
     ]

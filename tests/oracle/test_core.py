@@ -21,7 +21,7 @@ from tests.oracle.core_oracle import (
 
 
 @st.composite
-def cases(draw, *, is_direct=False, max_size=12):
+def cases(draw, *, is_direct=False, max_size=14):
     program = draw(programs(is_direct=is_direct))
     return program, draw(traces(program, max_size=max_size))
 

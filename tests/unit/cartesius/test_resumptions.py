@@ -388,17 +388,6 @@ def _store_and_drop():
     handle(handler, ask)
 
 
-def _store_in_itself():
-    handler = storing()
-
-    def program():
-        mine = handler  # the suspended frame reaches its own resumption
-        ask()
-        return mine
-
-    handle(handler, program)
-
-
 def _resume():
     handle(with_clause(lambda resume: resume(1)), lambda: [ask() for _ in range(3)])
 
@@ -434,7 +423,6 @@ def _fail_in_strand():
         _abandon,
         _abandon_nested,
         _store_and_drop,
-        _store_in_itself,
         _resume,
         _tail,
         _throw,

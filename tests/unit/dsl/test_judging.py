@@ -1,7 +1,7 @@
 """The meaning of a pack: Kleene's logic over what is missing, checked against an independent evaluation of its formula.
 
-The oracle knows nothing of the library. It evaluates formulas of its own over the numbers 0, ½ and 1 (∧ is min, ∨ is max, ¬x is
-1 - x), as Table 2.2 reads a pack: each requirement is (guards ⇒ condition), and the pack their conjunction.
+The oracle knows nothing of the library. It evaluates formulas of its own over the numbers 0, ½ and 1 (and is min, or is
+max, not x is 1 - x), as Table 2.2 reads a pack: each requirement is (guards ⇒ condition), the pack their conjunction.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dsl import Reason, RulePack, Source, Verdict, location, not_, otherwise, require, when
 from dsl.units import metres
-from tests.unit.dsl.harbour import berth, judged, pack, status, tide, tugs, vessel, wind
+from tests.unit.dsl.harbour import berth, judged, status, tide, tugs, vessel, wind
 
 # ------------------------------------------------------------------------------------------- programs and situations
 

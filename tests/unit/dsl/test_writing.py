@@ -175,7 +175,7 @@ def test_names_and_reasons_are_texts(texts: Any):
 
 @pytest.mark.parametrize("place", [3, 3.5, True, vessel.destination])
 def test_a_location_is_of_the_type_of_the_packs_location(place: Any):
-    with pytest.raises(DimensionMismatch, match=r"expected an id like those of vessel\.destination"):
+    with pytest.raises(DimensionMismatch, match=r"expected an id of vessel\.destination"):
         pack(lambda: ignore(location(place)))
 
 

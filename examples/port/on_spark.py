@@ -1,0 +1,172 @@
+"""Running a pack on Spark: the files of a day replayed in slices of event time, through one streaming query.
+
+The rows of a micro-batch are used in the order of (event time, source, place in the file), and micro-batches are cut
+along event time; so the verdicts are those of `in_process`. Rows whose time is not to be believed go in as well: the
+bridge sets them aside before they can move its clock, and hands them over as dead letters.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import attrs
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from examples.port.cells import moment
+from examples.port.dead_letters import DeadLetter
+from examples.port.inputs import SOURCES
+from examples.port.slices import PLACE, TIME, number_of_slices, spark_schema, write_slices
+from examples.port.verdict_changes import ChangeLog
+from spark_bridge import correlate_frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from dsl import RulePack
+    from examples.port.inputs import Day
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_ONE_DAY: Final = timedelta(days=1)
+_QUIET: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
+"""
+
+
+class NoJava(Exception):
+    """There is no Java to run Spark with. The message says what to do."""
+
+
+@attrs.frozen
+class SparkRun:
+    """What a run on Spark gives.
+
+    Args:
+        log: The verdicts.
+        dead: All dead letters: those of the reader, and those of the bridge that the reader has not.
+        set_aside: What the bridge set aside: (source, reason).
+    """
+
+    log: ChangeLog
+    dead: tuple[DeadLetter, ...]
+    set_aside: tuple[tuple[str, str], ...]
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """Start a small, quiet Spark on two local cores, and stop it.
+
+    Raises:
+        NoJava: There is none in JAVA_HOME or on the PATH.
+    """
+    if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+        message = "Spark needs Java 17 or newer but there is none; use `make run`, which finds it, or --in-process"
+        raise NoJava(message)
+    # The JVM starts the workers; it knows neither this interpreter nor where our packages are.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
+    with TemporaryDirectory(prefix="port-spark-") as folder:
+        quiet = Path(folder) / "log4j2.properties"
+        quiet.write_text(_QUIET, encoding="utf-8")
+        options = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": "127.0.0.1",  # the machine's own name need not resolve
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()} -Dderby.system.home={folder}",
+            "spark.local.dir": folder,
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        }
+        builder = SparkSession.builder.master("local[2]").appName("port")
+        for name, value in options.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def run_on_spark(
+    spark: SparkSession,
+    day: Day,
+    pack: RulePack,
+    *,
+    slice_minutes: int = 60,
+    buckets: int = 4,
+    progress: Callable[[int], None] = lambda _: None,
+) -> SparkRun:
+    """Judge the ships of ``day`` by ``pack``.
+
+    Args:
+        spark: A session.
+        day: The readings.
+        pack: The rules.
+        slice_minutes: The length of a slice of event time, in minutes: a micro-batch.
+        buckets: The number of engines, over which ships are spread.
+        progress: Called with the number of each slice when it is done.
+    """
+    log = ChangeLog(day)
+    letters: list[tuple[str, int | None, str, str]] = []
+    last = number_of_slices(slice_minutes) - 1
+
+    def take(results: DataFrame, number: int) -> None:
+        wanted = results.select(f.unix_micros("end"), "change", "key", "status", "because.name", "because.missing")
+        for end, change, mmsi, status, names, missing in wanted.collect():
+            assert change == "update", f"a ship's verdict is never deleted, but got {change} of {mmsi}"
+            failed = [name for name, lacks in zip(names, missing, strict=True) if not lacks]
+            log.add(end, mmsi, status, failed, (name for lacks in missing for name in lacks))
+        progress(min(number, last))
+
+    def bury(dead: DataFrame, _: int) -> None:
+        letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
+
+    with TemporaryDirectory(prefix="port-slices-") as folder:
+        frames = {}
+        for source in (source for source in SOURCES if source in pack.sources):
+            write_slices(day, source, slice_minutes, Path(folder) / source)
+            stream = spark.readStream.schema(spark_schema(source)).option("maxFilesPerTrigger", 1)
+            frames[source] = stream.parquet(f"{folder}/{source}")
+        start = moment(day.start)
+        query = correlate_frames(
+            pack.table(),
+            frames,
+            event_time=TIME,
+            sequence=PLACE,
+            partition_by="mmsi",
+            buckets=buckets,
+            watermark="1 minute",
+            plausible=(start - _ONE_DAY, start + 2 * _ONE_DAY),
+        ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint", trigger={"availableNow": True})
+        query.awaitTermination()
+    return SparkRun(log, _merged(day, letters), tuple((source, why) for source, _, why, _ in letters))
+
+
+def _merged(day: Day, letters: list[tuple[str, int | None, str, str]]) -> tuple[DeadLetter, ...]:
+    """Add what the bridge set aside and the reader did not."""
+    known = [(reading.source, reading.time) for reading in day.untimely]
+    found = list(day.dead)
+    for source, time, why, payload in letters:
+        if (source, time) in known:
+            known.remove((source, time))
+        else:
+            found.append(DeadLetter(source, "", 0, why, payload))
+    return tuple(found)

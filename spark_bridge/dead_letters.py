@@ -1,0 +1,75 @@
+"""Dead letters: the rows that could not be used, and why. Nothing is lost in silence.
+
+A row is set aside before it can move the watermark if its time, or a key that the bridge needs, is missing or absurd;
+later if its payload cannot be read, or if the program raises on it (a push is atomic, so the program goes on without
+it). A late row, one that came after the engine's clock had passed it, is reported in the same shape. A row of a source
+that is broadcast is reported once, or by each bucket in which the program raised on it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as f
+
+from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+NO_TIME: Final = -(2**63)
+"""Stands for a missing event time in the tagged frame, so that the column has no nulls."""
+
+_AHEAD = "INTERVAL 1 DAY"
+
+
+class Plausible:
+    """The event times that are believed.
+
+    Args:
+        bounds: The earliest and the latest, both inclusive, as aware datetimes; None for either: no bound, but nothing
+            is believed that is more than a day ahead of the micro-batch's own clock.
+
+    Raises:
+        InvalidArgument: It is not a pair of those.
+    """
+
+    def __init__(self, bounds: tuple[datetime | None, datetime | None] | None) -> None:
+        pair = (None, None) if bounds is None else bounds
+        good = isinstance(pair, tuple) and len(pair) == 2
+        good = good and all(b is None or (isinstance(b, datetime) and b.tzinfo is not None) for b in pair)
+        if not good:
+            message = (
+                "correlate_frames: expected two aware datetimes (or None for either) but got"
+                f" plausible={bounds!r}; write plausible=(datetime(2020, 1, 1, tzinfo=UTC), None)"
+            )
+            raise InvalidArgument(message)
+        self.earliest, self.latest = pair
+
+    def objection(self, time: Column) -> Column:
+        """Return why ``time``, a timestamp, is not believed; null if it is."""
+        latest = f.current_timestamp() + f.expr(_AHEAD) if self.latest is None else f.lit(self.latest)
+        shown = time.cast("string")
+        found = f.when(time.isNull(), f.lit("its event time is null"))
+        if self.earliest is not None:
+            found = found.when(
+                time < f.lit(self.earliest), f.concat(f.lit("its event time "), shown, f.lit(" is absurdly early"))
+            )
+        return found.when(time > latest, f.concat(f.lit("its event time "), shown, f.lit(" is absurdly late")))
+
+
+def raised(error: Exception) -> str:
+    """Return the reason of a row on which the program raised."""
+    return f"the program raised {type(error).__name__}: {error}"
+
+
+def unreadable(error: Exception) -> str:
+    """Return the reason of a row whose payload cannot be read."""
+    return f"its payload cannot be read: {error}"
+
+
+def letter(kind: str, source: str, reason: str, time: int, payload: str, bucket: int) -> dict[str, Any]:
+    """Return the output row of a dead letter, or of a late row, by ``kind``."""
+    at = None if time == NO_TIME else time
+    return {"kind": kind, "source": source, "reason": reason, "at": at, "payload": payload, "bucket": bucket}

@@ -1,0 +1,269 @@
+"""Frames in, frames out: a program over DataFrames, streaming or batch alike.
+
+All inputs become one tagged frame, grouped by bucket: one engine a bucket, not one group a key, because a group has a
+fixed cost of its own. See `envelope`, `buckets` and `stateful`; what is refused, in `sources`, `schemas` and
+`partitioning`.
+
+Source: DESIGN.md, section 7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from cartesius.engine import MICROSECOND
+from cartesius.errors import InvalidArgument
+from cartesius.programs import Program
+from cartesius.world import World
+from spark_bridge.buckets import Buckets
+from spark_bridge.dead_letters import Plausible
+from spark_bridge.envelope import opened, tagged, united
+from spark_bridge.options import by_source, check_options, check_partition_types, checked_outputs, given_schemas
+from spark_bridge.partitioning import Partitioning
+from spark_bridge.queries import start_query
+from spark_bridge.schemas import result_schema
+from spark_bridge.sources import make_source
+from spark_bridge.stateful import run_batch, run_streaming
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from cartesius import Reactive
+    from spark_bridge.queries import Sink
+    from spark_bridge.schemas import ResultSchema
+
+    Columns: TypeAlias = str | Mapping[str, str]
+    Schema: TypeAlias = str | t.StructType
+    Times: TypeAlias = tuple[datetime | None, datetime | None]
+
+
+@final
+class Frames:
+    """What a program gives over frames: results, and the rows that it could not use.
+
+    The parts of `all`, which a streaming query computes once. To write several of them, use `start`: two queries would
+    each run the program, on a checkpoint of its own.
+    """
+
+    def __init__(self, everything: DataFrame, keys: bool) -> None:
+        self._all = everything
+        self._has_fields = keys
+
+    @property
+    def all(self) -> DataFrame:
+        """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three."""
+        return self._all
+
+    @property
+    def results(self) -> DataFrame:
+        """What the program emits: output, change, key, start, end, and the value's fields.
+
+        ``change`` is ``event``, ``retract`` (an event taken back), ``update`` or ``delete`` (of a table's row, by
+        ``key``; a deleted row's fields are null).
+        """
+        return self._results(self._all)
+
+    @property
+    def dead(self) -> DataFrame:
+        """The rows that could not be used: source, reason, at, payload (JSON), bucket."""
+        return self._letters(self._all, "dead")
+
+    @property
+    def late(self) -> DataFrame:
+        """The rows that came after the clock had passed them: source, reason, at, payload (JSON), bucket."""
+        return self._letters(self._all, "late")
+
+    def start(
+        self,
+        *,
+        results: Sink,
+        dead: Sink | None = None,
+        late: Sink | None = None,
+        checkpoint: str,
+        trigger: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> StreamingQuery:
+        """Start one streaming query that hands each micro-batch over, split.
+
+        >>> frames.start(  # doctest: +SKIP
+        ...     results=lambda batch, batch_id: batch.write.mode("append").parquet("out/verdicts"),
+        ...     dead=lambda batch, batch_id: batch.write.mode("append").json("out/dead"),
+        ...     checkpoint="out/checkpoint",
+        ...     trigger={"availableNow": True},
+        ... ).awaitTermination()
+
+        Args:
+            results: Gets the results of each micro-batch, and its number. A micro-batch may come again after a failure,
+                under the same number.
+            dead: Likewise the dead letters; None: their number and reasons are logged as a warning.
+            late: Likewise the late rows; None: they go where the dead letters go.
+            checkpoint: The folder of the query's progress and state. It belongs to this program: a changed one is
+                refused, with `SnapshotMismatch` in the query's exception.
+            trigger: What `DataStreamWriter.trigger` takes.
+            name: The query's name.
+            **options: What `DataStreamWriter.option` takes.
+
+        Raises:
+            InvalidArgument: The frames are no streams.
+        """
+        if not self._all.isStreaming:
+            message = "start: expected streaming frames but all are batch; use results, dead and late directly"
+            raise InvalidArgument(message)
+        sinks: list[tuple[Sink | None, Any]] = [(results, self._results)]
+        if late is None:
+            sinks.append((dead, lambda batch: self._letters(batch, "dead", "late")))
+        else:
+            sinks += [(dead, lambda batch: self._letters(batch, "dead"))]
+            sinks += [(late, lambda batch: self._letters(batch, "late"))]
+        return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
+
+    def _results(self, batch: DataFrame) -> DataFrame:
+        columns = ["output", "change", "key", "start", "end", *(["value.*"] if self._has_fields else [])]
+        return batch.where(f.col("kind") == "result").select(*columns)
+
+    @staticmethod
+    def _letters(batch: DataFrame, *kinds: str) -> DataFrame:
+        return batch.where(f.col("kind").isin(*kinds)).select("source", "reason", "at", "payload", "bucket")
+
+
+def correlate_frames(
+    program: Reactive | Sequence[Reactive],
+    frames: Mapping[str, DataFrame],
+    *,
+    event_time: str,
+    partition_by: Columns | None = None,
+    buckets: int = 32,
+    order: str = "arrival",
+    sequence: Columns | None = None,
+    watermark: Columns | None = None,
+    deleted: Columns | None = None,
+    schema: Schema | Mapping[str, Schema] | None = None,
+    plausible: Times | None = None,
+    close: bool = True,
+) -> Frames:
+    """Run a program over DataFrames, with the results that an engine in this process would give.
+
+    >>> from cartesius import Reactive, correlate
+    >>> ship = Reactive("ship", table=True, key="mmsi")
+    >>> berth = Reactive("berth", table=True, key="id")
+    >>> frames = correlate_frames(  # doctest: +SKIP
+    ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
+    ... )
+
+    The rows of a micro-batch, or of a batch, are used in (event time, place of the source, sequence, payload) order; so
+    where micro-batches are cut does not matter as long as they are in event-time order, or, with ``sequence``, in
+    that order. Deadlines are not run in a bucket to which no row comes; that is a later step.
+
+    Args:
+        program: One output reactive, or several; a column of the results names the output.
+        frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
+            key. The value is a mapping of the frame's columns without the helper columns named here, or of the
+            reactive's ``fields`` if it declares them.
+        event_time: The column that says when, in every frame: a timestamp.
+        partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
+            mapping from source to column. All other frames are broadcast to every bucket.
+        buckets: How many engines; an int ≥ 1, dimensionless. One, if nothing is partitioned. It is fixed for the life
+            of a checkpoint.
+        order: ``"arrival"``, the only one so far.
+        sequence: A column, or a mapping from source to column, that gives the order of arrival: a whole number.
+        watermark: How late a row may come, as Spark writes a duration: for the union of the sources, whose fastest then
+            moves the clock; or a mapping from source to duration. None: the clock stands still, no row is late.
+        deleted: A Boolean column, in the tables that have it, or a mapping from source to column: true deletes the row.
+        schema: The value's fields, as DDL or StructType, where they cannot be derived; with several outputs a mapping
+            from output.
+        plausible: The earliest and latest event time that is believed, or None for either. By default nothing more than
+            a day ahead of the clock is. Other rows are dead letters, and do not move the watermark.
+        close: Whether the sources of a batch end with it; False gives what a stream of the same rows would have given.
+
+    Raises:
+        InvalidArgument: Whatever can be seen to be wrong before anything runs.
+    """
+    outputs = checked_outputs(program)
+    described = Program(outputs, World(MICROSECOND))
+    described.drop()
+    inputs, output_names = described.inputs, [described.names[output] for output in outputs]
+    check_options(frames, list(inputs), buckets, order)
+    names = list(frames)
+    schemas_in = {name: frame.schema for name, frame in frames.items()}
+    by_partition = by_source("partition_by", partition_by, schemas_in)
+    by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
+    tables = {name: kind for name, kind in schemas_in.items() if inputs[name].table}
+    by_deleted = by_source("deleted", deleted, tables)
+    if sequence is not None and len(by_sequence) < len(names):
+        missing = next(name for name in names if name not in by_sequence)
+        message = f"correlate_frames: expected sequence= for every source but {missing!r} has none"
+        raise InvalidArgument(message)
+    count = buckets if by_partition else 1
+    split = Partitioning(outputs, by_partition if count > 1 else {})
+    sources = [
+        make_source(
+            number,
+            name,
+            frame,
+            inputs[name],
+            event_time=event_time,
+            sequence=by_sequence.get(name),
+            partition=by_partition.get(name) if count > 1 else None,
+            deleted=by_deleted.get(name),
+        )
+        for number, (name, frame) in enumerate(frames.items())
+    ]
+    check_partition_types(by_partition if count > 1 else {}, schemas_in)
+    for source in sources:
+        split.check_table(inputs[source.input.name])
+    given = given_schemas(schema, output_names)
+    schemas = {
+        name: result_schema(output, name, schemas_in, given.get(name))
+        for name, output in zip(output_names, outputs, strict=True)
+    }
+    everywhere = frozenset(
+        name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
+    )
+    runner = Buckets(outputs, tuple(source.input for source in sources), schemas, everywhere)
+    believed = Plausible(plausible)
+    parts = [tagged(source, count, believed) for source in sources]
+    if not any(frame.isStreaming for frame in frames.values()):
+        done = run_batch(united(parts), runner, close=close)
+    else:
+        done = run_streaming(_watermarked(parts, names, watermark), runner, has_watermark=watermark is not None)
+    key, value = _common(schemas)
+    return Frames(opened(done, schemas, key, value), bool(len(value)))
+
+
+def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
+    if watermark is None:
+        return united(parts)
+    if isinstance(watermark, str):
+        return united(parts).withWatermark("at", watermark)
+    delays = by_source("watermark", watermark, dict.fromkeys(names))
+    marked = [part.withWatermark("at", delays[name]) for name, part in zip(names, parts, strict=True) if name in delays]
+    rest = [part for name, part in zip(names, parts, strict=True) if name not in delays]
+    return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
+
+
+def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructType]:
+    """Return the type of the key column, and all fields of all values."""
+    keys = {schema.key.simpleString(): schema.key for schema in schemas.values()}
+    fields: dict[str, tuple[t.StructField, str]] = {}
+    for name, schema in schemas.items():
+        for field in schema.value:
+            if field.name == schema.key_field:
+                continue
+            before, other = fields.setdefault(field.name, (field, name))
+            if before.dataType != field.dataType:
+                message = (
+                    f"correlate_frames: expected outputs whose fields of one name have one type but {field.name!r} is"
+                    f" {before.dataType.simpleString()} in {other!r} and {field.dataType.simpleString()} in {name!r};"
+                    " rename one"
+                )
+                raise InvalidArgument(message)
+    key: t.DataType = next(iter(keys.values())) if len(keys) == 1 else t.StringType()
+    return key, t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])

@@ -1,0 +1,119 @@
+"""Options of `spark_bridge.correlate_frames`: what a caller may have got wrong is said at once, with what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import types as t
+
+from cartesius import Reactive
+from cartesius.errors import InvalidArgument
+from spark_bridge.sources import near
+
+
+def checked_outputs(program: Any) -> tuple[Reactive, ...]:
+    """Return the output reactives; raise `InvalidArgument` unless there is one at least."""
+    outputs = (
+        (program,) if isinstance(program, Reactive) else tuple(program) if isinstance(program, list | tuple) else ()
+    )
+    if not outputs or not all(isinstance(output, Reactive) for output in outputs):
+        message = (
+            "correlate_frames: expected a Reactive, or a list of them, to compute but got"
+            f" {program!r} (type={type(program).__name__})"
+        )
+        raise InvalidArgument(message)
+    return outputs
+
+
+def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> None:
+    """Raise `InvalidArgument` unless there is one frame a source, and the numbers make sense."""
+    if not isinstance(frames, Mapping) or not all(hasattr(frame, "schema") for frame in frames.values()):
+        message = f"correlate_frames: expected a mapping from source to DataFrame but got frames={frames!r}"
+        raise InvalidArgument(message)
+    for name in frames:
+        if name not in known:
+            message = (
+                f"correlate_frames: expected frames for the program's sources but got one for {name!r}; the sources are"
+                f" {', '.join(known)}{near(str(name), known)}"
+            )
+            raise InvalidArgument(message)
+    missing = [name for name in known if name not in frames]
+    if missing:
+        message = (
+            f"correlate_frames: expected a frame for each of the program's sources ({', '.join(known)}) but there is"
+            f" none for {', '.join(missing)}; add it to the mapping"
+        )
+        raise InvalidArgument(message)
+    if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
+        message = f"correlate_frames: expected at least one bucket but got {buckets=!r} (type={type(buckets).__name__})"
+        raise InvalidArgument(message)
+    if order != "arrival":
+        message = (
+            f'correlate_frames: expected order="arrival", the only one so far, but got {order=!r}; it uses the rows of'
+            " a micro-batch in event-time order; for an order of your own give sequence="
+        )
+        raise InvalidArgument(message)
+
+
+def by_source(argument: str, given: Any, frames: Mapping[str, t.StructType | None]) -> dict[str, str]:
+    """Return source → column, from one column for all the frames that have it, or from a mapping."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        found = {name: given for name, kind in frames.items() if kind is None or given in kind.names}
+        if not found:
+            columns = sorted({column for kind in frames.values() if kind is not None for column in kind.names})
+            message = (
+                f"correlate_frames: expected {argument}={given!r} to be a column of a frame but no frame has it"
+                f"{near(given, columns)}"
+            )
+            raise InvalidArgument(message)
+        return found
+    if not isinstance(given, Mapping):
+        message = (
+            f"correlate_frames: expected a column, or a mapping from source to column, but got {argument}={given!r}"
+        )
+        raise InvalidArgument(message)
+    for name in given:
+        if name not in frames:
+            message = (
+                f"correlate_frames: expected {argument} for the sources {', '.join(frames)} but got it for {name!r}"
+                f"{near(str(name), list(frames))}"
+            )
+            raise InvalidArgument(message)
+    return dict(given)
+
+
+def check_partition_types(columns: Mapping[str, str], frames: Mapping[str, t.StructType]) -> None:
+    """Raise `InvalidArgument` if equal keys could be of different types, and so go to different buckets."""
+    kinds = {name: frames[name][column].dataType for name, column in columns.items()}
+    shown = {
+        name: "a whole number" if isinstance(kind, t.IntegralType) else kind.simpleString()
+        for name, kind in kinds.items()
+    }
+    if len(set(shown.values())) > 1:
+        listed = ", ".join(f"{name} by {kind}" for name, kind in shown.items())
+        message = f"correlate_frames: expected sources that are partitioned by one type but got {listed}; cast them"
+        raise InvalidArgument(message)
+
+
+def given_schemas(schema: Any, outputs: list[str]) -> dict[str, t.StructType]:
+    """Return the caller's schema of each output's values."""
+    if schema is None:
+        return {}
+    if not isinstance(schema, Mapping):
+        schema = dict.fromkeys(outputs, schema)
+    for name in schema:
+        if name not in outputs:
+            message = f"correlate_frames: expected schema= for {', '.join(outputs)} but got it for {name!r}"
+            raise InvalidArgument(message)
+    return {name: kind if isinstance(kind, t.StructType) else _from_ddl(kind) for name, kind in schema.items()}
+
+
+def _from_ddl(text: str) -> t.StructType:
+    kind = t.DataType.fromDDL(text)
+    if not isinstance(kind, t.StructType):
+        message = f'correlate_frames: expected the fields of the value but got schema={text!r}; write "field type, …"'
+        raise InvalidArgument(message)
+    return kind

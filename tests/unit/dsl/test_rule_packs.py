@@ -1,0 +1,85 @@
+"""Packs: judging one situation, and when they may be changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from cartesius import Reactive
+from cartesius.errors import CartesiusError, InvalidArgument
+from dsl import InvalidRule, RulePack, require
+from dsl.units import knots, metres
+from tests.unit.dsl.harbour import pack, vessel, wind
+
+
+def strong_wind() -> None:
+    require(wind.velocity <= 45 * knots)
+
+
+def test_a_situation_names_sources_and_bare_values():
+    made = pack(strong_wind)
+    assert made.judge({"vessel": {"mmsi": 7}, "wind": {"velocity": 46}}).status == "restricted"
+    assert made.judge({"vessel": {"mmsi": 7}, "wind": {"velocity": 45}}).subject == 7
+
+
+def test_a_source_that_is_left_out_is_none():
+    made = pack(strong_wind)
+    assert made.judge({"vessel": {"mmsi": 7}}) == made.judge({"vessel": {"mmsi": 7}, "wind": None})
+
+
+def test_one_situation_serves_packs_that_use_less_of_it():
+    made = pack(lambda: require(vessel.length < 9 * metres))
+    assert (
+        made.judge({"vessel": {"mmsi": 7, "length": 8.0}, "wind": {"velocity": 3}, "weather": {}}).status == "allowed"
+    )
+
+
+def test_a_near_miss_of_a_source_is_refused():
+    made = pack(strong_wind)
+    with pytest.raises(InvalidArgument, match="did you mean 'wind'"):
+        made.judge({"vessel": {"mmsi": 7}, "wnid": {"velocity": 3}})
+
+
+@pytest.mark.parametrize("rows", [{}, {"vessel": None}, {"wind": {"velocity": 3}}])
+def test_the_subject_must_be_there(rows):
+    with pytest.raises(InvalidArgument, match="expected a row of the subject 'vessel'"):
+        pack(strong_wind).judge(rows)
+
+
+def test_a_pack_may_be_opened_again_until_its_table_is_made():
+    made = pack(strong_wind)
+    assert made.judge({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "allowed"
+    with made:
+        require(vessel.length < 9 * metres)
+    assert made.judge({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "restricted"
+    made.table()
+    with pytest.raises(InvalidRule, match="table is not made yet"), made:
+        pass
+
+
+def test_the_table_and_the_warnings_are_the_same_every_time():
+    made = pack(strong_wind)
+    assert made.table() is made.table()
+    assert made.warnings() is made.warnings()
+    assert isinstance(made.table(), Reactive)
+    assert (made.table().name, made.warnings().name) == ("port", "port.warnings")
+    assert made.table().table
+    assert made.warnings().table
+
+
+def test_a_pack_without_rules_allows_everything():
+    assert RulePack("empty", subject=vessel).judge({"vessel": {"mmsi": 7}}).status == "allowed"
+
+
+@pytest.mark.parametrize("name", ["", None, 7])
+def test_a_pack_has_a_name(name):
+    with pytest.raises(InvalidRule, match="RulePack: expected a name"):
+        RulePack(name, subject=vessel)
+
+
+def test_a_pack_shows_what_it_is():
+    assert repr(pack(strong_wind)) == "<rule pack port over vessel, 1 statements>"
+
+
+def test_every_refusal_is_a_cartesius_error():
+    with pytest.raises(CartesiusError):
+        require(vessel.length < 9 * metres)

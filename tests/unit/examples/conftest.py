@@ -1,0 +1,67 @@
+"""Data of the port example: whole, cut down to a few ships, and with something wrong in it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[3] / "examples" / "port" / "data"
+AIS, TIDE, STREAM, WIND, BERTHS = (
+    "ais_2020-06-30_00h.csv.gz",
+    "tide_predicted_6min.csv.gz",
+    "current_predicted_6min.csv.gz",
+    "wind_2013_selected_days.csv",
+    "berths.csv",
+)
+FEW_SHIPS = {"220413000", "338531000", "219947000", "636016796", "896876500"}
+
+
+class Folder:
+    """A folder of data that a test may spoil."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def lines(self, name):
+        return self._content(name).decode().splitlines()
+
+    def write(self, name, lines):
+        text = "\n".join(lines).encode() + b"\n"
+        (self.path / name).write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+
+    def keep(self, name, predicate):
+        """Keep the rows, dicts of cells, that satisfy the predicate."""
+        header, *rows = self.lines(name)
+        cells = csv.DictReader([header, *rows])
+        self.write(name, [header, *(row for row, cell in zip(rows, cells, strict=True) if predicate(cell))])
+
+    def add(self, name, /, **cells):
+        """Append a row like the last one, with these cells instead."""
+        lines = self.lines(name)
+        header = lines[0].split(",")
+        last = next(csv.reader([lines[-1]]))
+        row = {**dict(zip(header, last, strict=True)), **cells}
+        self.write(name, [*lines, ",".join(f'"{row[column]}"' for column in header)])
+
+    def rename(self, name, column, other):
+        header, *rows = self.lines(name)
+        self.write(name, [header.replace(column, other), *rows])
+
+    def _content(self, name):
+        content = (self.path / name).read_bytes()
+        return gzip.decompress(content) if name.endswith(".gz") else content
+
+
+@pytest.fixture
+def few(tmp_path):
+    """The data of a few ships, half their reports, and the first hours of the day."""
+    folder = Folder(tmp_path / "data")
+    shutil.copytree(DATA, folder.path)
+    folder.keep(AIS, lambda row: row["mmsi"] in FEW_SHIPS and row["time_utc"][15] in "02468")
+    for name in (TIDE, STREAM):
+        folder.keep(name, lambda row: row["time_utc"].startswith("2020-06-30T0"))
+    return folder

@@ -1,0 +1,10 @@
+from dsl import RulePack, Source, location, require
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
+berth = Source("berth", key="id", id=str, depth=metres)
+port = RulePack("port", subject=vessel, location=vessel.destination, links=[berth.id == vessel.destination])
+
+with port:
+    with location(7):
+        require(vessel.draught <= 15 * metres)

@@ -1,0 +1,9 @@
+from dsl import RulePack, Source, require
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
+port = RulePack("port", subject=vessel)
+
+with port:
+    for draught in vessel.draught:
+        require(draught <= 15 * metres)

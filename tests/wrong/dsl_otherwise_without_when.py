@@ -1,0 +1,10 @@
+from dsl import RulePack, Source, otherwise, require
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
+port = RulePack("port", subject=vessel)
+
+with port:
+    require(vessel.draught <= 15 * metres)
+    with otherwise():
+        require(vessel.length <= 300 * metres)

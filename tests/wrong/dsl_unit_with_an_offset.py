@@ -1,0 +1,3 @@
+from dsl import units
+
+celsius = units.unit("degree_Celsius")
