@@ -190,6 +190,11 @@ def _at(probe: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple([probe[p] for p in positions])
 
 
+def is_exact(value: Any) -> bool:
+    """Whether an index finds exactly the equal values: not for NaN, nor for what cannot be hashed."""
+    return value is not _UNHASHABLE and value == value  # noqa: PLR0124 - NaN
+
+
 def hashable(value: Any) -> Any:
     """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then."""
     try:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from cartesius.enumeration import Candidate, Link, Step, rank, step_to, visit
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Expression, evaluator, show, slots_of
-from cartesius.memories import FRESH, GONE
+from cartesius.expressions import Expression, equality, evaluator, show, slots_of
+from cartesius.memories import FRESH, GONE, is_exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +44,7 @@ class PartialRows:
         index = {name: i for i, name in enumerate(names)}
         self.alone: dict[int, list[Callable[[Candidate], object]]] = {}
         self.pairs: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
+        self.equalities: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
         edges = {frozenset((link.left, link.right)) for link in links}
         for condition in conditions:
             slots = frozenset(index[name] for name in slots_of(condition))
@@ -52,7 +53,8 @@ class PartialRows:
                 raise InvalidArgument(message)
             check = evaluator(condition, index)
             if len(slots) == MAX_SLOTS:
-                self.pairs.setdefault(slots, []).append(check)
+                checks = self.pairs if equality(condition) is None else self.equalities
+                checks.setdefault(slots, []).append(check)
                 edges.add(slots)
             elif slots:
                 self.alone.setdefault(min(slots), []).append(check)
@@ -117,8 +119,10 @@ class PartialRows:
         if not self.optional[slot] or not self._alone(slot, entry):
             return
         for step in self.neighbours[slot]:
+            back = next(other for other in self.neighbours[step.slot] if other.slot == slot)
             for partner in self._matches(slot, entry, step, skip):
-                yield {slot: None, step.slot: partner}
+                if not self._matches(step.slot, partner, back, skip):  # a partner of another entry misses nothing
+                    yield {slot: None, step.slot: partner}
         tree = next(tree for tree in self.trees if slot in tree)
         if all(self.optional[s] for s in tree):
             yield dict.fromkeys(tree)
@@ -190,7 +194,10 @@ class PartialRows:
     def _matches(self, slot: int, entry: Entry, step: Step, skip: int) -> list[Entry]:
         row: Candidate = [None] * len(self.memories)
         row[slot] = entry
-        checks = self.pairs.get(frozenset((slot, step.slot)), ())
+        pair = frozenset((slot, step.slot))
+        checks = self.pairs.get(pair, [])
+        if not all(is_exact(entry.probe[position]) for _, position, _ in step.sources):
+            checks = [*checks, *self.equalities.get(pair, ())]  # the index finds more than what is equal
         found = []
         for other in visit(step, self.memories[step.slot], row).values():
             if other.state == skip or not self._alone(step.slot, other):

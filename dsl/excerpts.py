@@ -9,6 +9,7 @@ Source: PEP 657; the carets of Effekt's compiler.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from itertools import islice
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    import ast
     from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent) + "/"
@@ -42,7 +42,6 @@ class Span:
     def of(cls, file: str, node: ast.AST) -> Span:
         """Return the extent of ``node``, an expression or statement of ``file``.
 
-        >>> import ast
         >>> Span.of("rules.py", ast.parse("a + b").body[0])
         Span(file='rules.py', line=1, end_line=1, column=0, end_column=5)
         """
@@ -67,7 +66,27 @@ def current_span() -> Span | None:
     if None in positions:
         return None
     line, end_line, column, end_column = positions
-    return Span(frame.f_code.co_filename, line or 0, end_line or 0, column or 0, end_column or 0)
+    span = Span(frame.f_code.co_filename, line or 0, end_line or 0, column or 0, end_column or 0)
+    return span if span.line == span.end_line else _head(span)
+
+
+def _head(span: Span) -> Span:
+    """Where ``span`` is a whole `with` or `for` statement, as in Python 3.11, return what stands at its head."""
+    for node in ast.walk(syntax_tree(span.file)):
+        match node:
+            case ast.With(items=[ast.withitem(context_expr=head)]) | ast.For(iter=head) if (
+                Span.of(span.file, node) == span
+            ):
+                return Span.of(span.file, head)
+    return span
+
+
+def syntax_tree(file: str) -> ast.AST:
+    """Return the syntax tree of ``file``, an empty one if its text is unknown or does not parse."""
+    try:
+        return ast.parse("".join(source_lines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def source_lines(file: str) -> list[str]:

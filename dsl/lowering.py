@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.expressions import Expression
+    from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
 
@@ -108,21 +109,26 @@ class Computed:
     """A term of a link as a function of its observations' values, in the order of their first mention."""
 
     term: Term
+    _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
+    _fields: tuple[tuple[str, str], ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the term."""
+        fields = tuple((each.source.name, each.field) for each in observations(self.term))
+        slots = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in fields))}
+        object.__setattr__(self, "_fields", fields)
+        object.__setattr__(self, "_evaluate", compiled(self.term, slots))
 
     def __call__(self, *values: Any) -> Any:
         """Compute the value; None where it is missing."""
-        evaluate, fields = _computation(self.term)
         rows: dict[str, dict[str, Any]] = {}
-        for (source, field), value in zip(fields, values, strict=True):
+        for (source, field), value in zip(self._fields, values, strict=True):
             rows.setdefault(source, {})[field] = value
-        return evaluate(list(rows.values()))
+        return self._evaluate(list(rows.values()))
 
-
-@cache
-def _computation(term: Term) -> tuple[Any, tuple[tuple[str, str], ...]]:
-    fields = tuple((each.source.name, each.field) for each in observations(term))
-    slots = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in fields))}
-    return compiled(term, slots), fields
+    def __reduce__(self) -> tuple[object, ...]:
+        """Send the term to another process; closures are compiled anew."""
+        return Computed, (self.term,)
 
 
 def _expression(value: Term) -> Expression:

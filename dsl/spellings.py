@@ -13,9 +13,11 @@ import ast
 from functools import reduce
 from typing import TypeAlias
 
-from dsl.excerpts import Span, current_span, source_lines
+from dsl.excerpts import Span, current_span, syntax_tree
 
-Asking: TypeAlias = "ast.BoolOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.Call | ast.If | ast.While | ast.Assert"
+Asking: TypeAlias = (
+    "ast.BoolOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.Call | ast.If | ast.While | ast.Assert | ast.For"
+)
 
 _GENERAL = "combine conditions with &, | and not_(…), and use `with when(…):` for if"
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
@@ -41,6 +43,8 @@ def spelling(collection: bool = False) -> tuple[Span | None, str, str]:
         case ast.IfExp():
             fix = f"with when({ast.unparse(rewritten(node.test))}): … with otherwise(): …"
             return Span.of(span.file, node), "`… if … else …`", fix
+        case ast.For():
+            return Span.of(span.file, node.iter), "`for`", _NUMERIC
         case ast.Call():
             return span, f"`{ast.unparse(node.func)}`", _NUMERIC if collection else _GENERAL
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]) if not isinstance(right, _DISPLAYS):
@@ -122,6 +126,8 @@ def _asked(node: ast.AST) -> list[ast.AST]:
             return [test]
         case ast.Compare(ops=operators) if len(operators) > 1 or isinstance(operators[0], ast.In | ast.NotIn):
             return [node]
+        case ast.For(iter=source):
+            return [source]
         case ast.Call():
             return [node]
     return []
@@ -129,10 +135,7 @@ def _asked(node: ast.AST) -> list[ast.AST]:
 
 def _asking(span: Span) -> Asking | None:
     """Find the construct that asks for what ``span`` marks, or for the whole condition that it is part of."""
-    try:
-        tree = ast.parse("".join(source_lines(span.file)))
-    except SyntaxError:
-        return None
+    tree = syntax_tree(span.file)
     found: ast.AST | None = None
     for node in ast.walk(tree):  # breadth first, so that the innermost comes last
         if any(Span.of(span.file, part) == span for part in (node, *_asked(node))) and _asked(node):

@@ -1,20 +1,19 @@
 """Buckets: one engine a bucket, from the rows of one call and the state before it to results and the state after it.
 
-Nothing here knows Spark. Rows are used in (event time, source, payload) order, or in (sequence, event time, source,
+Nothing here knows Spark, but its types. Rows are used in (event time, source, payload) order, or in (sequence, event time, source,
 payload) order, whatever the chunks they came in. The clock moves once, before the first row, alike in every bucket.
 
-Invariant: no greenlet outlives a call. An engine's parked strands are cycles, which only the collector unwinds; so it
-runs at the end of a call (in a worker, `stateful` keeps what was there before out of its sight).
+Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from pyspark.sql import types as t
 
 from cartesius import CartesiusError, Delete, Engine, Event, Update
 from cartesius.errors import InvalidArgument, NotStorable
@@ -23,8 +22,6 @@ from spark_bridge.values import encoder, reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from pyspark.sql import types as t
 
     from cartesius import Reactive
     from spark_bridge.schemas import ResultSchema
@@ -53,6 +50,11 @@ class Input:
     deleted: str | None = None
     type: Any = None
     is_split: bool = False
+
+    @property
+    def value_schema(self) -> t.StructType:
+        """The fields of its events, with their types."""
+        return t.StructType([field for field in self.schema if field.name in self.fields])
 
     def reading(self) -> Callable[[str], Any]:
         """Return the function from a payload's text to what is pushed."""
@@ -93,7 +95,7 @@ class Outcome:
     state: bytes
 
 
-_SIGHT = attrgetter("sequence", "time", "source", "payload")
+_PLACE = attrgetter("sequence", "time", "source", "payload")
 
 
 class Buckets:
@@ -144,18 +146,12 @@ class Buckets:
             SnapshotMismatch: The state is another program's, or damaged.
             NotStorable: The new state cannot be stored.
         """
-        try:
-            return self._run(bucket, state, sorted(rows, key=_SIGHT), clock, close=close)
-        finally:
-            gc.collect()
-
-    def _run(self, bucket: int, state: bytes | None, rows: list[Row], clock: int | None, *, close: bool) -> Outcome:
         # Not durable=True: what is pushed was read from JSON, and so is plain data.
         engine = Engine(*self.outputs) if state is None else Engine.restore(state, *self.outputs)
         out: list[dict[str, Any]] = []
         if clock is not None and clock > engine.clock:
             out += self._results(bucket, engine.advance(clock))
-        for row in rows:
+        for row in sorted(rows, key=_PLACE):
             out += self._use(bucket, engine, row)
         if close:
             out += self._results(bucket, engine.close())

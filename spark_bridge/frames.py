@@ -219,9 +219,10 @@ def correlate_frames(
     check_partition_types(by_partition if count > 1 else {}, schemas_in)
     for source in sources:
         split.check_table(inputs[source.input.name])
+    values_in = {source.input.name: source.input.value_schema for source in sources}
     given = given_schemas(schema, output_names)
     schemas = {
-        name: result_schema(output, name, schemas_in, given.get(name))
+        name: result_schema(output, name, values_in, given.get(name), schemas_in)
         for name, output in zip(output_names, outputs, strict=True)
     }
     everywhere = frozenset(

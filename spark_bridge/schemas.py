@@ -73,22 +73,27 @@ class ResultSchema:
 
 
 def result_schema(
-    output: Reactive, name: str, frames: Mapping[str, t.StructType], given: t.StructType | None
+    output: Reactive,
+    name: str,
+    frames: Mapping[str, t.StructType],
+    given: t.StructType | None = None,
+    keys: Mapping[str, t.StructType] | None = None,
 ) -> ResultSchema:
     """Return the schema of the results of ``output``.
 
     Args:
         output: An output of the program.
         name: What it is called there.
-        frames: The columns of each source, by the source's name.
+        frames: The fields of each source's events, by the source's name.
         given: The value's fields, from the caller; None: derive them.
+        keys: The columns among which a table's key is; by default those fields.
 
     Raises:
         InvalidArgument: A type cannot be told, or a field has the name of one of the bridge's columns.
     """
     key_field, is_row = None, True
     try:
-        key = _key_type(output, frames)
+        key = _key_type(output, frames if keys is None else keys)
     except _Unknown as reason:
         message = f"correlate_frames: cannot tell the type of the key of {name!r}: {reason}; use a slot as its key"
         raise InvalidArgument(message) from None

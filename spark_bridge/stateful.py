@@ -10,8 +10,6 @@ The state is one binary column, the engine's snapshot: restored at the start of 
 
 from __future__ import annotations
 
-import gc
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -60,15 +58,7 @@ def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:
     return frame.drop("at").groupBy("bucket").applyInPandas(call, OUTPUT)
 
 
-@cache
-def _settle() -> None:
-    """Once a worker: keep modules and the program out of the collector's sight, so that it is quick."""
-    gc.collect()
-    gc.freeze()
-
-
 def _noting(bucket: int, work: Callable[[], Outcome]) -> Outcome:
-    _settle()
     try:
         return work()
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -16,7 +17,7 @@ from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.in_process import run_in_process
-from examples.port.inputs import DAY, WIND_DAY, read_day
+from examples.port.inputs import AHEAD, DAY, WIND_DAY, read_day
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
@@ -67,6 +68,13 @@ _DAY_MINUTES: Final = 24 * 60
     help="The day whose winds blow: one that is in the wind file. Its clock is shifted to the day that is judged.",
 )
 @click.option(
+    "--ahead",
+    type=click.IntRange(0, 60),
+    default=AHEAD // timedelta(minutes=1),
+    metavar="MINUTES",
+    help="How long before its own time a prediction of tide or stream is used.",
+)
+@click.option(
     "--slice",
     "slice_minutes",
     type=click.IntRange(1, _DAY_MINUTES),
@@ -88,6 +96,7 @@ def main(
     data: Path,
     out: Path,
     wind_day: datetime,
+    ahead: int,
     slice_minutes: int,
     buckets: int,
     rows: int,
@@ -101,7 +110,7 @@ def main(
     try:
         out.mkdir(parents=True, exist_ok=True)
         started = perf_counter()
-        day = read_day(data, wind_day=wind_day.date())
+        day = read_day(data, wind_day=wind_day.date(), ahead=timedelta(minutes=ahead))
     except (UnusableFile, OSError) as error:
         refuse(error)
     reading = perf_counter() - started
@@ -122,7 +131,7 @@ def main(
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
-    said = notes(DAY, wind_day.date())
+    said = notes(DAY, wind_day.date(), ahead)
     written = ["verdicts.parquet", "dead_letters.csv"]
     write_changes(log.changes, out / written[0])
     write_dead_letters(dead, out / written[1])

@@ -88,7 +88,7 @@ def spark_session() -> Iterator[SparkSession]:
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.host": "127.0.0.1",  # the machine's own name need not resolve
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()} -Dderby.system.home={folder}",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
             "spark.local.dir": folder,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "UTC",
@@ -140,7 +140,7 @@ def run_on_spark(
         letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
 
     with TemporaryDirectory(prefix="port-slices-") as folder:
-        frames = {}
+        frames: dict[str, DataFrame] = {}
         for source in (source for source in SOURCES if source in pack.sources):
             write_slices(day, source, slice_minutes, Path(folder) / source)
             stream = spark.readStream.schema(spark_schema(source)).option("maxFilesPerTrigger", 1)

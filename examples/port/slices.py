@@ -32,8 +32,8 @@ _FIELDS: Final = {
 }  # fmt: skip
 TIME: Final = "at"
 """The column of the event time."""
-PLACE: Final = "line"
-"""The column of the place in the file that a row comes from."""
+PLACE: Final = "place"
+"""The column of a reading's place in the order of the day."""
 _START: Final = 1_600_000_000  # seconds since the epoch: any time in the past will do
 _DAY_MINUTES: Final = 24 * 60
 
@@ -57,7 +57,7 @@ def spark_schema(source: str) -> str:
     """Return the columns of a source's files, as Spark writes them.
 
     >>> spark_schema("tide")
-    '`sensor` string, `height` double, `low_water` double, `at` timestamp, `line` bigint'
+    '`sensor` string, `height` double, `low_water` double, `at` timestamp, `place` bigint'
     """
     fields = {
         **{name: _SPARK_TYPES[kind] for name, kind in _FIELDS[source].items()},
@@ -76,10 +76,10 @@ def write_slices(day: Day, source: str, minutes: int, folder: Path) -> None:
         minutes: The length of a slice.
         folder: An empty folder.
     """
-    slices: list[list[Reading]] = [[] for _ in range(number_of_slices(minutes))]
-    for reading in (*day.readings, *day.untimely):
+    slices: list[list[tuple[int, Reading]]] = [[] for _ in range(number_of_slices(minutes))]
+    for place, reading in enumerate((*day.readings, *day.untimely)):
         if reading.source == source:
-            slices[slice_of(day, reading, minutes)].append(reading)
+            slices[slice_of(day, reading, minutes)].append((place, reading))
     folder.mkdir(parents=True)
     for number, readings in enumerate(slices):
         path = folder / f"slice-{number:05}.parquet"
@@ -87,7 +87,7 @@ def write_slices(day: Day, source: str, minutes: int, folder: Path) -> None:
         os.utime(path, (_START + number, _START + number))
 
 
-def _table(source: str, readings: Iterable[Reading]) -> pa.Table:
+def _table(source: str, readings: Iterable[tuple[int, Reading]]) -> pa.Table:
     schema = pa.schema([*_FIELDS[source].items(), (TIME, pa.timestamp("us", tz="UTC")), (PLACE, _WHOLE)])
-    rows = [{**reading.values, TIME: reading.time, PLACE: reading.line} for reading in readings]
+    rows = [{**reading.values, TIME: reading.time, PLACE: place} for place, reading in readings]
     return pa.Table.from_pylist(rows, schema=schema)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -48,10 +49,10 @@ class Event:
 
 
 def records(path: Path) -> Iterator[dict[str, str]]:
-    opened = gzip.open(path, "rt", encoding="utf-8", newline="") if path.suffix == ".gz" else path.open(newline="")
-    with opened as lines:
-        for record in csv.DictReader(lines):
-            yield {column: (cell or "").strip() for column, cell in record.items()}
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    for record in csv.DictReader(io.StringIO(text, newline="")):
+        yield {column: (cell or "").strip() for column, cell in record.items()}
 
 
 def a_key(cell: str) -> str:
@@ -362,7 +363,7 @@ def judge(pack: list[Rule], seen: dict[str, Row | None]) -> Verdict:
     missing: set[str] = set()
     is_any_unknown = False
     for rule in pack:
-        left = True
+        left: bool | None = True
         for term in rule.conditions:  # `kleene_all`, leaving off where the answer is settled
             left = kleene_all([left, truth(term, seen)])
             if left is False:

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -102,7 +103,7 @@ def ship(
 
 def inbound(clock, **more):
     """10 km south of the pier and heading for it."""
-    return ship(clock, status=UNDER_WAY, lat=40.61, **{"speed": 8.0, "course": 0.0, **more})
+    return ship(clock, **{"status": UNDER_WAY, "lat": 40.61, "speed": 8.0, "course": 0.0, **more})
 
 
 @pytest.fixture
@@ -139,10 +140,10 @@ def stated(frame):
 
 def test_kleene_s_tables():
     assert [kleene_all([left, right]) for left in (True, None, False) for right in (True, None, False)] == (
-        [True, None, False] + [None, None, False] + [False, False, False]
+        [True, None, False, None, None, False, False, False, False]
     )
     assert [kleene_implies(left, right) for left in (True, None, False) for right in (True, None, False)] == (
-        [True, None, False] + [True, None, None] + [True, True, True]
+        [True, None, False, True, None, None, True, True, True]
     )
 
 
@@ -422,11 +423,7 @@ def test_the_readings_about_gunvor_maersk_s_changes():
     }
     clocks = sorted(heights)
     is_enough = {clock: (15.24 + heights[clock]) - 15.0 >= 0.5 for clock in clocks}
-    turns = [
-        (before, after)
-        for before, after in zip(clocks, clocks[1:], strict=False)
-        if is_enough[before] != is_enough[after]
-    ]
+    turns = [(before, after) for before, after in pairwise(clocks) if is_enough[before] != is_enough[after]]
     assert turns == [("01:54", "02:00"), ("03:30", "03:36"), ("13:18", "13:24"), ("16:06", "16:12")]
 
 

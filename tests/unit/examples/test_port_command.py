@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from datetime import timedelta
 
+import attrs
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -36,8 +38,8 @@ def test_it_writes_verdicts_dead_letters_and_a_picture(port, few):
     assert rows == sorted(rows, key=lambda row: (row["time"], row["mmsi"]))
     gunvor = [row for row in rows if row["mmsi"] == 220413000]
     assert [(f"{row['time']:%H:%M}", row["status"], row["because"]) for row in gunvor[1:]] == [
-        ("02:00", "restricted", ["clearance at elizabeth-east"]),
-        ("03:36", "allowed", []),
+        ("01:54", "restricted", ["clearance at elizabeth-east"]),
+        ("03:30", "allowed", []),
     ]
     with (out / "dead_letters.csv").open() as file:
         (letter,) = csv.DictReader(file)
@@ -87,28 +89,36 @@ def test_a_folder_that_is_not_there_is_refused():
 
 def test_help_explains_every_option():
     result = CliRunner().invoke(main, ["--help"])
-    for option in ("--in-process", "--pack", "--data", "--out", "--wind-day", "--slice", "--buckets", "--rows"):
+    for option in (
+        "--in-process",
+        "--pack",
+        "--data",
+        "--out",
+        "--wind-day",
+        "--ahead",
+        "--slice",
+        "--buckets",
+        "--rows",
+    ):
         assert option in result.output
     assert all(parameter.help for parameter in main.params)
 
 
-@pytest.fixture(scope="module")
-def gunvor():
+def gunvor(ahead):
     """The changes of GUNVOR MAERSK over the whole day."""
-    day = read_day(DATA)
-    ships = {220413000}
-    readings = tuple(r for r in day.readings if r.source != "vessel" or r.values["mmsi"] in ships)
-    day = type(day)(day.day, readings, (), (), day.berths, day.gauges, day.stations)
+    day = read_day(DATA, ahead=timedelta(minutes=ahead))
+    readings = tuple(r for r in day.readings if r.source != "vessel" or r.values["mmsi"] == 220413000)
+    day = attrs.evolve(day, readings=readings)
     return run_in_process(day, rule_pack("port", day.berths, day.gauges, day.stations)).changes
 
 
-def test_gunvor_maersk_changes_her_verdict_four_times(gunvor):
-    # The predictions at Bayonne Bridge cross 0.26 m after 01:54, 03:30, 13:18 and 16:06: the verdict is stated at the
-    # time of the first event that it differs after, which is the next prediction.
-    assert [(f"{change.moment:%H:%M:%S}", change.status) for change in gunvor[1:]] == [
-        ("02:00:00", "restricted"),
-        ("03:36:00", "allowed"),
-        ("13:24:00", "restricted"),
-        ("16:12:00", "allowed"),
-    ]
-    assert {change.because for change in gunvor} == {(), ("clearance at elizabeth-east",)}
+@pytest.mark.parametrize(
+    ("ahead", "times"),
+    [(6, ["01:54:00", "03:30:00", "13:18:00", "16:06:00"]), (0, ["02:00:00", "03:36:00", "13:24:00", "16:12:00"])],
+)
+def test_gunvor_maersk_changes_her_verdict_four_times(ahead, times):
+    first, *changes = gunvor(ahead)
+    assert first.status == "allowed"
+    assert [f"{change.moment:%H:%M:%S}" for change in changes] == times
+    assert [change.because for change in changes] == [("clearance at elizabeth-east",), ()] * 2
+    assert [change.status for change in changes] == ["restricted", "allowed"] * 2

@@ -56,7 +56,7 @@ def test_a_row_becomes_bare_values_in_the_units_of_the_rules(whole):
         "destination": "elizabeth-east", "direction": "moored",
     }  # fmt: skip
     tide = of(whole, "tide")[1].values
-    assert tide == {"sensor": "8519483", "height": 0.716, "low_water": 0.07}
+    assert tide == {"sensor": "8519483", "height": 0.687, "low_water": 0.07}
     heights = [reading.values["height"] for reading in of(whole, "tide") if reading.values["sensor"] == "8519483"]
     assert min(heights) == tide["low_water"]
 
@@ -170,11 +170,12 @@ def test_a_row_with_too_few_or_too_many_cells_is_a_dead_letter(few):
 
 
 def test_a_quotation_mark_that_is_not_closed_spoils_one_row(few):
+    before = read_day(few.path)
     lines = few.lines(TIDE)
     few.write(TIDE, [*lines[:5], '2020-06-30T00:00:00Z,"8519483,x,1,1,1', *lines[5:]])
     day = read_day(few.path)
     assert len(day.dead) == 1
-    assert len(of(day, "tide")) == len(lines) - 1
+    assert len(of(day, "tide")) == len(of(before, "tide"))
 
 
 def test_a_file_that_is_cut_off_gives_the_rows_before(few):

@@ -1,0 +1,367 @@
+"""The same program, the same results: in this process, in a batch, in one micro-batch, in many, through a restart."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from restrictions import aligning, as_table, cartesian, key_by, most_recently, optionally, retracting
+from spark_bridge import correlate_frames
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = datetime(2024, 6, 30, tzinfo=UTC)
+MICROS = int(START.timestamp() * 1_000_000)
+MINUTE = 60_000_000
+
+ship = Reactive("ship", table=True, key="mmsi")
+berth = Reactive("berth", table=True, key="id")
+left, right = Reactive("left"), Reactive("right")
+
+
+def moored_with(least):
+    return correlate(
+        ship=ship,
+        berth=berth,
+        where=lambda ship, berth: (ship.berth == berth.id) & (berth.depth > least),
+        yields=lambda ship, berth: {"mmsi": ship.mmsi, "berth_row": berth},
+        restrict=optionally("berth") | retracting() | as_table("ship"),
+        name="moored",
+    )
+
+
+moored = moored_with(0)
+latest = correlate(
+    left=left,
+    right=right,
+    yields=lambda left, right: {"k": left.k, "l": left.n, "r": right.n},
+    restrict=key_by(left="k", right="k") | most_recently("left", "right"),
+    name="latest",
+)
+zipped = cartesian(
+    left, right, restrict=key_by(left="k", right="k") | most_recently("left", "right") | aligning("left", "right")
+)
+PROGRAM = [moored, latest, zipped]
+INPUTS = {"ship": ship, "berth": berth, "left": left, "right": right}
+COLUMNS = {
+    "ship": {"mmsi": pa.int64(), "berth": pa.string(), "gone": pa.bool_()},
+    "berth": {"id": pa.string(), "depth": pa.float64()},
+    "left": {"k": pa.int64(), "n": pa.int64()},
+    "right": {"k": pa.int32(), "n": pa.int64()},
+}
+PARTITIONS = {"ship": "mmsi", "left": "k", "right": "k"}
+
+
+def make_rows(seed, count=80):
+    """Rows of all sources in event-time order, one a minute: (source, minute, columns)."""
+    draw = random.Random(seed)
+    rows = []
+    for minute in range(count):
+        source = draw.choice(list(COLUMNS))
+        row = {
+            "ship": lambda: {"mmsi": draw.choice([1, 2, 3, 2**53 + 1]), "berth": draw.choice("ABC"), "gone": draw.random() < 0.2},
+            "berth": lambda: {"id": draw.choice("ABC"), "depth": draw.choice([None, float("nan"), 9.5, 10.0])},
+            "left": lambda: {"k": draw.randrange(4), "n": draw.choice([None, minute])},
+            "right": lambda: {"k": draw.randrange(4), "n": minute},
+        }[source]()  # fmt: skip
+        if row.get("depth", 0) is None:
+            row["depth"] = 1.0
+        rows.append((source, minute, row))
+    return rows
+
+
+def in_process(rows):
+    engine, found = Engine(*PROGRAM), []
+    for source, minute, row in rows:
+        reactive = INPUTS[source]
+        columns = {name: value for name, value in row.items() if name != "gone"}
+        value = columns
+        if reactive.table:
+            value = Delete(row[reactive.key]) if row.get("gone") else Update(row[reactive.key], columns)
+        found += engine.push(reactive, value, at=MICROS + minute * MINUTE)
+    return sorted(map(shown_event, found))
+
+
+def shown_event(event):
+    value, key, change = event.value, None, "event" if event.weight > 0 else "retract"
+    if isinstance(value, Update | Delete):
+        key, change = value.key, type(value).__name__.lower()
+        value = value.value if isinstance(value, Update) else None
+    if event.reactive == "moored" and value is not None:
+        value = {"mmsi": value["mmsi"], "berth_row": value["berth_row"] and dict(value["berth_row"])}
+    elif value is not None:
+        value = dict(value) if event.reactive == "latest" else [dict(part) for part in value]
+    return repr((event.reactive, change, key, event.start, event.end, value))
+
+
+def micros(moment):
+    return int(moment.replace(tzinfo=UTC).timestamp() * 1_000_000)
+
+
+def shown_row(row):
+    value = None
+    if row.output == "latest":
+        value = {"k": row.k, "l": row.l, "r": row.r}
+    elif row.output == "moored" and row.change == "update":
+        value = {"mmsi": row.mmsi, "berth_row": row.berth_row and row.berth_row.asDict()}
+    elif row.output not in ("latest", "moored"):
+        value = [row._1.asDict(), row._2.asDict()]
+    key = None if row.key is None else int(row.key)
+    return repr((row.output, row.change, key, micros(row.start), micros(row.end), value))
+
+
+def table_of(source, rows):
+    mine = [(minute, row) for name, minute, row in rows if name == source]
+    arrays = {"at": pa.array([START + timedelta(minutes=m) for m, _ in mine], pa.timestamp("us", "UTC"))}
+    arrays |= {name: pa.array([row[name] for _, row in mine], kind) for name, kind in COLUMNS[source].items()}
+    return pa.table(arrays)
+
+
+class Folder:
+    """Slices of rows as files, one a source and slice, read in the order in which they were written."""
+
+    def __init__(self, root: Path, spark):
+        self.root, self.spark, self.number = root, spark, 0
+
+    def add(self, tables):
+        for source, table in tables.items():
+            folder = self.root / source
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{self.number:03}.parquet"
+            pq.write_table(table, path)
+            moment = time.time() - 10_000 + self.number
+            os.utime(path, (moment, moment))
+        self.number += 1
+
+    def add_rows(self, rows):
+        self.add({source: table_of(source, rows) for source in COLUMNS})
+
+    def streams(self, *sources):
+        found = {}
+        for source in sources or COLUMNS:
+            schema = self.spark.read.parquet(str(self.root / source)).schema
+            reader = self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+            found[source] = reader.parquet(str(self.root / source))
+        return found
+
+    def run(self, frames):
+        """Run a query until all files are read; return results, dead and late rows."""
+        found = {"results": [], "dead": [], "late": []}
+        sinks = {kind: (lambda batch, _, rows=rows: rows.extend(batch.collect())) for kind, rows in found.items()}
+        query = frames.start(**sinks, checkpoint=str(self.root / "checkpoint"), trigger={"availableNow": True})
+        query.awaitTermination()
+        return found
+
+
+@pytest.fixture
+def folder(tmp_path, spark):
+    return Folder(tmp_path, spark)
+
+
+def correlated(frames, program=PROGRAM, **options):
+    return correlate_frames(program, frames, event_time="at", deleted="gone", partition_by=PARTITIONS, **options)
+
+
+def test_a_batch_gives_what_the_engine_gives_for_any_number_of_buckets(spark):
+    rows = make_rows(1)
+    expected = in_process(rows)
+    assert len(expected) > 60
+    tables = {source: spark.createDataFrame(table_of(source, rows)) for source in COLUMNS}
+    for buckets in (1, 5):
+        frames = correlated(tables, buckets=buckets)
+        found = frames.all.collect()
+        assert {row.kind for row in found} == {"result"}
+        assert (
+            sorted(map(shown_row, spark.createDataFrame(found, frames.all.schema).select("*", "value.*").collect()))
+            == expected
+        )
+
+
+def test_a_stream_gives_it_however_it_is_cut_and_through_a_restart(spark, folder):
+    rows = make_rows(2)
+    expected = in_process(rows)
+    whole = Folder(folder.root / "whole", spark)
+    whole.add_rows(rows)
+    assert sorted(map(shown_row, whole.run(correlated(whole.streams(), buckets=3))["results"])) == expected
+    cut = Folder(folder.root / "cut", spark)
+    found = []
+    for first, last in itertools.pairwise([0, 17, 50, 80]):
+        cut.add_rows(rows[first:last])
+        if first == 17:
+            continue  # two slices before the restart, and so two micro-batches in one run
+        found += cut.run(correlated(cut.streams(), buckets=5, watermark="1 minute"))["results"]
+    assert sorted(map(shown_row, found)) == expected
+    cut.add_rows(rows[-1:])
+    with pytest.raises(StreamingQueryException) as failure:
+        cut.run(correlated(cut.streams(), [moored_with(1), latest, zipped], buckets=5, watermark="1 minute"))
+    assert "expected a snapshot of this program" in str(failure.value)
+    assert "while processing bucket" in str(failure.value)
+
+
+def ships(*rows):
+    """Rows of (minutes, or None, or a datetime; mmsi; berth) as a table."""
+    at = [START + timedelta(minutes=t) if isinstance(t, int) else t for t, _, _ in rows]
+    return pa.table(
+        {
+            "at": pa.array(at, pa.timestamp("us", "UTC")),
+            "mmsi": pa.array([mmsi for _, mmsi, _ in rows], pa.int64()),
+            "berth": pa.array([berth for _, _, berth in rows], pa.string()),
+        }
+    )
+
+
+def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
+    lengths = correlate(
+        ship=ship,
+        yields=lambda ship: {"inverse": 1 / (ship.mmsi - 7), "berth": ship.berth},
+        restrict=retracting() | as_table("ship"),
+        name="lengths",
+    )
+    year_2100 = datetime(2100, 1, 1, tzinfo=UTC)
+    folder.add({"ship": ships((None, 1, "null"), (year_2100, 2, "2100"), (1, None, "keyless"), (2, 7, "raises"), (3, 8, "good"))})  # fmt: skip
+    folder.add({"ship": ships((4, 9, "good too"), (60, 10, "moves the clock"))})
+    folder.add({"ship": ships((5, 11, "late"), (61, 12, "good still"), (51, 13, "within the delay"))})
+    frames = correlate_frames(
+        lengths, folder.streams("ship"), event_time="at", partition_by="mmsi", buckets=4, watermark="10 minutes"
+    )
+    found = folder.run(frames)
+    dead = {row.payload.split('"berth":')[1]: (row.source, row.reason, row.at) for row in found["dead"]}
+    assert dead == {
+        '"null"}': ("ship", "its event time is null", None),
+        '"2100"}': ("ship", "its event time 2100-01-01 00:00:00 is absurdly late", datetime(2100, 1, 1)),
+        '"keyless"}': ("ship", "its key 'mmsi' is null", datetime(2024, 6, 30, 0, 1)),
+        '"raises"}': ("ship", "the program raised ZeroDivisionError: division by zero", datetime(2024, 6, 30, 0, 2)),
+    }
+    assert {row.berth for row in found["results"]} == {"good", "good too", "moves the clock", "good still", "within the delay"}  # fmt: skip
+    (late,) = found["late"]
+    clock = MICROS + 50 * MINUTE + 1000
+    assert late.payload == '{"mmsi":11,"berth":"late"}'
+    assert late.reason == f"its end {MICROS + 5 * MINUTE} is before the clock {clock}"
+
+
+def test_a_watermark_may_be_set_for_some_inputs_only(folder):
+    both = correlate(
+        other=Reactive("other"), ship=ship, yields=lambda other, ship: {"a": other.mmsi, "b": ship.mmsi}, name="both"
+    )
+    folder.add({"ship": ships((60, 1, "A")), "other": ships((5, 2, "B"))})
+    folder.add({"ship": ships((61, 3, "A")), "other": ships((6, 4, "late"))})
+    frames = correlate_frames(both, folder.streams("ship", "other"), event_time="at", watermark={"other": "1 minute"})
+    found = folder.run(frames)
+    assert {(row.a, row.b) for row in found["results"]} == {(2, 1), (2, 3), (4, 1), (4, 3)}
+    assert found["late"] == []
+
+
+def test_no_greenlet_is_left_when_workers_are_not_reused(spark, folder):
+    rows = make_rows(3, 20)
+    conf = spark.sparkContext._jsc.sc().env().conf()
+    conf.set("spark.python.worker.reuse", "false")
+    try:
+        folder.add_rows(rows[:10])
+        folder.add_rows(rows[10:])
+        found = folder.run(correlated(folder.streams(), buckets=2))["results"]
+    finally:
+        conf.set("spark.python.worker.reuse", "true")
+    assert sorted(map(shown_row, found)) == in_process(rows)
+
+
+def test_every_type_survives(spark):
+    schema = """
+        at timestamp, id long, tiny tinyint, short smallint, whole int, single float, double double, exact decimal(38, 18),
+        truth boolean, text string, blob binary, day date, instant timestamp, local timestamp_ntz,
+        array array<bigint>, struct struct<`a b`: bigint, deep: array<struct<x: double, t: timestamp>>>,
+        by_text map<string, decimal(5, 2)>, by_number map<int, array<date>>, `odd ``name.` string
+    """
+    moment = datetime(1965, 3, 4, 5, 6, 7, 123456)
+    rows = [
+        (START, 1, 1, 2, 3, 0.1, float("nan"), "123456789012345678.123456789012345678", True, 'a "quoted" \u2603\n', b"\x00\xff",
+         moment.date(), moment.replace(tzinfo=UTC), moment, [2**53 + 1, None, -(2**63)], (2**53 + 1, [(None, moment.replace(tzinfo=UTC)), None]),
+         {"a": "1.50", "b": None}, {1: [moment.date(), None], -2: None}, "x"),
+        (START, 2, *[None] * 17),
+        (START, 2**53 + 1, -128, -32768, -(2**31), float("-inf"), -0.0, "-0.000000000000000001", False, "", b"", datetime(1, 1, 1).date(),
+         datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), datetime(1, 1, 1), [], (None, []), {}, {}, ""),
+    ]  # fmt: skip
+    from decimal import Decimal
+
+    def exact(value):
+        return None if value is None else Decimal(value)
+
+    rows = [
+        tuple(
+            exact(v) if i == 7 else {k: exact(d) for k, d in v.items()} if i == 16 and v else v
+            for i, v in enumerate(row)
+        )
+        for row in rows
+    ]
+    frame = spark.createDataFrame(rows, schema)
+    thing = Reactive("thing", table=True, key="id")
+    same = correlate(thing=thing, yields=lambda thing: thing, restrict=as_table("thing"), name="same")
+    found = correlate_frames(same, {"thing": frame}, event_time="at", partition_by="id", buckets=2).results
+    assert found.schema["key"].dataType.simpleString() == "bigint"
+    given = frame.drop("at")
+    assert [f.dataType.simpleString() for f in found.schema][5:] == [f.dataType.simpleString() for f in given.schema]
+    found_rows = found.drop("output", "change", "key", "start", "end").collect()
+    assert sorted(map(repr, found_rows)) == sorted(map(repr, given.collect()))
+
+
+def test_a_sequence_gives_the_order_of_arrival(spark):
+    number = Reactive("number")
+    latest_two = correlate(
+        a=number, b=Reactive("other"), yields=lambda a, b: {"a": a.n, "b": b.n}, restrict=most_recently("a"), name="two"
+    )
+    schema = "at timestamp, place long, n int"
+    numbers = spark.createDataFrame([(START, 2, 20), (START + timedelta(1), 1, 10), (START, None, 0)], schema)
+    others = spark.createDataFrame([(START, 3, 1)], schema)
+    frames = correlate_frames(latest_two, {"number": numbers, "other": others}, event_time="at", sequence="place")
+    assert [(row.a, row.b) for row in frames.results.collect()] == [(20, 1)]
+    assert [(row.reason, row.payload) for row in frames.dead.collect()] == [("its sequence 'place' is null", '{"n":0}')]
+    assert frames.late.collect() == []
+
+
+def test_given_schemas_and_scalars(spark):
+    @correlate(n=Reactive("number"))
+    def odd(n):
+        if n.n % 2:
+            yield n.n
+
+    numbers = spark.createDataFrame([(START, 3), (START, 4)], "at timestamp, n int")
+    frames = correlate_frames(odd, {"number": numbers}, event_time="at", schema="value long")
+    assert [row.value for row in frames.results.collect()] == [3]
+
+
+def test_results_of_broadcast_sources_come_once(spark):
+    depth = correlate(
+        berth=berth,
+        yields=lambda berth: {"depth": berth.depth},
+        restrict=retracting() | as_table("berth"),
+        name="depth",
+    )
+    rows = [row for row in make_rows(4, 30) if row[0] in ("ship", "berth")]
+    tables = {source: spark.createDataFrame(table_of(source, rows)) for source in ("ship", "berth")}
+    frames = correlate_frames(
+        [depth, moored], tables, event_time="at", partition_by={"ship": "mmsi"}, buckets=7, deleted="gone"
+    )
+    engine = Engine(depth)
+    expected = [event for name, minute, row in rows if name == "berth" for event in engine.push(berth, row, at=minute)]
+    found = [row for row in frames.results.collect() if row.output == "depth"]
+    assert len(found) == len(expected) > 2
+    assert {row.key for row in found} == {event.value.key for event in expected}
+
+
+def test_only_streams_are_started(spark):
+    from cartesius.errors import InvalidArgument
+
+    numbers = spark.createDataFrame([(START, 3)], "at timestamp, n int")
+    frames = correlate_frames(cartesian(Reactive("number")), {"number": numbers}, event_time="at")
+    with pytest.raises(InvalidArgument, match="expected streaming frames but all are batch"):
+        frames.start(results=print, checkpoint="nowhere")

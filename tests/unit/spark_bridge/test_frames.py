@@ -1,0 +1,123 @@
+"""What a caller gets wrong is said at once, before Spark is asked anything."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import attrs
+import pytest
+from pyspark.sql import types as t
+
+from cartesius import Reactive, correlate
+from cartesius.errors import InvalidArgument
+from restrictions import as_table, combine_latest, retracting
+from spark_bridge import correlate_frames
+
+ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
+berth = Reactive("berth", table=True, key="id")
+LONG, TEXT, TIME, TRUTH = t.LongType(), t.StringType(), t.TimestampType(), t.BooleanType()
+
+
+@attrs.frozen
+class Frame:
+    """All that is asked of a DataFrame before Spark comes in."""
+
+    schema: t.StructType
+    isStreaming: bool = False
+
+
+def frame(**columns):
+    return Frame(t.StructType([t.StructField(name, kind) for name, kind in columns.items()]))
+
+
+SHIPS = frame(at=TIME, mmsi=LONG, name=TEXT, gone=TRUTH)
+BERTHS = frame(at=TIME, id=TEXT, ship=LONG, depth=t.DoubleType())
+moored = correlate(
+    ship=ship,
+    berth=berth,
+    where=lambda ship, berth: ship.mmsi == berth.ship,
+    yields=lambda ship, berth: (ship.name, berth.depth),
+    restrict=retracting() | as_table("ship"),
+    name="moored",
+)
+GOOD = {"program": moored, "frames": {"ship": SHIPS, "berth": BERTHS}, "event_time": "at"}
+
+WRONG = [
+    ({"frames": {"ship": SHIPS, "birth": BERTHS}}, r"got one for 'birth'; the sources are ship, berth; .*mean 'berth'"),
+    ({"frames": {"ship": SHIPS}}, r"a frame for each .*\(ship, berth\) but there is none for berth; add it"),
+    ({"frames": [SHIPS]}, "expected a mapping from source to DataFrame"),
+    ({"frames": {"ship": 1, "berth": 2}}, "expected a mapping from source to DataFrame"),
+    ({"program": "moored"}, r"expected a Reactive, or a list of them.* got 'moored' \(type=str\)"),
+    ({"program": []}, "expected a Reactive"),
+    ({"event_time": "att"}, r"'ship' to have the column 'att' \(event_time\).*did you mean 'at'"),
+    ({"event_time": "mmsi"}, "expected event_time='mmsi' of 'ship' to be a timestamp.* of type bigint"),
+    ({"frames": {"ship": frame(at=TIME, mmsi=LONG, nam=TEXT), "berth": BERTHS}}, "'name' .a field.*mean 'nam'"),
+    ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, ship=LONG)}}, r"'berth' to have the column 'id' \(the key\)"),
+    ({"buckets": 0}, r"at least one bucket but got buckets=0 \(type=int\)"),
+    ({"buckets": True}, "at least one bucket"),
+    ({"order": "event_time"}, 'order="arrival", the only one so far, but got order=\'event_time\''),
+    ({"partition_by": "imo"}, "partition_by='imo' to be a column of a frame but no frame has it"),
+    ({"partition_by": {"shop": "mmsi"}}, "for the sources ship, berth but got it for 'shop'; did you mean 'ship'"),
+    ({"partition_by": 5}, "a column, or a mapping from source to column, but got partition_by=5"),
+    ({"partition_by": "id"}, "each bucket|meet without|its key is not the column"),
+    ({"partition_by": {"ship": "name"}}, "its key is not the column of the partition"),
+    ({"partition_by": {"ship": "mmsi", "berth": "ship"}}, "in its old bucket, as the key is 'id'; partition it by 'id'"),
+    ({"sequence": "depth"}, "'ship' to have the column 'depth' .sequence"),
+    ({"sequence": {"berth": "ship"}}, "expected sequence= for every source but 'ship' has none"),
+    ({"sequence": {"ship": "name", "berth": "ship"}}, "sequence='name' of 'ship' to be a whole number"),
+    ({"deleted": {"ship": "name"}}, "deleted='name' of 'ship' to be a Boolean"),
+    ({"deleted": "lost"}, "deleted='lost' to be a column of a frame but no frame has it"),
+    ({"plausible": 5}, "expected two aware datetimes .*plausible=5"),
+    ({"plausible": (datetime(2020, 1, 1), None)}, "expected two aware datetimes"),
+    ({"schema": {"mored": "x long"}}, "expected schema= for moored but got it for 'mored'"),
+    ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, ship=LONG, depth=t.VariantType())}}, "berth.depth: variant"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG, ids=[message[:40] for _, message in WRONG])
+def test_a_mistake_is_named(change, message):
+    with pytest.raises(InvalidArgument, match=message):
+        correlate_frames(**{**GOOD, **change})
+
+
+def test_a_table_without_a_declared_key_is_refused():
+    bare = Reactive("ship", table=True)
+    with pytest.raises(InvalidArgument, match=r"declared key for 'ship', which declares none; write Reactive\('ship'"):
+        correlate_frames(combine_latest(bare), {"ship": SHIPS}, event_time="at")
+
+
+def test_a_table_with_an_odd_key_is_refused():
+    odd = Reactive("ship", table=True, key=("mmsi", "name"))
+    with pytest.raises(InvalidArgument, match=r"got key=\('mmsi', 'name'\)"):
+        correlate_frames(combine_latest(odd), {"ship": SHIPS}, event_time="at")
+
+
+def test_a_column_that_is_there_twice_is_refused():
+    twice = Frame(t.StructType([*SHIPS.schema, t.StructField("name", TEXT)]))
+    with pytest.raises(InvalidArgument, match="'name' is there twice"):
+        correlate_frames(moored, {"ship": twice, "berth": BERTHS}, event_time="at")
+
+
+def test_partitions_of_different_types_are_refused():
+    left, right = Reactive("left"), Reactive("right")
+    both = correlate(
+        left=left, right=right, where=lambda left, right: left.k == right.k, yields=lambda left, right: (left.k,)
+    )
+    frames = {"left": frame(at=TIME, k=LONG), "right": frame(at=TIME, k=TEXT)}
+    with pytest.raises(InvalidArgument, match="left by a whole number, right by string; cast them"):
+        correlate_frames(both, frames, event_time="at", partition_by="k")
+
+
+def test_outputs_whose_fields_differ_in_type_are_refused(monkeypatch):
+    names = correlate(ship=ship, yields=lambda ship: {"x": ship.name}, name="names")
+    numbers = correlate(ship=ship, yields=lambda ship: {"x": ship.mmsi}, name="numbers")
+    monkeypatch.setattr("spark_bridge.frames.tagged", lambda *_: None)
+    monkeypatch.setattr("spark_bridge.frames.united", lambda *_: None)
+    monkeypatch.setattr("spark_bridge.frames.run_batch", lambda *_, **__: None)
+    with pytest.raises(InvalidArgument, match="'x' is string in 'names' and bigint in 'numbers'; rename one"):
+        correlate_frames([names, numbers], {"ship": SHIPS}, event_time="at")
+
+
+def test_a_plausible_time_is_aware():
+    with pytest.raises(InvalidArgument, match="aware"):
+        correlate_frames(**GOOD, plausible=(datetime(2020, 1, 1, tzinfo=UTC), "now"))

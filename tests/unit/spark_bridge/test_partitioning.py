@@ -1,0 +1,136 @@
+"""What may be spread over buckets, and what is refused with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from cartesius import Reactive, Restriction, Slots, arrive, correlate, forward, handles, select
+from cartesius.errors import InvalidArgument
+from restrictions import (
+    affinely,
+    aligning,
+    as_table,
+    cartesian,
+    combine_latest,
+    key_by,
+    most_recently,
+    optionally,
+    retracting,
+)
+from spark_bridge.partitioning import Partitioning
+
+ship = Reactive("ship", table=True, key="mmsi")
+crew = Reactive("crew", table=True, key="id")
+berth = Reactive("berth", table=True, key="id")
+left, right, wind = Reactive("left"), Reactive("right"), Reactive("wind")
+SPLIT = {"ship": "mmsi", "left": "k", "right": "k"}
+
+
+class choosing(Restriction):
+    @handles(select)
+    def choose(self, matches):
+        return forward(matches)
+
+
+class gate(Restriction):
+    slots: Slots
+
+    @handles(arrive, "slots")
+    def let(self, slot, event):
+        forward(slot, event)
+
+
+def moored(restrict):
+    return correlate(
+        ship=ship,
+        berth=berth,
+        where=lambda ship, berth: ship.berth == berth.id,
+        yields=lambda ship, berth: (ship.mmsi, berth.depth),
+        restrict=restrict,
+        name="moored",
+    )
+
+
+def per_key(restrict):
+    return cartesian(left, right, restrict=key_by(left="k", right="k") | restrict)
+
+
+TABLE = moored(optionally("berth") | retracting() | as_table("ship"))
+
+SOUND = {
+    "foreign key": TABLE,
+    "on top of a table": correlate(row=TABLE, yields=lambda row: row[1], restrict=retracting() | as_table("row")),
+    "keyed by a traced function": moored(retracting() | as_table(lambda row: row[0])),
+    "zip per key": per_key(most_recently("left", "right") | aligning("left", "right")),
+    "consumption per key": per_key(affinely("left", "right")),
+    "key by function": cartesian(
+        left, right, restrict=key_by(left=lambda x: x.k, right=lambda x: x["k"]) | most_recently("left")
+    ),
+    "by equality": correlate(
+        left=left, right=right, where=lambda left, right: left.k == right.k, yields=lambda left, right: (left, right)
+    ),  # fmt: skip
+    "stream with table": correlate(
+        ship=ship,
+        left=left,
+        where=lambda ship, left: ship.mmsi == left.k,
+        yields=lambda ship, left: ship,
+        restrict=retracting(),
+    ),  # fmt: skip
+    "by the table's key": correlate(
+        ship=ship, left=left, where=lambda key_ship, left: key_ship == left.k, yields=lambda ship, left: ship
+    ),  # fmt: skip
+    "keyed with unkeyed": cartesian(left, wind, restrict=key_by(left="k") | most_recently("left", "wind")),
+    "broadcast alone": combine_latest(wind, berth),
+    "two levels": correlate(
+        pair=per_key(most_recently("left", "right")),
+        ship=ship,
+        where=lambda pair, ship: pair[0].k == ship.mmsi,
+        yields=lambda pair, ship: (pair[1].n, ship.name),
+    ),
+}
+
+REFUSED = {
+    "several buckets would have rows of one key": moored(retracting() | as_table("berth")),
+    "meet without being equal": correlate(left=left, right=right, yields=lambda left, right: (left, right)),
+    "and right meet without": correlate(
+        left=left, right=right, where=lambda left, right: left.n == right.k, yields=lambda left, right: left
+    ),  # fmt: skip
+    "most_recently('left') counts left over all keys": cartesian(left, wind, restrict=most_recently("left")),
+    "most_recently('ship') counts ship": correlate(ship=ship, yields=lambda ship: ship, restrict=most_recently("ship")),
+    "affinely('berth') would count berth, of which each bucket has a copy": moored(affinely("berth")),
+    "gate('left', 'wind') would count wind": cartesian(left, wind, restrict=key_by(left="k") | gate("left", "wind")),
+    "choosing() chooses among the events of all keys": moored(choosing()),
+    "its partitioned part may be missing (ship)": moored(optionally("ship", "berth") | retracting()),
+}
+
+
+@pytest.mark.parametrize("program", SOUND.values(), ids=SOUND)
+def test_a_program_whose_parts_have_one_key_is_accepted(program):
+    Partitioning((program,), SPLIT)
+
+
+@pytest.mark.parametrize(("reason", "program"), REFUSED.items(), ids=str)
+def test_a_program_whose_buckets_would_differ_is_refused(reason, program):
+    with pytest.raises(InvalidArgument) as refusal:
+        Partitioning((program,), SPLIT)
+    assert reason in str(refusal.value)
+    assert str(refusal.value).endswith("or use buckets=1")
+    Partitioning((program,), {})
+
+
+def test_keys_that_are_not_the_partition_do_not_count():
+    other = cartesian(left, right, restrict=key_by(left="n", right="n") | most_recently("left", "right"))
+    with pytest.raises(InvalidArgument, match="meet without being equal"):
+        Partitioning((other,), SPLIT)
+
+
+def test_a_table_whose_rows_could_move_is_refused():
+    split = Partitioning((TABLE,), {"crew": "ship"})
+    with pytest.raises(InvalidArgument, match="a row that changes its 'ship' would stay in its old bucket"):
+        split.check_table(crew)
+    Partitioning((TABLE,), SPLIT).check_table(ship)
+
+
+def test_it_knows_which_outputs_every_bucket_has():
+    split = Partitioning((TABLE, SOUND["broadcast alone"]), SPLIT)
+    assert [split.is_split(one) for one in (TABLE, SOUND["broadcast alone"], ship, berth)] == [True, False, True, False]
