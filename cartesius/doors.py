@@ -37,9 +37,9 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
     if not reactive.table:
         return wrap(value)
     if isinstance(value, Update):
-        return Update(value.key if reactive.key is not None else (), wrap(value.value))
+        return Update(_checked_key(reactive, value.key), wrap(value.value))
     if isinstance(value, Delete):
-        return value if reactive.key is not None else Delete(())
+        return Delete(_checked_key(reactive, value.key))
     if reactive.key is UNDECLARED:
         message = (
             f"push: expected an Update or a Delete for the table {reactive.name!r} but got {value!r}"
@@ -50,10 +50,23 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
     if reactive.key is None:
         return Update((), row)
     try:
-        return Update(getattr(row, reactive.key), row)
+        key = getattr(row, reactive.key)
     except AttributeError as error:
         message = f"push: expected a row with the key {reactive.key!r} for the table {reactive.name!r}; {error}"
         raise InvalidArgument(message) from None
+    return Update(_checked_key(reactive, key), row)
+
+
+def _checked_key(reactive: Reactive, key: Any) -> Any:
+    if reactive.key is None:  # a table of one row
+        return ()
+    if key is None and reactive.key is not UNDECLARED:
+        message = (
+            f"push: expected a row of {reactive.name!r} with a value for its key {reactive.key!r} but got None;"
+            " a null key matches nothing"
+        )
+        raise InvalidArgument(message)
+    return key
 
 
 def check_input(inputs: Mapping[str, Reactive], reactive: object, call: str) -> None:

@@ -106,28 +106,30 @@ class StatusOnly:
 @final
 @attrs.frozen
 class Computed:
-    """A term of a link as a function of its observations' values, in the order of their first mention."""
+    """A term of a link as a function of its observations' values, in the order of their first mention.
+
+    >>> from dsl import Source
+    >>> berth = Source("berth", key="id", id=int, number=int)
+    >>> Computed((berth.number * 10 + berth.id).term)(2, 7)
+    27
+    """
 
     term: Term
+    _fields: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
-    _fields: tuple[tuple[str, str], ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Compile the term."""
-        fields = tuple((each.source.name, each.field) for each in observations(self.term))
-        slots = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in fields))}
-        object.__setattr__(self, "_fields", fields)
-        object.__setattr__(self, "_evaluate", compiled(self.term, slots))
+        """Compile the term, which observes at most one source."""
+        seen = observations(self.term)
+        object.__setattr__(self, "_fields", tuple(each.field for each in seen))
+        object.__setattr__(self, "_evaluate", compiled(self.term, {each.source.name: 0 for each in seen}))
 
     def __call__(self, *values: Any) -> Any:
         """Compute the value; None where it is missing."""
-        rows: dict[str, dict[str, Any]] = {}
-        for (source, field), value in zip(self._fields, values, strict=True):
-            rows.setdefault(source, {})[field] = value
-        return self._evaluate(list(rows.values()))
+        return self._evaluate([dict(zip(self._fields, values, strict=True))])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Send the term to another process; closures are compiled anew."""
+        """Pickle the term; closures are compiled anew."""
         return Computed, (self.term,)
 
 

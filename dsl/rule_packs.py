@@ -132,7 +132,20 @@ class RulePack:
         return self._table
 
     def warnings(self) -> Reactive:
-        """Return the status changes only, one a transition: verdicts without reasons."""
+        """Return the status changes only, one a transition: verdicts without reasons; the same reactive every time.
+
+        >>> from cartesius import run
+        >>> from dsl import Source, require
+        >>> from dsl.units import knots
+        >>> vessel, wind = Source("vessel", key="mmsi", mmsi=int), Source("wind", key=None, velocity=knots)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(wind.velocity <= 45 * knots)
+        >>> ship, air = port.sources["vessel"], port.sources["wind"]
+        >>> trace = [(air, {"velocity": 50}), (ship, {"mmsi": 7}), (air, {"velocity": 60}), (air, {"velocity": 20})]
+        >>> [event.value.value.status for event in run(port.warnings(), trace)]
+        ['restricted', 'allowed']
+        """
         if self._warnings is None:
             self._warnings = warnings(self.name, self.table())
         return self._warnings

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 from dsl.checking import comparison, condition, opposite
 from dsl.dimensions import alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.excerpts import excerpt
+from dsl.excerpts import current_span, excerpt
 from dsl.fluent import Expression, lift
 from dsl.statements import Conditional, Located, Requirement
 from dsl.terms import Constant
@@ -53,7 +53,9 @@ class Block:
         clause, self.unentered = self.unentered, None
         if clause is not None:
             fix = [("fix", "write `with` in front of it, and what it applies to in the block below")]
-            raise InvalidRule(refusal(f"{clause.call}: expected to be entered with `with`", fix, place=clause.written))
+            raise InvalidRule(
+                refusal(f"{clause.call}: expected to be entered with `with`", fix, place=excerpt(clause.written))
+            )
 
 
 _open: ContextVar[Block | None] = ContextVar("open block", default=None)
@@ -66,7 +68,7 @@ class Clause:
     def __init__(self, block: Block, call: str, guard: Term, place: str | int | None, is_when: bool) -> None:
         """Prepare a block inside ``block``."""
         self.parent, self.call, self.guard, self.place, self.is_when = block, call, guard, place, is_when
-        self.written = excerpt()
+        self.written = current_span()
         block.unentered = self
 
     def __enter__(self) -> None:

@@ -282,6 +282,15 @@ def test_an_old_python_is_told_what_to_do(machine: Machine):
     assert not (machine.project / ".venv").exists()
 
 
+def test_an_old_python_that_was_asked_for_is_the_one_that_is_named(machine: Machine):
+    machine.has_python()
+    machine.has("python3.10", PYTHON.format(version="3.10.13", too_old=1))
+    machine.environment["PYTHON"] = "python3.10"
+    result = machine.sets_up("environment")
+    assert result.returncode == 1
+    assert "Python 3.11 or newer is needed; found Python 3.10.13." in result.stderr
+
+
 def test_no_python_at_all_is_told_what_to_do(machine: Machine):
     result = machine.sets_up("environment")
     assert result.returncode == 1

@@ -52,7 +52,7 @@ make_environment() {
         rm -rf .venv
         uv venv --quiet --python 3.11 .venv
     else
-        fail "Python 3.11 or newer is needed; found $(python3 --version 2>/dev/null || echo none)." \
+        fail "Python 3.11 or newer is needed; found $("${PYTHON:-python3}" --version 2>/dev/null || echo none)." \
             "Install one (https://www.python.org/downloads/), and if it is not on the PATH say where it is:" \
             "" "    PYTHON=/path/to/python3.11 make setup"
     fi

@@ -99,7 +99,7 @@ class Reference:
     def step(self, batch: list[tuple[int, Any, float, float]]) -> list[Result]:
         """Take the events of one step as (input, value or change, start, end); return (value, start, end, weight)."""
         before = self.rows()
-        old = {key: self.shown(before, key) for key in self.keys(before)}
+        old = {key: exact(self.value(self.shown(before, key))) for key in self.keys(before)}
         for name, source in zip(self.program.names, self.program.sources, strict=True):
             for event in batch:
                 if event[0] == source:
@@ -114,12 +114,10 @@ class Reference:
         cause = (min(event[2] for event in batch), max(event[3] for event in batch))
         out: list[Result] = []
         for key in dict.fromkeys(self.key_of(row) for row in gone + fresh):
-            shown = self.shown(after if self.program.retracts else fresh, key)
+            rows = after if self.program.retracts else fresh
+            shown = self.shown(rows, key) if key in self.keys(rows) else None
             value = None if shown is None else exact(self.value(shown))
-            if self.program.retracts:
-                previous = None if old.get(key) is None else exact(self.value(old[key]))
-            else:
-                previous = self.table.get(key)
+            previous = old.get(key) if self.program.retracts else self.table.get(key)
             if value == previous:
                 continue
             if shown is None:
@@ -179,13 +177,13 @@ class Reference:
     def keys(self, rows: list[Parts]) -> list[Any]:
         return [] if self.program.key is None else list(dict.fromkeys(map(self.key_of, rows)))
 
-    def shown(self, rows: list[Parts], key: Any) -> Parts | None:
-        return next((row for row in rows if self.key_of(row) == key), None)
+    def shown(self, rows: list[Parts], key: Any) -> Parts:
+        return next(row for row in rows if self.key_of(row) == key)
 
     def current(self) -> dict[Any, Any]:
         """The table, from scratch."""
         rows = self.rows()
-        return {key: self.value(self.shown(rows, key)) for key in self.keys(rows)}  # type: ignore[arg-type]
+        return {key: self.value(self.shown(rows, key)) for key in self.keys(rows)}
 
     def _result(self, row: Parts, weight: int) -> Result:
         present = [part for part in row if part is not None]
@@ -232,12 +230,10 @@ def table_programs(draw: st.DrawFn, *, is_table: bool = True, has_optional: bool
     table_slots = [name for name, source in zip(names, sources, strict=True) if source in tables]
     conditions = _conditions(draw, names, table_slots, is_tree=has_optional)
     optional = frozenset(draw(st.sets(st.sampled_from(names), min_size=1))) if has_optional else frozenset()
-    recent = [
-        (name, draw(st.integers(1, 2)))
-        for name in names
-        if name not in table_slots and draw(st.booleans())
-    ]
-    keyed = frozenset(draw(st.sets(st.sampled_from(names)))) if not has_optional and draw(st.booleans()) else frozenset()
+    recent = [(name, draw(st.integers(1, 2))) for name in names if name not in table_slots and draw(st.booleans())]
+    keyed = (
+        frozenset(draw(st.sets(st.sampled_from(names)))) if not has_optional and draw(st.booleans()) else frozenset()
+    )
     retracts = has_optional or draw(st.sampled_from([True, True, False]))
     keys = ["function k", "function all", "function one", *(name for name in table_slots if name not in optional)]
     return TableProgram(
@@ -262,7 +258,9 @@ def _conditions(draw: st.DrawFn, names: tuple[str, ...], tables: list[str], *, i
         first, second = draw(st.permutations((a, b)))
         texts = [f"{first}.k == {second}.k", f"{first}.j == {second}.k", f"{first}.k <= {second}.k"]
         texts += [f"{first}.k == key_{second}"] * 2 if second in tables else []
-        for text in draw(st.lists(st.sampled_from(texts), max_size=draw(st.sampled_from([0, 1, 1, 1, 2])), unique=True)):
+        for text in draw(
+            st.lists(st.sampled_from(texts), max_size=draw(st.sampled_from([0, 1, 1, 1, 2])), unique=True)
+        ):
             out.append(Condition(frozenset({a, b}), text))
     if draw(st.integers(0, 2)) == 0:
         alone = draw(st.sampled_from(names))
@@ -281,7 +279,9 @@ def table_traces(draw: st.DrawFn, program: TableProgram, *, max_size: int = 20) 
     used = st.sampled_from(sorted(set(program.sources)))
     for source in draw(st.lists(used, min_size=length, max_size=length)):
         start = draw(st.integers(0, 5))
-        out.append((source, draw(change if source in program.tables else value), start, start + draw(st.integers(0, 1))))
+        out.append(
+            (source, draw(change if source in program.tables else value), start, start + draw(st.integers(0, 1)))
+        )
     return out
 
 
@@ -293,8 +293,10 @@ def build(program: TableProgram, *, inputs: list[Reactive] | None = None, name: 
     if inputs is None:
         inputs = [Reactive(f"in{s}", table=s in program.tables) for s in range(max(program.sources) + 1)]
     tables = [name for name in program.names if program.is_table(name)]
-    parameters = f"{', '.join(program.names)}, *, {', '.join(f'key_{name}' for name in tables)}" if tables else ", ".join(
-        program.names
+    parameters = (
+        f"{', '.join(program.names)}, *, {', '.join(f'key_{name}' for name in tables)}"
+        if tables
+        else ", ".join(program.names)
     )
     text = " & ".join(f"({condition.text})" for condition in program.conditions)
     layers: list[Any] = []

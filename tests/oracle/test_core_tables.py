@@ -23,7 +23,7 @@ from tests.oracle.table_oracle import (
 
 
 @st.composite
-def cases(draw, **options):
+def cases(draw, /, **options):
     program = draw(table_programs(**options))
     return program, draw(table_traces(program))
 

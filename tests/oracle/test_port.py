@@ -77,7 +77,7 @@ def stream(clock, rate, towards, station="n1"):
     }
 
 
-def wind(clock, knots, station="LGA", day="2013-06-30"):
+def wind(clock, knots, station="EWR", day="2013-06-30"):
     return {"time_utc": at(clock, day), "station": station, "wind_kn": knots}
 
 
@@ -108,15 +108,18 @@ def inbound(clock, **more):
 
 @pytest.fixture
 def changes(tmp_path):
-    """Judge ships in a harbour of one pier (depth 15 m), a calm wind, a tide of 0 m and a slack stream."""
+    """Judge ships in a harbour of one pier (depth 15 m), a calm wind, a tide of 0 m and a slack stream.
 
-    def changes_of(ships, *, berths=None, tides=None, streams=None, winds=None, **options):
+    Here predictions are used from their own times on, unless a test says otherwise.
+    """
+
+    def changes_of(reports, *, berths=None, tides=None, streams=None, winds=None, ahead=0, **options):
         rows = [
             [berth()] if berths is None else berths,
             [tide("00:00:00", 0.0)] if tides is None else tides,
             [stream("00:00:00", 0.0, 90)] if streams is None else streams,
             [wind("00:00:00", 0.0)] if winds is None else winds,
-            ships,
+            reports,
         ]
         for (name, header), content in zip(HEADERS.items(), rows, strict=True):
             opened = gzip.open if name.endswith(".gz") else open
@@ -124,7 +127,7 @@ def changes(tmp_path):
                 writer = csv.DictWriter(file, header.split(","), restval="")
                 writer.writeheader()
                 writer.writerows(content)
-        return verdict_changes(tmp_path, **options)
+        return verdict_changes(tmp_path, ahead=ahead, **options)
 
     return changes_of
 
@@ -334,6 +337,31 @@ def test_of_one_time_and_source_the_place_in_the_file_decides(changes):
     ]
 
 
+def test_a_prediction_is_used_one_step_before_its_time(changes):
+    reports = [ship("00:00:05", mmsi=1, draught=14.8), inbound("00:00:05", mmsi=2, draught=12)]
+    tides = [tide("00:00:00", 0.0), tide("00:06:00", 1.0), tide("00:12:00", 0.0)]
+    streams = [stream("00:00:00", 2.0, 180), stream("00:06:00", 0.5, 180), stream("00:12:00", 2.0, 180)]
+    winds = [wind("00:00:00", 0), wind("00:06:00", 50)]  # no prediction
+    frame = changes(reports, tides=tides, streams=streams, winds=winds, ahead=6)
+    assert stated(frame[frame.mmsi == 1]) == [
+        ("00:00:05", "allowed", [], []),
+        ("00:06:00", "restricted", ["clearance at pier"], []),
+        ("00:06:00", "restricted", ["wind limit", "clearance at pier"], []),
+    ]
+    assert stated(frame[frame.mmsi == 2]) == [
+        ("00:00:05", "allowed", [], []),
+        ("00:06:00", "restricted", ["tidal stream"], []),
+        ("00:06:00", "restricted", ["wind limit", "tidal stream"], []),
+    ]
+
+
+def test_the_first_prediction_of_the_next_day_is_the_last_one_used(changes):
+    reports, last = [ship("00:00:05", draught=14.8)], tide("00:00:00", 0.0, day="2020-07-01")
+    beyond = tide("00:06:00", 9.0, day="2020-07-01")
+    frame = changes(reports, tides=[tide("00:00:00", 9.0), tide("00:06:00", 1.0), last, beyond], ahead=6)
+    assert [row[:2] for row in stated(frame)] == [("00:00:05", "allowed"), ("23:54:00", "restricted")]
+
+
 @pytest.mark.parametrize(
     "cells",
     [
@@ -398,24 +426,22 @@ def test_a_degree_of_latitude():
 # ------------------------------------------------------------------------------------------------- the known fact
 
 
-def test_gunvor_maersk_changes_four_times():
-    """She draws 15.0 m and lies where the assumed depth is 15.24 m: the tide at Bayonne Bridge must be 0.26 m.
-
-    `shared/data/README.md` says 01:54, 03:30, 13:18 and 16:06. These are the last readings *before* the changes, six
-    minutes early: a verdict is stated at the event after which it differs.
-    """
-    frame = verdict_changes(DATA, ships={GUNVOR_MAERSK})
-    assert stated(frame) == [
-        ("00:01:19", "allowed", [], []),
-        ("02:00:00", "restricted", ["clearance at elizabeth-east"], []),
-        ("03:36:00", "allowed", [], []),
-        ("13:24:00", "restricted", ["clearance at elizabeth-east"], []),
-        ("16:12:00", "allowed", [], []),
-    ]
+@pytest.mark.parametrize(
+    ("options", "clocks"),
+    [({}, ["01:54", "03:30", "13:18", "16:06"]), ({"ahead": 0}, ["02:00", "03:36", "13:24", "16:12"])],
+)
+def test_gunvor_maersk_changes_four_times(options, clocks):
+    """She draws 15.0 m and lies where the assumed depth is 15.24 m: the tide at Bayonne Bridge must be 0.26 m."""
+    restricted = ("restricted", ["clearance at elizabeth-east"], [])
+    allowed = ("allowed", [], [])
+    expected = [("00:01:19", *allowed)]
+    for clock, verdict in zip(clocks, [restricted, allowed, restricted, allowed], strict=True):
+        expected.append((f"{clock}:00", *verdict))
+    assert stated(verdict_changes(DATA, ships={GUNVOR_MAERSK}, **options)) == expected
 
 
 def test_the_readings_about_gunvor_maersk_s_changes():
-    """From the file and nothing else."""
+    """From the file and nothing else: the last reading before each change, and the first after it."""
     heights = {
         record["time_utc"][11:16]: float(record["predicted_m_mllw"])
         for record in records(DATA / "tide_predicted_6min.csv.gz")
@@ -468,7 +494,8 @@ def run(out, *arguments, timeout):
 
 def assert_same(actual, expected):
     found = differences(plain(expected), plain(actual))
-    assert not found, f"{len(expected)} changes by RULES.md (-), {len(actual)} by the program (+):\n{found}"
+    if found:
+        raise AssertionError(f"{len(expected)} changes by RULES.md (-), {len(actual)} by the program (+):\n{found}")
 
 
 def test_a_difference_is_shown_row_by_row():

@@ -6,8 +6,9 @@ import itertools
 import os
 import random
 import time
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,17 +67,15 @@ PARTITIONS = {"ship": "mmsi", "left": "k", "right": "k"}
 def make_rows(seed, count=80):
     """Rows of all sources in event-time order, one a minute: (source, minute, columns)."""
     draw = random.Random(seed)
-    rows = []
+    rows: list[tuple[str, int, dict[str, Any]]] = []
     for minute in range(count):
         source = draw.choice(list(COLUMNS))
-        row = {
-            "ship": lambda: {"mmsi": draw.choice([1, 2, 3, 2**53 + 1]), "berth": draw.choice("ABC"), "gone": draw.random() < 0.2},
-            "berth": lambda: {"id": draw.choice("ABC"), "depth": draw.choice([None, float("nan"), 9.5, 10.0])},
-            "left": lambda: {"k": draw.randrange(4), "n": draw.choice([None, minute])},
-            "right": lambda: {"k": draw.randrange(4), "n": minute},
-        }[source]()  # fmt: skip
-        if row.get("depth", 0) is None:
-            row["depth"] = 1.0
+        if source == "ship":
+            row = {"mmsi": draw.choice([1, 2, 3, 2**53 + 1]), "berth": draw.choice("ABC"), "gone": draw.random() < 0.2}
+        elif source == "berth":
+            row = {"id": draw.choice("ABC"), "depth": draw.choice([float("inf"), 9.5, 10.0])}
+        else:
+            row = {"k": draw.randrange(4), "n": draw.choice([None, 2**53 + minute])}
         rows.append((source, minute, row))
     return rows
 
@@ -86,7 +85,7 @@ def in_process(rows):
     for source, minute, row in rows:
         reactive = INPUTS[source]
         columns = {name: value for name, value in row.items() if name != "gone"}
-        value = columns
+        value: Any = columns
         if reactive.table:
             value = Delete(row[reactive.key]) if row.get("gone") else Update(row[reactive.key], columns)
         found += engine.push(reactive, value, at=MICROS + minute * MINUTE)
@@ -110,7 +109,7 @@ def micros(moment):
 
 
 def shown_row(row):
-    value = None
+    value: Any = None
     if row.output == "latest":
         value = {"k": row.k, "l": row.l, "r": row.r}
     elif row.output == "moored" and row.change == "update":
@@ -179,13 +178,9 @@ def test_a_batch_gives_what_the_engine_gives_for_any_number_of_buckets(spark):
     assert len(expected) > 60
     tables = {source: spark.createDataFrame(table_of(source, rows)) for source in COLUMNS}
     for buckets in (1, 5):
-        frames = correlated(tables, buckets=buckets)
-        found = frames.all.collect()
-        assert {row.kind for row in found} == {"result"}
-        assert (
-            sorted(map(shown_row, spark.createDataFrame(found, frames.all.schema).select("*", "value.*").collect()))
-            == expected
-        )
+        everything = correlated(tables, buckets=buckets).all.select("*", "value.*").collect()
+        assert {row.kind for row in everything} == {"result"}
+        assert sorted(map(shown_row, everything)) == expected
 
 
 def test_a_stream_gives_it_however_it_is_cut_and_through_a_restart(spark, folder):
@@ -193,7 +188,11 @@ def test_a_stream_gives_it_however_it_is_cut_and_through_a_restart(spark, folder
     expected = in_process(rows)
     whole = Folder(folder.root / "whole", spark)
     whole.add_rows(rows)
-    assert sorted(map(shown_row, whole.run(correlated(whole.streams(), buckets=3))["results"])) == expected
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        assert sorted(map(shown_row, whole.run(correlated(whole.streams(), buckets=3))["results"])) == expected
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
     cut = Folder(folder.root / "cut", spark)
     found = []
     for first, last in itertools.pairwise([0, 17, 50, 80]):
@@ -229,7 +228,8 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
         name="lengths",
     )
     year_2100 = datetime(2100, 1, 1, tzinfo=UTC)
-    folder.add({"ship": ships((None, 1, "null"), (year_2100, 2, "2100"), (1, None, "keyless"), (2, 7, "raises"), (3, 8, "good"))})  # fmt: skip
+    bad = [(None, 1, "null"), (year_2100, 2, "2100"), (1, None, "keyless"), (2, 7, "raises")]
+    folder.add({"ship": ships(*bad, (3, 8, "good"))})
     folder.add({"ship": ships((4, 9, "good too"), (60, 10, "moves the clock"))})
     folder.add({"ship": ships((5, 11, "late"), (61, 12, "good still"), (51, 13, "within the delay"))})
     frames = correlate_frames(
@@ -243,7 +243,8 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
         '"keyless"}': ("ship", "its key 'mmsi' is null", datetime(2024, 6, 30, 0, 1)),
         '"raises"}': ("ship", "the program raised ZeroDivisionError: division by zero", datetime(2024, 6, 30, 0, 2)),
     }
-    assert {row.berth for row in found["results"]} == {"good", "good too", "moves the clock", "good still", "within the delay"}  # fmt: skip
+    used = {row.berth for row in found["results"]}
+    assert used == {"good", "good too", "moves the clock", "good still", "within the delay"}
     (late,) = found["late"]
     clock = MICROS + 50 * MINUTE + 1000
     assert late.payload == '{"mmsi":11,"berth":"late"}'
@@ -262,48 +263,57 @@ def test_a_watermark_may_be_set_for_some_inputs_only(folder):
     assert found["late"] == []
 
 
+def worker(spark):
+    """The process that runs a task."""
+    frame = spark.range(1).mapInPandas(lambda frames: (f.assign(id=os.getpid()) for f in frames), "id long")
+    return frame.collect()[0].id
+
+
 def test_no_greenlet_is_left_when_workers_are_not_reused(spark, folder):
     rows = make_rows(3, 20)
-    conf = spark.sparkContext._jsc.sc().env().conf()
+    spark.conf.set("spark.sql.shuffle.partitions", "1")  # a worker a micro-batch
+    conf = spark.sparkContext._jsc.sc().conf()
     conf.set("spark.python.worker.reuse", "false")
     try:
+        assert worker(spark) != worker(spark)
         folder.add_rows(rows[:10])
         folder.add_rows(rows[10:])
         found = folder.run(correlated(folder.streams(), buckets=2))["results"]
     finally:
         conf.set("spark.python.worker.reuse", "true")
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
     assert sorted(map(shown_row, found)) == in_process(rows)
 
 
 def test_every_type_survives(spark):
-    schema = """
-        at timestamp, id long, tiny tinyint, short smallint, whole int, single float, double double, exact decimal(38, 18),
-        truth boolean, text string, blob binary, day date, instant timestamp, local timestamp_ntz,
-        array array<bigint>, struct struct<`a b`: bigint, deep: array<struct<x: double, t: timestamp>>>,
-        by_text map<string, decimal(5, 2)>, by_number map<int, array<date>>, `odd ``name.` string
-    """
     moment = datetime(1965, 3, 4, 5, 6, 7, 123456)
-    rows = [
-        (START, 1, 1, 2, 3, 0.1, float("nan"), "123456789012345678.123456789012345678", True, 'a "quoted" \u2603\n', b"\x00\xff",
-         moment.date(), moment.replace(tzinfo=UTC), moment, [2**53 + 1, None, -(2**63)], (2**53 + 1, [(None, moment.replace(tzinfo=UTC)), None]),
-         {"a": "1.50", "b": None}, {1: [moment.date(), None], -2: None}, "x"),
-        (START, 2, *[None] * 17),
-        (START, 2**53 + 1, -128, -32768, -(2**31), float("-inf"), -0.0, "-0.000000000000000001", False, "", b"", datetime(1, 1, 1).date(),
-         datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), datetime(1, 1, 1), [], (None, []), {}, {}, ""),
-    ]  # fmt: skip
-    from decimal import Decimal
-
-    def exact(value):
-        return None if value is None else Decimal(value)
-
-    rows = [
-        tuple(
-            exact(v) if i == 7 else {k: exact(d) for k, d in v.items()} if i == 16 and v else v
-            for i, v in enumerate(row)
-        )
-        for row in rows
-    ]
-    frame = spark.createDataFrame(rows, schema)
+    instant, last = moment.replace(tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+    columns: dict[str, list[Any]] = {
+        "id long": [1, 2, 2**53 + 1],
+        "tiny tinyint": [1, None, -128],
+        "short smallint": [2, None, -32768],
+        "whole int": [3, None, -(2**31)],
+        "single float": [0.1, None, float("-inf")],
+        "double double": [float("nan"), None, -0.0],
+        "exact decimal(38, 18)": [Decimal("12345678901234567890.123456789012345678"), None, Decimal("-1e-18")],
+        "truth boolean": [True, None, False],
+        "text string": ['a "quoted" \u2603\n', None, ""],
+        "blob binary": [b"\x00\xff", None, b""],
+        "day date": [moment.date(), None, date(1, 1, 1)],
+        "instant timestamp": [instant, None, last],
+        "local timestamp_ntz": [moment, None, datetime(1, 1, 1)],
+        "array array<bigint>": [[2**53 + 1, None, -(2**63)], None, []],
+        "struct struct<`a b`: bigint, deep: array<struct<x: double, t: timestamp>>>": [
+            (2**53 + 1, [(None, instant), None]),
+            None,
+            (None, []),
+        ],
+        "by_text map<string, decimal(5, 2)>": [{"a": Decimal("1.50"), "b": None}, None, {}],
+        "by_number map<int, array<date>>": [{1: [moment.date(), None], -2: None}, None, {}],
+        "`odd ``name.` string": ["x", None, ""],
+    }
+    rows = list(zip([START] * 3, *columns.values(), strict=True))
+    frame = spark.createDataFrame(rows, ", ".join(["at timestamp", *columns]))
     thing = Reactive("thing", table=True, key="id")
     same = correlate(thing=thing, yields=lambda thing: thing, restrict=as_table("thing"), name="same")
     found = correlate_frames(same, {"thing": frame}, event_time="at", partition_by="id", buckets=2).results

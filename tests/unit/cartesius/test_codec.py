@@ -60,7 +60,13 @@ class Unregistered:
         return "an Unregistered"
 
 
-ZONES = [None, UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours=-3), "BRT"), ZoneInfo("America/New_York")]
+ZONES = [
+    None,
+    UTC,
+    timezone(timedelta(hours=5, minutes=45)),
+    timezone(timedelta(hours=-3), "BRT"),
+    ZoneInfo("America/New_York"),
+]
 
 scalars = st.one_of(
     st.none(),
@@ -73,7 +79,12 @@ scalars = st.one_of(
     st.binary(),
     st.decimals(),
     st.dates(),
-    st.builds(lambda d, zone, fold: d.replace(tzinfo=zone, fold=fold), st.datetimes(), st.sampled_from(ZONES), st.integers(0, 1)),
+    st.builds(
+        lambda d, zone, fold: d.replace(tzinfo=zone, fold=fold),
+        st.datetimes(),
+        st.sampled_from(ZONES),
+        st.integers(0, 1),
+    ),
     st.timedeltas(),
     st.uuids(),
     st.sampled_from([*Colour, *Flag]),
@@ -103,7 +114,7 @@ storables = st.recursive(
 
 
 def exact(value):
-    """A form of ``value`` that is equal exactly for values that agree to the type, NaN with NaN, −0.0 not with 0.0."""
+    """A form of ``value`` that is equal exactly for values that agree to the type, NaN with NaN, 0.0 not with -0.0."""
     kind = type(value).__name__
     if isinstance(value, Position):
         return kind, exact(value.latitude), exact(value.longitude)
@@ -187,12 +198,24 @@ class Sub(int):
     pass
 
 
-Loose = namedtuple("Loose", "a")  # noqa: PYI024
+Loose = namedtuple("Loose", "a")
 
 
 @pytest.mark.parametrize(
     "value",
-    [Unregistered(), _local, lambda: 1, object(), 1j, range(3), Sub(3), Loose(1), Unregistered, OrderedDict(a=1), iter([])],
+    [
+        Unregistered(),
+        _local,
+        lambda: 1,
+        object(),
+        1j,
+        range(3),
+        Sub(3),
+        Loose(1),
+        Unregistered,
+        OrderedDict(a=1),
+        iter([]),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_plain_data_is_refused_with_the_remedy(value):
@@ -304,7 +327,9 @@ OTHERS = {
     "another yield": lambda a, b: correlate(x=a, y=b, where=_one, yields=lambda x, y: y),
     "a captured value": lambda a, b: correlate(x=a, y=b, where=_keyed(1), yields=lambda x, y: x),
     "another captured value": lambda a, b: correlate(x=a, y=b, where=_keyed(2), yields=lambda x, y: x),
-    "another name of a variable": lambda a, b: correlate(u=a, v=b, where=lambda u, v: u.k == v.k, yields=lambda u, v: u),
+    "another name of a variable": lambda a, b: correlate(
+        u=a, v=b, where=lambda u, v: u.k == v.k, yields=lambda u, v: u
+    ),
 }
 
 
@@ -313,7 +338,9 @@ def test_another_programs_snapshot_is_refused(name):
     left, right = Reactive("left"), Reactive("right")
     mine = OTHERS[name](left, right)
     blob = Engine(mine).snapshot()
-    Engine.restore(blob, OTHERS[name](Reactive("left"), Reactive("right")) if name not in ("a table", "another input") else mine)
+    Engine.restore(
+        blob, OTHERS[name](Reactive("left"), Reactive("right")) if name not in ("a table", "another input") else mine
+    )
     for other, make in OTHERS.items():
         if other != name:
             with pytest.raises(SnapshotMismatch):

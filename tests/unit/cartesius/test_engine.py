@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -140,8 +141,8 @@ def test_zip_completes_when_no_row_can_come_any_more(steps, count):
     inputs = [Reactive(f"in{n}") for n in range(count)]
     engine = Engine(zip_(*inputs))
     queues, ended = [[] for _ in inputs], set()
-    for number, (source, is_end) in enumerate(steps):
-        source %= count
+    for number, (drawn, is_end) in enumerate(steps):
+        source = drawn % count
         if source in ended:
             continue
         if is_end:
@@ -272,7 +273,8 @@ def test_a_time_that_is_none_is_refused(left, at):
 def test_an_unknown_input_is_refused_and_the_inputs_are_named(left, right):
     output = cartesian(left, right)
     engine = Engine(output)
-    for wrong in (Reactive("lefty"), Reactive("left"), output, "left", None):
+    strangers: tuple[Any, ...] = (Reactive("lefty"), Reactive("left"), output, "left", None)
+    for wrong in strangers:
         with pytest.raises(InvalidArgument, match="left"):
             engine.push(wrong, 1)
         with pytest.raises(InvalidArgument):
@@ -330,7 +332,13 @@ def test_a_second_thread_is_refused_by_name(left):
         except WrongThread as error:
             caught.append(str(error))
 
-    methods = [lambda: engine.push(left, 1), lambda: engine.advance(1), lambda: engine.end(left), engine.close, engine.snapshot]
+    methods = [
+        lambda: engine.push(left, 1),
+        lambda: engine.advance(1),
+        lambda: engine.end(left),
+        engine.close,
+        engine.snapshot,
+    ]
     for number, method in enumerate(methods):
         thread = threading.Thread(target=use, args=(method,), name=f"stranger-{number}")
         thread.start()
@@ -395,7 +403,7 @@ def test_wherever_it_fails_nothing_has_happened(left, right, place):
     def fail(value):
         return 1 // (value if isinstance(value, int) else value[0])
 
-    restrict = {
+    restrict: Any = {
         "key_by": key_by(x=fail) | most_recently("x"),
         "yields": affinely("x"),
         "as_table": retracting() | as_table(fail),

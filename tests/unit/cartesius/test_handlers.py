@@ -75,14 +75,14 @@ def test_the_return_clause_is_outside_its_own_handler():
             return ask() + result
 
     with pytest.raises(UnhandledOperation):
-        handle(asking(), lambda: ask())
+        handle(asking(), ask)
 
     class outer(Handler):
         @handles(ask)
         def answer(self):
             return 100
 
-    assert handle(outer() | asking(), lambda: ask()) == 101
+    assert handle(outer() | asking(), ask) == 101
 
 
 def test_a_ctl_clause_that_does_not_resume_skips_the_return_clause():
@@ -350,7 +350,7 @@ def test_state_and_failure_do_not_commute():
 def test_an_exception_passes_through_handlers():
     def program():
         emit(1)
-        raise KeyError("x")  # noqa: EM101
+        raise KeyError("x")
 
     with pytest.raises(KeyError, match="x"):
         handle(collecting() | catching(), program)
@@ -394,7 +394,7 @@ def test_an_exception_in_a_ctl_clause_is_raised_at_its_handler():
 
 def test_a_handler_is_out_of_force_after_an_exception():
     with pytest.raises(KeyError):
-        handle(collecting(), lambda: {}["x"])
+        handle(collecting(), lambda: {"y": 1}["x"])
     with pytest.raises(UnhandledOperation):
         emit(1)
 

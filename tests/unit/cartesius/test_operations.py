@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from cartesius import Handler, Implicit, Operation, controls, forward, handle, handles
+import cartesius
+from cartesius import Handler, Implicit, Operation, controls, handle, handles
 from cartesius.errors import CartesiusError, UnhandledOperation
+
+forward: Any = cartesius.forward
 
 
 def answering(operation, answer):
@@ -77,7 +82,7 @@ def test_forward_outside_a_clause_is_an_error():
 def test_forward_without_an_outer_handler_is_an_error_that_names_the_operation():
     ask = Operation("ask")
     with pytest.raises(UnhandledOperation, match="ask"):
-        handle(answering(ask, lambda: forward()), ask)
+        handle(answering(ask, forward), ask)
 
 
 def test_forward_passes_what_it_is_given_and_answers_what_the_outer_handler_answers():
@@ -183,7 +188,7 @@ def test_implicit_variables_of_one_name_are_different():
 
 def test_an_implicit_variable_is_seen_inside_handlers_and_by_their_clauses_where_they_are_installed():
     unit, ask = Implicit("unit", default="m"), Operation("ask")
-    handler = answering(ask, lambda: unit())
+    handler = answering(ask, unit)
     with unit.bound_to("km"):
         assert handle(handler, unit) == "km"
         assert handle(handler, ask) == "km"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import attrs
 import pytest
@@ -11,6 +11,8 @@ import pytest
 from cartesius import Engine, Reactive, correlate, restricting, run
 from cartesius.errors import CartesiusError, InvalidArgument
 from restrictions import affinely, aligning, cartesian, combine_latest, key_by, most_recently, retracting
+
+WRONG: Any = 3
 
 
 def values(events):
@@ -58,7 +60,7 @@ def test_mouse_and_keys_meet_within_two_milliseconds():
 @pytest.mark.parametrize(
     ("operator", "expected"),
     [
-        (lambda a, b: cartesian(a, b), ["L1R1", "L2R1", "L2R2", "L1R2"]),
+        (cartesian, ["L1R1", "L2R1", "L2R2", "L1R2"]),
         (lambda a, b: cartesian(a, b, restrict=most_recently(a, b)), ["L1R1", "L2R1", "L2R2"]),
         (lambda a, b: cartesian(a, b, restrict=most_recently(a, b) | aligning(a, b)), ["L1R1", "L2R2"]),
         (lambda a, b: cartesian(a, b, restrict=affinely(a) | most_recently(a, b)), ["L1R1", "L2R1"]),
@@ -75,8 +77,7 @@ def test_the_four_combinators_of_the_paper(left, right, operator, expected):
 def test_not_yielding_is_failing_and_several_yields_are_several_results(left):
     @correlate(x=left)
     def output(x):
-        for n in range(x):
-            yield n
+        yield from range(x)
 
     assert values(run(output, [(left, 0), (left, 2), (left, 1)])) == [0, 1, 0]
 
@@ -162,6 +163,12 @@ def test_a_field_is_an_attribute_whatever_the_payload(left, right, payload):
     assert values(run(direct, [(left, payload), (right, payload)])) == [14]
 
 
+def test_a_field_of_a_yielded_mapping_is_an_attribute_downstream(left, right):
+    inner = correlate(x=left, yields=lambda x: {"a": x, "b": 2 * x}, name="inner")
+    outer = correlate(p=inner, y=right, where=lambda p, y: p.b == y, yields=lambda p, y: p.a)
+    assert values(run(outer, [(left, 3), (right, 6)])) == [3]
+
+
 # -------------------------------------------------------------------------------------------------- batches, nesting
 
 
@@ -196,7 +203,9 @@ def test_a_row_released_to_a_self_join_is_one_batch_with_what_passes(left):
 def test_a_diamond_of_streams_is_one_batch(left):
     double = correlate(x=left, yields=lambda x: 2 * x, name="double")
     square = correlate(x=left, yields=lambda x: x * x, name="square")
-    both = correlate(d=double, s=square, x=left, yields=lambda d, s, x: (d, s, x), restrict=most_recently("d", "s", "x"))
+    both = correlate(
+        d=double, s=square, x=left, yields=lambda d, s, x: (d, s, x), restrict=most_recently("d", "s", "x")
+    )
     assert values(run(both, [(left, 3), (left, 4)])) == [(6, 9, 3), (8, 16, 4)]
 
 
@@ -226,9 +235,7 @@ def test_an_output_may_be_an_input_of_another_output(left):
 
 def test_a_retraction_displaces_downstream_by_identity(left, right):
     latest = correlate(x=left, yields=lambda x: "same", restrict=retracting() | most_recently("x"), name="latest")
-    downstream = correlate(
-        p=latest, y=right, yields=lambda p, y: (p, y), restrict=retracting(), name="downstream"
-    )
+    downstream = correlate(p=latest, y=right, yields=lambda p, y: (p, y), restrict=retracting(), name="downstream")
     facts = correlate(p=latest, y=right, yields=lambda p, y: (p, y), name="facts")
     engine = Engine(downstream, facts)
     engine.push(left, 1)
@@ -326,14 +333,14 @@ def test_a_direct_body_or_a_given_name_names_the_output(left):
     ("make", "match"),
     [
         (lambda r: correlate(yields=lambda: 1), "variable"),
-        (lambda r: correlate(x=1, yields=lambda x: x), "x"),
+        (lambda r: correlate(x=WRONG, yields=lambda x: x), "x"),
         (lambda r: correlate(x=r, yields=lambda z: z), "z"),
         (lambda r: correlate(x=r, where=lambda y: y, yields=lambda x: x), "y"),
         (lambda r: correlate(x=r, yields=lambda x, time_y: x), "time_y"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=most_recently("y")), "y"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=most_recently(Reactive("other"))), "other"),
-        (lambda r: correlate(x=r, yields=lambda x: x, restrict=most_recently), "most_recently"),
-        (lambda r: correlate(x=r, yields=lambda x: x, restrict="x"), "restrict"),
+        (lambda r: correlate(x=r, yields=lambda x: x, restrict=cast("Any", most_recently)), "most_recently"),
+        (lambda r: correlate(x=r, yields=lambda x: x, restrict=WRONG), "restrict"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=aligning("x")), "aligning"),
         (lambda r: correlate(x=r, y=r, yields=lambda x: x, restrict=aligning("x", "x")), "aligning"),
         (lambda r: correlate(x=r, y=r, z=r, yields=lambda x: x, restrict=aligning("x", "y") | aligning("y", "z")), "y"),
@@ -347,7 +354,7 @@ def test_a_direct_body_or_a_given_name_names_the_output(left):
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=retracting() | affinely("x")), "affinely"),
         (lambda r: correlate(x=r, yields=lambda x: x, restrict=affinely("x") | retracting()), "affinely"),
         (lambda r: Reactive(""), "name"),
-        (lambda r: Reactive(3), "name"),
+        (lambda r: Reactive(WRONG), "name"),
     ],
 )
 def test_what_does_not_fit_is_refused_when_it_is_built(make, match):

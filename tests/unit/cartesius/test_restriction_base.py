@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
@@ -32,6 +32,9 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument
 from restrictions import affinely, aligning, cartesian, key_by, most_recently, retracting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class debouncing(Restriction):
@@ -122,7 +125,10 @@ def test_a_deadline_is_due_only_once_the_clock_is_past_it(left):
 
 def test_deadlines_that_are_passed_together_are_due_in_their_own_order(left, right):
     output = correlate(
-        x=left, y=right, yields=lambda x, y: (x, y), restrict=debouncing("x", 5) | debouncing("y", 1) | most_recently("x")
+        x=left,
+        y=right,
+        yields=lambda x, y: (x, y),
+        restrict=debouncing("x", 5) | debouncing("y", 1) | most_recently("x"),
     )
     engine = Engine(output)
     engine.push(left, 1, at=1)
@@ -174,7 +180,8 @@ def test_a_restriction_left_of_key_by_is_common_to_all_keys(left):
 
 BURSTS = st.lists(
     st.one_of(
-        st.tuples(st.just("push"), st.integers(0, 3), st.integers(0, 2)), st.tuples(st.just("advance"), st.integers(0, 6))
+        st.tuples(st.just("push"), st.integers(0, 3), st.integers(0, 2)),
+        st.tuples(st.just("advance"), st.integers(0, 6)),
     ),
     max_size=15,
 )
@@ -238,9 +245,7 @@ def test_nearest_spends_nothing_before_it_has_chosen(left, right):
     assert engine.stats.retained == 0
 
 
-@given(
-    times=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20)), max_size=12), is_affine=st.booleans()
-)
+@given(times=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20)), max_size=12), is_affine=st.booleans())
 def test_nearest_is_what_a_plain_loop_says(times, is_affine):
     inputs = [Reactive("left"), Reactive("right")]
     restrict = nearest("left", "right") | affinely("left", "right") if is_affine else nearest("left", "right")
@@ -385,13 +390,31 @@ def test_a_gate_may_drop_events(left):
         slot: Slot
 
         @handles(arrive, "slot")
-        def check(self, slot, event):
+        def accept(self, slot, event):
             if event.value % 2 == 0:
                 forward(slot, event)
 
     engine = Engine(one_way(left, only_even("x")))
     assert values([e for n in range(5) for e in engine.push(left, n)]) == [0, 2, 4]
     assert engine.stats.retained == 3
+
+
+@pytest.mark.parametrize("name", ["check", "validate", "bound", "clauses", "parts", "returns", "key_space", "is_plain"])
+def test_a_clause_may_have_any_name_or_is_refused_when_the_class_is_made(left, name):
+    """A method of the user's must not silently replace one of the base's."""
+
+    def accept(self, slot, event):
+        if event.value % 2 == 0:
+            forward(slot, event)
+
+    try:
+        only_even = type(
+            "only_even", (Restriction,), {"__annotations__": {"slot": Slot}, name: handles(arrive, "slot")(accept)}
+        )
+    except InvalidArgument as error:
+        assert name in str(error)  # noqa: PT017
+        return
+    assert values(run(one_way(left, only_even("x")), [(left, n) for n in range(5)])) == [0, 2, 4]
 
 
 def test_memory_in_a_clause_is_newest_first_and_of_the_key_of_the_copy(left):
@@ -459,21 +482,21 @@ def test_a_restriction_is_shown_and_compared_as_written():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: debouncing(),
+        debouncing,
         lambda: debouncing("x"),
         lambda: debouncing("x", 5, 6),
         lambda: debouncing("x", 5, loud=True),
         lambda: debouncing(3, 5),
-        lambda: every_other(),
+        every_other,
         lambda: every_other("x", 3),
         lambda: top("x", n=1),
-        lambda: most_recently(),
+        most_recently,
         lambda: most_recently("x", n=0),
         lambda: most_recently("x", n=1.5),
         lambda: most_recently("x", n=True),
-        lambda: aligning(),
-        lambda: key_by(),
-        lambda: key_by(x=3),
+        aligning,
+        key_by,
+        lambda: key_by(x=cast("Any", 3)),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(make):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import TYPE_CHECKING
 
 import greenlet
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from cartesius import Handler, Operation, controls, forward, handle, handles
 from cartesius.errors import ResumptionUsed
 from cartesius.strands import Future, await_, interleave
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 ask = Operation("ask")
 tell = Operation("tell")
@@ -207,7 +211,8 @@ def test_tail_runs_in_constant_space():
 
 
 def _frames():
-    frame, out = sys._getframe(), []
+    frame: FrameType | None = sys._getframe()
+    out = []
     while frame is not None:
         out.append(frame)
         frame = frame.f_back
@@ -411,10 +416,14 @@ def _await():
     interleave([lambda: await_(future), lambda: future.resolve(1)])
 
 
+def _divide_by_zero():
+    raise ZeroDivisionError
+
+
 def _fail_in_strand():
     future = Future()
     with pytest.raises(ZeroDivisionError):
-        interleave([lambda: await_(future), lambda: 1 // 0])
+        interleave([lambda: await_(future), _divide_by_zero])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 
 import greenlet
@@ -101,7 +102,7 @@ def test_the_order_of_the_rows_does_not_matter(rows):
 def test_it_does_not_matter_where_micro_batches_are_cut(cuts):
     program, state, rows = buckets_of(moored), None, []
     places = [0, *sorted(cuts), len(ROWS)]
-    for first, last in zip(places, places[1:], strict=False):
+    for first, last in itertools.pairwise(places):
         outcome = program.run(0, state, ROWS[first:last])
         state = outcome.state
         rows += outcome.rows
@@ -174,10 +175,8 @@ def test_what_is_the_same_everywhere_comes_from_bucket_0_alone():
 def test_closing_decides_what_is_left():
     program = buckets_of(moored)
     assert shown(program.run(0, None, ROWS, close=True)) == shown(program.run(0, None, ROWS))
-    assert dead(program.run(0, program.run(0, None, ROWS, close=True).state, [at_ship(7, 1, "A")])) == [
-        ("dead", "ship", "the program raised InvalidArgument: push: expected an input that goes on but 'ship' has ended;"
-         " push before end() or close()")
-    ]  # fmt: skip
+    (refused,) = dead(program.run(0, program.run(0, None, ROWS, close=True).state, [at_ship(7, 1, "A")]))
+    assert "expected an input that goes on but 'ship' has ended" in refused[2]
 
 
 def test_a_changed_program_refuses_the_state():

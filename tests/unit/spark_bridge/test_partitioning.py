@@ -68,17 +68,17 @@ SOUND = {
     ),
     "by equality": correlate(
         left=left, right=right, where=lambda left, right: left.k == right.k, yields=lambda left, right: (left, right)
-    ),  # fmt: skip
+    ),
     "stream with table": correlate(
         ship=ship,
         left=left,
         where=lambda ship, left: ship.mmsi == left.k,
         yields=lambda ship, left: ship,
         restrict=retracting(),
-    ),  # fmt: skip
+    ),
     "by the table's key": correlate(
         ship=ship, left=left, where=lambda key_ship, left: key_ship == left.k, yields=lambda ship, left: ship
-    ),  # fmt: skip
+    ),
     "keyed with unkeyed": cartesian(left, wind, restrict=key_by(left="k") | most_recently("left", "wind")),
     "broadcast alone": combine_latest(wind, berth),
     "two levels": correlate(
@@ -94,7 +94,7 @@ REFUSED = {
     "meet without being equal": correlate(left=left, right=right, yields=lambda left, right: (left, right)),
     "and right meet without": correlate(
         left=left, right=right, where=lambda left, right: left.n == right.k, yields=lambda left, right: left
-    ),  # fmt: skip
+    ),
     "most_recently('left') counts left over all keys": cartesian(left, wind, restrict=most_recently("left")),
     "most_recently('ship') counts ship": correlate(ship=ship, yields=lambda ship: ship, restrict=most_recently("ship")),
     "affinely('berth') would count berth, of which each bucket has a copy": moored(affinely("berth")),

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from typing import Any
 from uuid import UUID
 
 import attrs
@@ -51,7 +52,8 @@ def typed(draw, depth=2):
         fields = t.StructType([t.StructField("a", kind), t.StructField("b c", t.LongType())])
         return fields, st.builds(lambda a, b: Record({"a": a, "b c": b}), maybe, st.none() | LONG)
     key, keys = (t.StringType(), st.text()) if shape == "text map" else (t.LongType(), LONG)
-    return t.MapType(key, kind), st.dictionaries(keys, maybe, max_size=3).map(Record)
+    dictionaries: Any = st.dictionaries(keys, maybe, max_size=3)
+    return t.MapType(key, kind), dictionaries.map(Record)
 
 
 @given(st.data())

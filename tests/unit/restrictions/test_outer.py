@@ -1,0 +1,154 @@
+"""optionally: maximal partial rows, by example; the oracle tests have the rest (SEMANTICS 2.6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius.errors import InvalidArgument
+from restrictions import affinely, as_table, most_recently, optionally, retracting
+
+
+def changes(events):
+    return [(event.value, event.weight) for event in events]
+
+
+@pytest.fixture
+def left():
+    return Reactive("left")
+
+
+@pytest.fixture
+def right():
+    return Reactive("right")
+
+
+def outer(left, right, *slots, **options):
+    return correlate(
+        x=left,
+        y=right,
+        where=lambda x, y: x.id == y.id,
+        yields=lambda x, y: (x and x.n, y and y.n),
+        restrict=retracting() | optionally(*slots) | most_recently("x", "y", n=2),
+        **options,
+    )
+
+
+def test_a_left_join_gives_the_row_at_once_and_takes_it_back_for_a_partner(left, right):
+    engine = Engine(outer(left, right, "y"))
+    assert changes(engine.push(left, {"id": 1, "n": 1})) == [((1, None), 1)]
+    assert changes(engine.push(right, {"id": 2, "n": 2})) == []
+    assert changes(engine.push(right, {"id": 1, "n": 3})) == [((1, None), -1), ((1, 3), 1)]
+    assert changes(engine.push(right, {"id": 1, "n": 4})) == [((1, 4), 1)]
+    assert changes(engine.push(right, {"id": 5, "n": 5})) == [((1, 3), -1)]
+    assert changes(engine.push(right, {"id": 6, "n": 6})) == [((1, 4), -1), ((1, None), 1)]
+
+
+def test_a_full_join_gives_the_rows_of_both_sides(left, right):
+    engine = Engine(outer(left, right, "x", "y"))
+    assert changes(engine.push(left, {"id": 1, "n": 1})) == [((1, None), 1)]
+    assert changes(engine.push(right, {"id": 2, "n": 2})) == [((None, 2), 1)]
+    assert changes(engine.push(right, {"id": 1, "n": 3})) == [((1, None), -1), ((1, 3), 1)]
+    assert changes(engine.push(left, {"id": 2, "n": 4})) == [((None, 2), -1), ((4, 2), 1)]
+
+
+def test_slots_that_nothing_connects_are_missing_only_while_they_are_empty(left, right):
+    output = correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=retracting() | optionally("y"))
+    engine = Engine(output)
+    assert changes(engine.push(left, 1)) == [((1, None), 1)]
+    assert changes(engine.push(right, "a")) == [((1, None), -1), ((1, "a"), 1)]
+    assert changes(engine.push(left, 2)) == [((2, "a"), 1)]
+
+
+def test_a_condition_on_the_mandatory_part_alone_still_holds(left, right):
+    output = correlate(
+        x=left,
+        y=right,
+        where=lambda x, y: (x.id == y.id) & (x.n > 0) & (y.n > 0),
+        yields=lambda x, y: (x.n, y),
+        restrict=retracting() | optionally("y"),
+    )
+    engine = Engine(output)
+    assert engine.push(left, {"id": 1, "n": 0}) == []
+    assert changes(engine.push(left, {"id": 1, "n": 1})) == [((1, None), 1)]
+    assert engine.push(right, {"id": 1, "n": 0}) == []
+    assert [weight for _, weight in changes(engine.push(right, {"id": 1, "n": 1}))] == [-1, 1]
+
+
+def test_a_chain_is_missing_from_the_missing_part_on():
+    vessel, berth, tide = (Reactive(name, table=True) for name in ("vessel", "berth", "tide"))
+    output = correlate(
+        v=vessel,
+        b=berth,
+        t=tide,
+        where=lambda v, b, t, key_b, key_t: (v.berth == key_b) & (b.sensor == key_t),
+        yields=lambda v, b, t: (v.name, b and b.depth, t),
+        restrict=as_table("v") | retracting() | optionally("b", "t"),
+    )
+    engine = Engine(output)
+
+    def push(reactive, change):
+        return [event.value for event in engine.push(reactive, change)]
+
+    assert push(tide, Update("s", 3)) == []  # a tide alone is connected to no vessel
+    assert push(vessel, Update(1, {"name": "EVA", "berth": "A"})) == [Update(1, ("EVA", None, None))]
+    assert push(berth, Update("A", {"depth": 10, "sensor": "r"})) == [Update(1, ("EVA", 10, None))]
+    assert push(berth, Update("A", {"depth": 10, "sensor": "s"})) == [Update(1, ("EVA", 10, 3))]
+    assert push(tide, Update("s", 4)) == [Update(1, ("EVA", 10, 4))]
+    assert push(berth, Delete("A")) == [Update(1, ("EVA", None, None))]
+    assert push(tide, Delete("s")) == []
+
+
+def test_in_direct_style_the_body_itself_is_asked_with_none(left, right):
+    @correlate(x=left, y=right, restrict=retracting() | optionally("y") | most_recently("x", "y"))
+    def output(x, y):
+        if y is None or x == y:
+            yield x, y
+
+    engine = Engine(output)
+    assert changes(engine.push(left, 1)) == [((1, None), 1)]
+    assert changes(engine.push(right, 2)) == []
+    assert changes(engine.push(right, 1)) == [((1, None), -1), ((1, 1), 1)]
+    assert changes(engine.push(right, 3)) == [((1, 1), -1), ((1, None), 1)]
+
+
+@pytest.mark.parametrize(
+    ("restrict", "where"),
+    [
+        (optionally("y"), lambda x, y: x == y),
+        (retracting() | optionally("y") | affinely("x"), lambda x, y: x == y),
+        (affinely("x") | optionally("y"), lambda x, y: x == y),
+        (retracting() | optionally("y"), lambda x, y: x == y and x),
+        (retracting() | optionally("nobody"), lambda x, y: x == y),
+    ],
+)
+def test_what_optionally_cannot_do_is_refused_when_it_is_built(left, right, restrict, where):
+    with pytest.raises(InvalidArgument):
+        Engine(correlate(x=left, y=right, where=where, yields=lambda x, y: (x, y), restrict=restrict))
+
+
+def test_a_cycle_of_conditions_is_refused(left, right):
+    output = correlate(
+        x=left,
+        y=right,
+        z=Reactive("third"),
+        where=lambda x, y, z: (x.a == y.a) & (y.b == z.b) & (z.c == x.c),
+        yields=lambda x, y, z: (x, y, z),
+        restrict=retracting() | optionally("y", "z"),
+    )
+    with pytest.raises(InvalidArgument, match="cycle"):
+        Engine(output)
+
+
+def test_two_conditions_between_two_slots_are_no_cycle(left, right):
+    output = correlate(
+        x=left,
+        y=right,
+        where=lambda x, y: (x.a == y.a) & (x.b < y.b),
+        yields=lambda x, y: (x.b, y and y.b),
+        restrict=retracting() | optionally("y"),
+    )
+    engine = Engine(output)
+    assert changes(engine.push(left, {"a": 1, "b": 1})) == [((1, None), 1)]
+    assert changes(engine.push(right, {"a": 1, "b": 1})) == []
+    assert changes(engine.push(right, {"a": 1, "b": 2})) == [((1, None), -1), ((1, 2), 1)]
