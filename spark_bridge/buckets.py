@@ -1,7 +1,8 @@
 """Buckets: one engine a bucket, from the rows of one call and the state before it to results and the state after it.
 
 Nothing here knows Spark, but its types. Rows are used in (event time, source, payload) order, or in (sequence, event
-time, source, payload) order, whatever the chunks they came in. The clock moves once, before the first row, alike in every bucket.
+time, source, payload) order, whatever the chunks they came in. The clock moves once, before the first row,
+alike in every bucket.
 
 Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
 """

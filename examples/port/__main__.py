@@ -58,7 +58,7 @@ _DAY_MINUTES: Final = 24 * 60
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("out/port"),
-    help="Folder for verdicts.parquet, dead_letters.csv and clearance.png; made if it is not there.",
+    help="Folder for verdicts.parquet, dead_letters.csv, clearance.png and spark.log; made if it is not there.",
 )
 @click.option(
     "--wind-day",
@@ -127,7 +127,7 @@ def main(
             time = moment(day.start + (number + 1) * slice_minutes * 60_000_000)
             bar.update(task, completed=number + 1, clock="24:00" if number + 1 >= slices else f"{time:%H:%M}")
 
-        log, dead, spark = _run(day, rules, in_process, slice_minutes, buckets, done)
+        log, dead, spark = _run(day, rules, None if in_process else out, slice_minutes, buckets, done)
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
@@ -149,16 +149,16 @@ def main(
 
 
 def _run(
-    day: Day, rules: RulePack, in_process: bool, slice_minutes: int, buckets: int, done: Callable[[int], None]
+    day: Day, rules: RulePack, out: Path | None, slice_minutes: int, buckets: int, done: Callable[[int], None]
 ) -> tuple[ChangeLog, list[DeadLetter], float | None]:
-    """Run the rules; return the verdicts, the dead letters, and how long Spark took to start."""
-    if in_process:
+    """Run the rules, on Spark if it may log to ``out``; return verdicts, dead letters, and how long Spark's start took."""
+    if out is None:
         return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
     from examples.port.on_spark import NoJava, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
 
     started = perf_counter()
     try:
-        with spark_session() as spark:
+        with spark_session(out / "spark.log") as spark:
             start = perf_counter() - started
             run = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
     except NoJava as error:

@@ -37,15 +37,6 @@ if TYPE_CHECKING:
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ONE_DAY: Final = timedelta(days=1)
-_QUIET: Final = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %p %c{1}: %m%n%ex
-"""
 
 
 class NoJava(Exception):
@@ -68,8 +59,11 @@ class SparkRun:
 
 
 @contextmanager
-def spark_session() -> Iterator[SparkSession]:
-    """Start a small, quiet Spark on two local cores, and stop it.
+def spark_session(log: Path) -> Iterator[SparkSession]:
+    """Start a small Spark on two local cores, and stop it.
+
+    Args:
+        log: The file for what Java and Spark say; the terminal is for people.
 
     Raises:
         NoJava: There is none in JAVA_HOME or on the PATH.
@@ -81,14 +75,12 @@ def spark_session() -> Iterator[SparkSession]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
     with TemporaryDirectory(prefix="port-spark-") as folder:
-        quiet = Path(folder) / "log4j2.properties"
-        quiet.write_text(_QUIET, encoding="utf-8")
         options = {
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.driver.host": "127.0.0.1",  # the machine's own name need not resolve
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on two cores
             "spark.local.dir": folder,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "UTC",
@@ -97,12 +89,28 @@ def spark_session() -> Iterator[SparkSession]:
         builder = SparkSession.builder.master("local[2]").appName("port")
         for name, value in options.items():
             builder = builder.config(name, value)
-        spark = builder.getOrCreate()
+        with _errors_to(log):  # Java keeps the standard error that it was started with
+            spark = builder.getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
         try:
             yield spark
         finally:
             spark.stop()
+
+
+@contextmanager
+def _errors_to(log: Path) -> Iterator[None]:
+    """Send what this process and those that it starts write to standard error into a file."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(before, 2)
+        os.close(before)
 
 
 def run_on_spark(

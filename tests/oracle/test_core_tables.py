@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from restrictions import as_table, retracting
+from restrictions import as_table, most_recently, retracting
 from tests.oracle.table_oracle import (
     Condition,
     Reference,
@@ -201,3 +201,41 @@ def _apply(rows, change):
         rows.pop(change.key, None)
     else:
         rows[change.key] = change.value
+
+
+@given(
+    trace=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=18),
+    n=st.integers(1, 2),
+    restored=st.sets(st.integers(0, 17)),
+)
+def test_retractions_reach_through_a_nested_correlation(trace, n, restored):
+    """What was emitted and not taken back is what a from-scratch join of the present inputs gives."""
+    a, b, c = (Reactive(name) for name in "abc")
+    recent = retracting() | most_recently("x", "y", n=n)
+    inner = correlate(
+        x=a, y=b, where=lambda x, y: x.k == y.k, yields=lambda x, y: (x.n, y.n, x.k), restrict=recent, name="inner"
+    )
+    outer = correlate(
+        p=inner,
+        z=c,
+        where=lambda p, z: p[2] <= z.k,
+        yields=lambda p, z: (p[0], p[1], z.n),
+        restrict=retracting() | most_recently("z", n=n),
+        name="outer",
+    )
+    engine, memory, live = Engine(outer), [[], [], []], []
+    for number, (source, key) in enumerate(trace):
+        if number in restored:
+            engine = Engine.restore(engine.snapshot(), outer)
+        memory[source] = [(key, number), *memory[source]][:n]
+        signs = []
+        for event in engine.push((a, b, c)[source], {"k": key, "n": number}):
+            signs.append(event.weight)
+            if event.weight > 0:
+                live.append(event.value)
+            else:
+                live.remove(event.value)
+        assert signs == sorted(signs)  # all retractions of a batch precede all its yields
+        pairs = [(x, y, k) for k, x in memory[0] for j, y in memory[1] if k == j]
+        assert sorted(live) == sorted((x, y, z) for x, y, k in pairs for j, z in memory[2] if k <= j)
+        assert engine.stats.slots["outer", "p"] == (len(pairs), 0)

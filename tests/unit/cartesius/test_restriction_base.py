@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+import greenlet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from cartesius import (
     Slot,
     Slots,
     arrive,
+    controls,
     correlate,
     displace,
     forward,
@@ -507,3 +510,47 @@ def test_arguments_that_do_not_fit_are_refused(make):
 def test_a_float_is_no_duration(left):
     with pytest.raises(InvalidArgument):
         Engine(one_way(left, debouncing("x", 1.5)))
+
+
+# --------------------------------------------------------------------------------------------------------- ctl clauses
+
+
+class resuming_at_once(Restriction):
+    """A ctl clause that forwards and resumes in tail position."""
+
+    slots: Slots
+
+    @controls(push, "slots")
+    def pass_on(self, slot, entry, resume):
+        forward(slot, entry)
+        return resume.tail(None)
+
+
+def test_a_ctl_clause_that_forwards_and_resumes_changes_nothing(left, right):
+    trace = [(left, 1), (right, "a"), (left, 2), (right, "b")]
+    plain = cartesian(left, right, restrict=most_recently("left"))
+    controlled = cartesian(left, right, restrict=resuming_at_once("left", "right") | most_recently("left"))
+    assert values(run(controlled, trace)) == values(run(plain, trace))
+
+
+def test_no_greenlet_outlives_its_engine(left, right):
+    def once():
+        for restrict in (most_recently("left"), resuming_at_once("left", "right"), aligning("left", "right")):
+            engine = Engine(cartesian(left, right, restrict=restrict))
+            engine.push(left, 1)
+            engine.push(right, "a")
+            Engine.restore(engine.snapshot(), *engine.outputs)
+        failing = Engine(correlate(x=left, where=lambda x: 1 // x, yields=lambda x: x))
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError):
+                failing.push(left, 0)
+
+    def live():
+        gc.collect()
+        return sum(isinstance(thing, greenlet.greenlet) for thing in gc.get_objects())
+
+    once()
+    before = live()
+    for _ in range(10):
+        once()
+    assert live() <= before
