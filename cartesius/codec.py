@@ -75,7 +75,8 @@ def encode(value: object) -> bytes:
         NotStorable: Something in it is not plain data and not of a registered type.
     """
     text = json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode()
-    return MAGIC + zlib.crc32(text).to_bytes(4, "big") + zlib.compress(text, 1)
+    packed = zlib.compress(text, 1)
+    return MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed
 
 
 def decode(blob: bytes) -> Any:
@@ -89,15 +90,11 @@ def decode(blob: bytes) -> Any:
         raise SnapshotMismatch(message)
     blob = bytes(blob)
     head = len(MAGIC) + 4
-    try:
-        text = zlib.decompress(blob[head:])
-    except zlib.error as error:
-        message = f"restore: the snapshot is damaged ({error}); use an earlier one"
-        raise SnapshotMismatch(message) from None
-    if zlib.crc32(text).to_bytes(4, "big") != blob[len(MAGIC) : head]:
+    packed = blob[head:]
+    if zlib.crc32(packed).to_bytes(4, "big") != blob[len(MAGIC) : head]:
         message = "restore: the snapshot is damaged (its checksum differs); use an earlier one"
         raise SnapshotMismatch(message)
-    return unpack(json.loads(text))
+    return unpack(json.loads(zlib.decompress(packed)))
 
 
 def pack(value: Any) -> Any:

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 At: TypeAlias = "int | tuple[int, int] | None"
 
 
-def checked_times(at: At, latest: Time) -> tuple[Time, Time]:
-    """Return start and end; without ``at``, one after the ``latest`` time seen."""
+def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
+    """Return start and end; without ``at``, one after the ``latest`` time seen, but not before the ``clock``."""
     if at is None:
-        return latest + 1, latest + 1
+        time = max(latest + 1, clock)
+        return time, time
+    if isinstance(at, tuple) and len(at) != 2:
+        message = f"push: expected an interval (start, end) but got at={at!r}"
+        raise InvalidArgument(message)
     start, end = at if isinstance(at, tuple) else (at, at)
     for time in (start, end):
         if isinstance(time, bool) or not isinstance(time, int):

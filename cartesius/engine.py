@@ -14,9 +14,9 @@ import weakref
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from cartesius.codec import decode, encode
+from cartesius.codec import decode, encode, pack
 from cartesius.doors import check_input, checked_times, checked_value
-from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch, WrongThread
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
@@ -72,7 +72,7 @@ class Engine:
             message = "Engine: expected one or more reactives to compute but got none; write Engine(reactive)"
             raise InvalidArgument(message)
         self.outputs = tuple(check_reactive(output, "Engine", "output") for output in outputs)
-        self._thread = threading.get_ident()
+        self._thread = threading.current_thread()
         self._world = World(unit)
         self._lateness = None if lateness is None else self._world.units(lateness, "Engine", "lateness")
         self._durable = durable
@@ -115,10 +115,10 @@ class Engine:
                 f"push: expected an input that goes on but {reactive.name!r} has ended; push before end() or close()"
             )
             raise InvalidArgument(message)
-        start, end = checked_times(at, self._latest)
+        start, end = checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
-            encode(value)
+            self._check_storable(reactive, value)
         before = (self._events, self._latest)
         event = Event(value, start, end, 1, reactive.name, (reactive.name, self._events + 1))
 
@@ -136,7 +136,7 @@ class Engine:
 
         try:
             return self._steps.atomically(work)
-        except Exception as error:
+        except BaseException as error:
             self._events, self._latest = before
             slots = ", ".join(
                 f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._program.bound[reactive]
@@ -185,13 +185,20 @@ class Engine:
         )
 
     def _check_thread(self) -> None:
-        if threading.get_ident() == self._thread:
-            return
-        message = (
-            f"Engine: expected to be used by the thread that built it ({self._thread}) but was called by"
-            f" {threading.current_thread().name!r} ({threading.get_ident()}); give each thread its own engine"
-        )
-        raise WrongThread(message)
+        caller = threading.current_thread()
+        if caller is not self._thread:
+            message = (
+                f"Engine: expected to be used by the thread that built it, {self._thread.name!r}, but was called by"
+                f" {caller.name!r}; give each thread its own engine"
+            )
+            raise WrongThread(message)
+
+    def _check_storable(self, reactive: Reactive, value: Any) -> None:
+        try:
+            pack(value)
+        except NotStorable as error:
+            error.add_note(f"while pushing into {reactive.name!r} of a durable engine; nothing was changed")
+            raise
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

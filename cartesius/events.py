@@ -13,11 +13,14 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from cartesius.codec import storable
+
 Time: TypeAlias = int | float
 EARLIEST: Final = float("-inf")
 LATEST: Final = float("inf")
 
 
+@storable
 @attrs.define(frozen=True, slots=True)
 class Event:
     """Something that happened: a value, when, and on which output.
@@ -41,6 +44,7 @@ class Event:
     identity: Any = attrs.field(default=None, eq=False, repr=False)
 
 
+@storable
 @attrs.define(frozen=True, slots=True)
 class Update:
     """The row of ``key`` is now ``value``.
@@ -53,6 +57,7 @@ class Update:
     value: Any
 
 
+@storable
 @attrs.define(frozen=True, slots=True)
 class Delete:
     """There is no row of ``key`` any more.
@@ -64,6 +69,7 @@ class Delete:
     key: Any
 
 
+@storable
 @attrs.define(frozen=True, slots=True)
 class Interval:
     """The time of one part, as ``time_x`` gives it: ``start`` and ``end``, in time units."""

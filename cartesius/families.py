@@ -121,10 +121,10 @@ def copies() -> list[Any]:
     return list(installed.copies.values())
 
 
-def commit() -> None:
-    """End the batch here: what has arrived so far is one, what follows another. Only in a clause of a gate."""
-    installed, _ = _copy("commit")
-    installed.commit()
+def separate() -> None:
+    """Say, before a gate releases, that releases are batches of their own: a second one in a step ends the batch."""
+    installed, key = _copy("separate")
+    installed.separate(key)
 
 
 def _copy(call: str) -> tuple[Any, Any]:

@@ -12,10 +12,13 @@ import hashlib
 import sys
 import types
 from collections.abc import Mapping
+from functools import partial
+from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
 
 import attrs
 
+from cartesius.codec import pack
 from cartesius.expressions import Expression
 from cartesius.reactives import Reactive
 
@@ -26,7 +29,11 @@ def fingerprint(text: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """Return a canonical text of ``value``, the same in every process."""
+    """Return a canonical text of ``value``, the same in every process.
+
+    Raises:
+        NotStorable: It holds, or a function of it captures, something that is not plain data.
+    """
     if isinstance(value, Reactive):
         return f"reactive {value.name}"
     if isinstance(value, types.FunctionType):
@@ -44,13 +51,12 @@ def describe(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(map(describe, value))})"
     if isinstance(value, set | frozenset):
         return f"{type(value).__name__}({', '.join(sorted(map(describe, value)))})"
-    if _has_plain_repr(value):
-        return f"{type(value).__qualname__}({describe(vars(value)) if hasattr(value, '__dict__') else ''})"
+    if isinstance(value, partial):
+        return f"partial of {describe(value.func)} {describe(value.args)} {describe(value.keywords)}"
+    if isinstance(value, attrgetter | itemgetter | methodcaller):
+        return repr(value)
+    pack(value)  # raises NotStorable for what may look different in another process
     return f"{type(value).__qualname__} {value!r}"
-
-
-def _has_plain_repr(value: Any) -> bool:
-    return getattr(type(value), "__repr__", None) is object.__repr__
 
 
 def _describe_function(function: types.FunctionType) -> str:

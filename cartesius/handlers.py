@@ -108,6 +108,7 @@ class Handler:
         marked = dict(cls._clause_methods)
         for name, value in vars(cls).items():
             if hasattr(value, "_clause_marks"):
+                _check_name(cls, name)
                 marked[name] = value._clause_marks
         cls._clause_methods = marked
 
@@ -139,6 +140,17 @@ class Handler:
     def __repr__(self) -> str:
         """Show the class's name."""
         return type(self).__name__
+
+
+def _check_name(cls: type, name: str) -> None:
+    """Refuse a clause that would replace a method of the base classes."""
+    for base in cls.__mro__[1:]:
+        if base.__module__.startswith("cartesius.") and name in vars(base) and not name.startswith("__"):
+            message = (
+                f"{cls.__name__}: expected clauses with names of their own but {name!r} is a method of"
+                f" {base.__name__}; give the clause another name"
+            )
+            raise InvalidArgument(message)
 
 
 class Composed(Handler):

@@ -63,6 +63,7 @@ class Installed:
         self.starts = start in families
         self.has_copies = bool(restriction._states) or self.starts or tick in families
         self.copies: dict[tuple[Any, ...], Any] = {}
+        self.released: set[tuple[Any, ...]] = set()  # the copies that have released something in the present batch
         self.due: dict[tuple[Any, ...], int] = {}  # deadlines a copy waits for, by key
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         self._check_spaces()
@@ -144,9 +145,11 @@ class Installed:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
         self.join.world.deadlines.add(time, self, key)
 
-    def commit(self) -> None:
-        """End the batch here."""
-        self.join.commit()
+    def separate(self, key: tuple[Any, ...]) -> None:
+        """End the batch if the copy for ``key`` has released something in it already."""
+        if key in self.released:
+            self.join.commit()
+        self.released.add(key)
 
     def layer(self, name: str) -> Layer | None:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.asked_rows import AskedRows
 from cartesius.enumeration import Link, Product, rank
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import evaluator
@@ -187,7 +188,7 @@ class Join:
         memories = [slot.memory for slot in self.slots]
         self._where, self._yields = self.pattern.body({slot.name: slot.index for slot in self.slots})
         self.product = Product(memories, self.links)
-        self.partial_rows: PartialRows | None = None
+        self.partial_rows: PartialRows | AskedRows | None = None
 
     def _layer(self, name: str) -> list[Layer]:
         return [layer for one in self.installed if (layer := one.layer(name)) is not None]
@@ -204,16 +205,22 @@ class Join:
         self._row_key = self._row_keys()
         self._finds_rows = isinstance(self.key, str) and not self.pattern.is_generator
         if any(missing):
-            if not self.pattern.is_where_traced:
-                message = (
-                    "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
-                    f" but {self.pattern.untraced[0]}"
-                )
-                raise InvalidArgument(message)
-            chain = [link for link in self.links if not link.is_key or self._is_neighbouring(link)]
-            names = [slot.name for slot in self.slots]
-            conditions = self.pattern.conditions()
-            self.partial_rows = PartialRows(names, [slot.memory for slot in self.slots], chain, conditions, missing)
+            self.partial_rows = self._partial(missing)
+
+    def _partial(self, missing: list[bool]) -> PartialRows | AskedRows:
+        memories = [slot.memory for slot in self.slots]
+        if self.pattern.is_direct:
+            links = [link for link in self.links if link.is_key]
+            return AskedRows(memories, links, missing, lambda row: bool(self._yields(row)))
+        if not self.pattern.is_where_traced:
+            message = (
+                "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
+                f" but {self.pattern.untraced[0]}"
+            )
+            raise InvalidArgument(message)
+        chain = [link for link in self.links if not link.is_key or self._is_neighbouring(link)]
+        names = [slot.name for slot in self.slots]
+        return PartialRows(names, memories, chain, self.pattern.conditions(), missing)
 
     def _row_keys(self) -> Callable[[Candidate, Any], Any]:
         """Return how the table key of a result is computed from its parts and its value."""
@@ -224,6 +231,12 @@ class Join:
             return lambda parts, value: by(value)
         restriction = next(r for r in self.pattern.restrictions if r.makes_table)
         (slot, *_) = self.find_slots(self.key, restriction)
+        if not slot.reactive.table and not self._left[slot.index]:
+            message = (
+                f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"
+                " has none; use a function of the yielded value"
+            )
+            raise InvalidArgument(message)
 
         def key(parts: Candidate, value: Any) -> Any:
             part = parts[slot.index]
@@ -389,6 +402,8 @@ class Join:
 
     def commit(self) -> None:
         """End the batch: retract what contains something gone, yield what contains something fresh, collect garbage."""
+        for one in self.installed:
+            one.released.clear()
         fresh, gone, taken = self._fresh, self._gone, self._retract
         if not any(fresh) and not any(gone):
             return
@@ -410,7 +425,9 @@ class Join:
                 slot.memory.remove(entry)
         self._spent.clear()
 
-    def _commit_partial(self, rows: PartialRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
+    def _commit_partial(
+        self, rows: PartialRows | AskedRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]
+    ) -> None:
         old, new = rows.changes(fresh, gone)
         touched = [e for entries in (*fresh, *gone) for e in entries]
         default = _hull([e.cause or (e.start, e.end) if e.state == GONE else (e.start, e.end) for e in touched])

@@ -76,7 +76,7 @@ class Operation(Generic[P, R]):
         return f"<operation {self.name}>"
 
 
-def forward(*arguments: object) -> object:
+def forward(*arguments: object) -> Any:
     """Perform, in a clause, the operation that it handles, with these arguments: the next handler outwards sees it.
 
     >>> from cartesius import Handler, handle, handles

@@ -117,6 +117,11 @@ class Pattern:
         return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
 
     @property
+    def is_direct(self) -> bool:
+        """Whether the body is a generator function alone."""
+        return self.is_generator and self._where is None
+
+    @property
     def yields(self) -> Body:
         """What is yielded, as an expression if it traced."""
         return self._yields

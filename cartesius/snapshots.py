@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.codec import storable
+from cartesius.codec import pack, storable
+from cartesius.errors import NotStorable
 from cartesius.memories import ABSENT, Entry
 from cartesius.outputs import Rows
 from cartesius.queues import Queue
@@ -99,6 +100,9 @@ def entries_in(value: Any) -> list[Entry]:
 
 def save_join(join: Join) -> dict[str, Any]:
     """Return the state of a correlation."""
+    for slot in join.slots:
+        for entry in slot.memory.entries.values():
+            _check_storable(entry, slot.name, slot.reactive.name, join.name)
     state: dict[str, Any] = {
         "memories": [[save_entry(entry) for entry in slot.memory.entries.values()] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
@@ -109,6 +113,14 @@ def save_join(join: Join) -> dict[str, Any]:
         state["live"] = [(key, list(results.items())) for key, results in join.output.live.items()]
         state["shown"] = list(join.output.shown.items())
     return state
+
+
+def _check_storable(entry: Entry, slot: str, reactive: str, correlation: str) -> None:
+    try:
+        pack(entry.value)
+    except NotStorable as error:
+        error.add_note(f"in the memory of slot {slot!r} ({reactive}) of {correlation}")
+        raise
 
 
 def load_join(join: Join, state: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.events import Delete, Event
 from cartesius.memories import Entry
+from cartesius.records import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,11 +79,11 @@ class Steps:
         return [event for output in self.program.outputs for event in events.get(output, ())]
 
     def _entry(self, reactive: Reactive, event: Event) -> Entry:
-        value = event.value
+        value = wrap(event.value)
         entry = Entry(value, event.start, event.end, event.identity, weight=event.weight)
         if reactive.table:
             entry.row_key = value.key
             entry.identity = (self.program.names[reactive], value.key)
             entry.deletes = isinstance(value, Delete)
-            entry.value = None if entry.deletes else value.value
+            entry.value = None if entry.deletes else wrap(value.value)
         return entry

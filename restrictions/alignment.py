@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.errors import InvalidArgument
-from cartesius.families import commit, completes, copies, withdraw
+from cartesius.families import completes, copies, separate, withdraw
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
@@ -74,10 +74,9 @@ class aligning(Restriction):
         row = [(aligned, held[aligned.name].head) for aligned in self.slots]
         rests = ((name, queue.rest()) for name, queue in held.items())
         self.held = {name: rest for name, rest in rests if rest}
-        commit()  # what came before in this step is a batch of its own
+        separate()
         for aligned, head in row:
             arrive(aligned, head)
-        commit()
 
     @handles(withdraw, "slots")
     def let_go(self, slot: Slot, event: Entry) -> None:

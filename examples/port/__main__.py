@@ -85,8 +85,8 @@ _DAY_MINUTES: Final = 24 * 60
 @click.option(
     "--buckets",
     type=click.IntRange(1, 1024),
-    default=4,
-    help="Engines on Spark, over which ships are spread by MMSI. More than there are cores gains nothing.",
+    default=6,
+    help="Engines on Spark, over which ships are spread by MMSI. The verdicts do not depend on it.",
 )
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
 def main(
@@ -151,7 +151,7 @@ def main(
 def _run(
     day: Day, rules: RulePack, out: Path | None, slice_minutes: int, buckets: int, done: Callable[[int], None]
 ) -> tuple[ChangeLog, list[DeadLetter], float | None]:
-    """Run the rules, on Spark if it may log to ``out``; return verdicts, dead letters, and how long Spark's start took."""
+    """Run the rules, on Spark if it may log to ``out``; return verdicts, dead letters, and how long its start took."""
     if out is None:
         return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
     from examples.port.on_spark import NoJava, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted

@@ -82,7 +82,7 @@ def spark_session(log: Path) -> Iterator[SparkSession]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on two cores
             "spark.local.dir": folder,
-            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.shuffle.partitions": "2",  # of which Spark's hash gives each three of six buckets
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
         }
@@ -119,7 +119,7 @@ def run_on_spark(
     pack: RulePack,
     *,
     slice_minutes: int = 60,
-    buckets: int = 4,
+    buckets: int = 6,
     progress: Callable[[int], None] = lambda _: None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``.

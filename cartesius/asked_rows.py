@@ -1,0 +1,71 @@
+"""Maximal partial rows of a body in direct style: the body itself is asked, with None for what is missing.
+
+Nothing is known of such a body, so every combination is tried in the old and in the new memory, whatever has changed:
+use it over memories that are bounded, or write ``where`` and ``yields``, whose conditions are indexed (`partial_rows`).
+
+Source: SEMANTICS 2.6.
+"""
+
+from __future__ import annotations
+
+from itertools import product as cartesian_product
+from typing import TYPE_CHECKING
+
+from cartesius.enumeration import Candidate, Link, rank
+from cartesius.memories import FRESH, GONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.memories import Entry, Memory
+
+
+class AskedRows:
+    """The maximal partial rows over ``memories`` for which ``holds``."""
+
+    def __init__(
+        self,
+        memories: Sequence[Memory],
+        links: Sequence[Link],
+        optional: Sequence[bool],
+        holds: Callable[[Candidate], bool],
+    ) -> None:
+        self.memories = memories
+        self.links = links
+        self.optional = optional
+        self.holds = holds
+
+    def changes(
+        self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Return the rows that a batch takes away and those that it adds, each in order."""
+        old, new = self._rows(FRESH), self._rows(GONE)
+        return (
+            sorted((row for key, row in old.items() if key not in new), key=rank),
+            sorted((row for key, row in new.items() if key not in old), key=rank),
+        )
+
+    def _rows(self, skip: int) -> dict[tuple[float, ...], Candidate]:
+        choices: list[list[Entry | None]] = []
+        for memory, may_miss in zip(self.memories, self.optional, strict=True):
+            present: list[Entry | None] = [entry for entry in memory.entries.values() if entry.state != skip]
+            choices.append([*present, None] if may_miss else present)
+        rows: dict[tuple[float, ...], Candidate] = {}
+        for parts in cartesian_product(*choices):
+            row = list(parts)
+            if any(part is not None for part in row) and self._are_linked(row) and self.holds(row):
+                rows[rank(row)] = row
+        for row in list(rows.values()):
+            for slot, part in enumerate(row):
+                if part is not None and self.optional[slot]:
+                    rows.pop(rank([*row[:slot], None, *row[slot + 1 :]]), None)
+        return rows
+
+    def _are_linked(self, row: Candidate) -> bool:
+        for link in self.links:
+            left, right = row[link.left], row[link.right]
+            if left is not None and right is not None:
+                value = left.probe[link.left_position]
+                if value is None or value != right.probe[link.right_position]:
+                    return False
+        return True

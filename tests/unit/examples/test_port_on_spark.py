@@ -1,0 +1,83 @@
+"""The port on Spark gives the verdicts that it gives in this process, and sets aside what would spoil its clock."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from examples.port.in_process import run_in_process
+from examples.port.inputs import SOURCES, Reading, read_day
+from examples.port.programs import rule_pack
+from examples.port.slices import number_of_slices, slice_of
+
+from .conftest import AIS, DATA, TIDE
+
+
+@pytest.fixture
+def run(spark):
+    from examples.port.on_spark import run_on_spark
+
+    def both(day, pack="port", **options):
+        rules = rule_pack(pack, day.berths, day.gauges, day.stations)
+        return run_in_process(day, rules), run_on_spark(spark, day, rules, **options)
+
+    return both
+
+
+def test_the_verdicts_are_the_same_and_absurd_times_move_no_clock(run, few):
+    few.keep(TIDE, lambda row: row["time_utc"][11:13] in {"00", "01", "02"})
+    few.add(AIS, mmsi="220413000", time_utc="2100-01-01T00:00:00Z", nav_status="0", draught_m="20")
+    few.add(AIS, mmsi="220413000", time_utc="", nav_status="0", draught_m="20")
+    few.add(TIDE, station_id="8519483", time_utc="2100-01-01T00:00:00Z", predicted_m_mllw="-9")
+    few.add(AIS, draught_m="-3")
+    day = read_day(few.path)
+    done = []
+    here, there = run(day, slice_minutes=360, buckets=2, progress=done.append)
+    assert there.log.changes == here.changes
+    assert {change.status for change in here.changes} == {"allowed", "restricted"}
+    assert there.dead == day.dead
+    assert len(day.dead) == 4
+    assert sorted(there.set_aside) == [
+        ("tide", "its event time 2099-12-31 23:54:00 is absurdly late"),
+        ("vessel", "its event time 2100-01-01 00:00:00 is absurdly late"),
+        ("vessel", "its event time is null"),
+    ]
+    assert done[-1] == number_of_slices(360) - 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pack", "options"), [("port", {}), ("port", {"slice_minutes": 100, "buckets": 1}), ("D", {})])
+def test_all_verdicts_are_the_same_on_all_data(run, pack, options):
+    here, there = run(read_day(DATA), pack, **options)
+    assert there.log.changes == here.changes
+    assert there.dead == ()
+
+
+def test_every_reading_is_in_one_slice(few):
+    day = read_day(few.path)
+    numbers = [slice_of(day, reading, 50) for reading in day.readings]
+    assert numbers == sorted(numbers)
+    assert max(numbers) < number_of_slices(50)
+    reading = day.readings[0]
+    assert isinstance(reading, Reading)
+    for time in (None, day.start - 1, day.start + 86_400_000_000):
+        assert slice_of(day, attrs.evolve(reading, time=time), 50) == 0
+    assert [slice_of(day, attrs.evolve(reading, time=day.start + at), 50) for at in (0, 2_999_999_999)] == [0, 0]
+    assert slice_of(day, attrs.evolve(reading, time=day.start + 3_000_000_000), 50) == 1
+
+
+def test_the_order_of_the_sources_is_that_of_the_page():
+    page = (DATA.parent / "RULES.md").read_text()
+    assert f"the sources in the order {', '.join(SOURCES)}." in " ".join(page.split())
+
+
+def test_without_java_there_is_one_line_that_says_what_to_do(monkeypatch, tmp_path):
+    from examples.port.on_spark import NoJava, spark_session
+
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(NoJava, match=r"needs Java 17 or newer.*`make run`.*--in-process"),
+        spark_session(tmp_path / "log"),
+    ):
+        pass
