@@ -154,13 +154,18 @@ def _pack_zone(zone: Any) -> Any:
     raise NotStorable(message)
 
 
+def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
+    """Pack the items of a set in an order that is the same in every process, so that equal states are equal bytes."""
+    return sorted(map(pack, items), key=json.dumps)
+
+
 _INF = float("inf")
 _PACKERS: dict[type, Callable[[Any], Any]] = {
     Record: lambda r: ["R", *(part for k, v in r.items() for part in (pack(k), pack(v)))],
     Queue: lambda q: ["q", *map(pack, q)],
     dict: lambda d: ["d", *(part for k, v in d.items() for part in (pack(k), pack(v)))],
-    set: lambda s: ["s", *map(pack, s)],
-    frozenset: lambda s: ["S", *map(pack, s)],
+    set: lambda s: ["s", *_in_order(s)],
+    frozenset: lambda s: ["S", *_in_order(s)],
     bytes: lambda b: ["b", base64.b85encode(b).decode()],
     Decimal: lambda d: ["D", str(d)],
     datetime: lambda d: ["T", d.replace(tzinfo=None, fold=0).isoformat(), d.fold, _pack_zone(d.tzinfo)],

@@ -5,7 +5,8 @@ A declared reactive is pushed into an engine; a derived one carries its pattern,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+import enum
+from typing import TYPE_CHECKING, Final, final
 
 from cartesius.errors import InvalidArgument
 
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
 
     from cartesius.patterns import Pattern
 
-UNDECLARED: Final = object()
+
+class Undeclared(enum.Enum):
+    """That a table does not declare its key: rows come as `Update` and `Delete` only. An enum, to survive copying."""
+
+    KEY = "undeclared"
+
+
+UNDECLARED: Final = Undeclared.KEY
 
 
 @final
@@ -43,7 +51,7 @@ class Reactive:
         name: str,
         *,
         table: bool = False,
-        key: Any = UNDECLARED,
+        key: str | Undeclared | None = UNDECLARED,
         type: type | None = None,
         fields: Iterable[str] = (),
         pattern: Pattern | None = None,

@@ -109,6 +109,8 @@ def main(
     console = Console(highlight=False)
     try:
         out.mkdir(parents=True, exist_ok=True)
+        for stale in ("verdicts.parquet", "dead_letters.csv", "clearance.png", "spark.log"):
+            (out / stale).unlink(missing_ok=True)
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date(), ahead=timedelta(minutes=ahead))
     except (UnusableFile, OSError) as error:
@@ -154,14 +156,14 @@ def _run(
     """Run the rules, on Spark if it may log to ``out``; return verdicts, dead letters, and how long its start took."""
     if out is None:
         return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
-    from examples.port.on_spark import NoJava, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
+    from examples.port.on_spark import NoSpark, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
 
     started = perf_counter()
     try:
         with spark_session(out / "spark.log") as spark:
             start = perf_counter() - started
             run = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
-    except NoJava as error:
+    except NoSpark as error:
         refuse(error)
     return run.log, list(run.dead), start
 

@@ -14,7 +14,8 @@ from examples.port.geography import distance_km
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from examples.port.inputs import Day, Values
+    from examples.port.input_files import Values
+    from examples.port.inputs import Day
 
 LIMIT_M: Final = 0.5
 """The least clearance, in metres."""

@@ -9,25 +9,24 @@ Invariant: readings are in order of (time, source, place in the file), sources i
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from examples.port.cells import BadCell, Cells, microseconds
 from examples.port.dead_letters import DeadLetter, reason
-from examples.port.derive import called, vessel_type, whereabouts
+from examples.port.derive import whereabouts
+from examples.port.input_files import FILES, ONE_DAY
 from examples.port.places import GAUGES, STATIONS
 from examples.port.tables import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from examples.port.input_files import InputFile, Values
     from examples.port.places import Position
     from examples.port.tables import TableRow
-
-Values: TypeAlias = dict[str, Any]
-"""A row: bare values by field, in the declared units; None: missing."""
 
 SOURCES: Final = ("berth", "tide", "stream", "wind", "vessel")
 """The sources, in the order in which events of one time are used."""
@@ -39,9 +38,6 @@ AHEAD: Final = timedelta(minutes=6)
 """How long before its own time a prediction is used: one step of the tables, so that a step is judged by its end."""
 
 _PREDICTED: Final = ("tide", "stream")
-
-_ONE_DAY: Final = timedelta(days=1)
-_DECADE: Final = timedelta(days=3653)
 
 
 @attrs.frozen
@@ -82,17 +78,6 @@ class Day:
         return microseconds(_midnight(self.day))
 
 
-@attrs.frozen
-class _File:
-    """A file: its name, the columns used, how a row is read, how far its other days may be, and its column of time."""
-
-    name: str
-    columns: tuple[str, ...]
-    read: Callable[[Cells], Values]
-    reach: timedelta = _DECADE
-    time: str | None = "time_utc"
-
-
 def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead: timedelta = AHEAD) -> Day:
     """Read the files in ``folder``.
 
@@ -108,7 +93,7 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
     dead: list[DeadLetter] = []
     found: dict[str, list[Reading]] = {}
     untimely: list[Reading] = []
-    for source, file in _FILES.items():
+    for source, file in FILES.items():
         shift = timedelta()
         if source == "wind":
             shift = _midnight(day) - _midnight(wind_day)
@@ -133,7 +118,7 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
 class _Rows:
     """The rows of one file, sorted into good, untimely and dead."""
 
-    def __init__(self, source: str, file: _File, day: date, shift: timedelta) -> None:
+    def __init__(self, source: str, file: InputFile, day: date, shift: timedelta) -> None:
         self.source, self.file, self.day = source, file, day
         self.shift = shift // timedelta(microseconds=1)
         self.start = microseconds(_midnight(day))
@@ -151,7 +136,7 @@ class _Rows:
             except BadCell as error:
                 self._bury(row.line, str(error), row.text)
         if table.damage is not None:
-            self._bury(table.lines + 1, reason("file", "all of it", table.damage), "")
+            self._bury(table.lines + 1, f"the rest is lost: {table.damage}", "")
 
     def _read(self, row: TableRow) -> None:
         if row.problem is not None:
@@ -174,12 +159,12 @@ class _Rows:
             time = cells.time(column) + self.shift
         except BadCell as error:
             raise _Untimely(str(error), None) from None
-        length = _ONE_DAY // timedelta(microseconds=1)
+        length = ONE_DAY // timedelta(microseconds=1)
         if 0 <= time - self.start < length:
             return time
         reach = self.file.reach // timedelta(microseconds=1)
         if not -reach <= time - self.start < length + reach:
-            near = "a day" if self.file.reach == _ONE_DAY else "ten years"
+            near = "a day" if self.file.reach == ONE_DAY else "ten years"
             day = self.day if not self.shift else f"{_midnight(self.day) - timedelta(microseconds=self.shift):%Y-%m-%d}"
             raise _Untimely(reason(column, f"a time within {near} of {day}", cells.text(column)), time)
         return None
@@ -194,59 +179,6 @@ class _Untimely(BadCell):
     def __init__(self, message: str, time: int | None) -> None:
         super().__init__(message)
         self.time = time
-
-
-def _berth(cells: Cells) -> Values:
-    return {
-        "id": cells.key("id"),
-        "depth": cells.number("depth_m", low=0, unit="m"),
-        "position": cells.position("lat", "lon"),
-    }
-
-
-def _tide(cells: Cells) -> Values:
-    return {
-        "sensor": cells.key("station_id"),
-        "height": cells.number("predicted_m_mllw"),
-        "low_water": None,
-        "position": cells.position("lat", "lon"),
-    }
-
-
-def _stream(cells: Cells) -> Values:
-    return {
-        "station": cells.key("station_id"),
-        "rate": cells.number("speed_kn", low=0, unit="kn"),
-        "direction": cells.direction("toward_deg_true"),
-        "position": cells.position("lat", "lon"),
-    }
-
-
-def _wind(cells: Cells) -> Values:
-    return {
-        "station": cells.key("station"),
-        "velocity": cells.number("wind_kn", low=0, high=200, unit="kn"),
-        "direction": cells.direction("wind_from_deg"),
-        "gust": cells.number("gust_kn", low=0, high=200, unit="kn"),
-    }
-
-
-def _vessel(cells: Cells) -> Values:
-    cells.key("mmsi")
-    mmsi = cells.whole("mmsi", low=0)
-    assert mmsi is not None
-    return {
-        "mmsi": mmsi,
-        "name": called(cells.text("name"), mmsi),
-        "vessel_type": vessel_type(cells.whole("ship_type")),
-        "length": cells.number("length_m", low=0, unit="m"),
-        "beam": cells.number("beam_m", low=0, unit="m"),
-        "draught": cells.number("draught_m", low=0, unit="m"),
-        "speed": cells.number("sog_kn", low=0, unit="kn"),
-        "course": cells.direction("cog_deg"),
-        "position": cells.position("lat", "lon"),
-        "nav_status": cells.whole("nav_status"),
-    }
 
 
 def _complete(reading: Reading, berths: Mapping[str, Position], low_water: Mapping[str, float]) -> None:
@@ -290,17 +222,3 @@ def _lowest(readings: list[Reading]) -> dict[str, float]:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
-
-
-_AIS_COLUMNS = (
-    "mmsi", "lat", "lon", "sog_kn", "cog_deg", "name", "ship_type", "nav_status", "length_m", "beam_m", "draught_m",
-)  # fmt: skip
-_FILES: Final = {
-    "berth": _File("berths.csv", ("id", "lat", "lon", "depth_m"), _berth, time=None),
-    "tide": _File("tide_predicted_6min.csv.gz", ("station_id", "lat", "lon", "predicted_m_mllw"), _tide),
-    "stream": _File(
-        "current_predicted_6min.csv.gz", ("station_id", "lat", "lon", "speed_kn", "toward_deg_true"), _stream
-    ),
-    "wind": _File("wind_2013_selected_days.csv", ("station", "wind_from_deg", "wind_kn", "gust_kn"), _wind),
-    "vessel": _File("ais_2020-06-30_00h.csv.gz", _AIS_COLUMNS, _vessel, reach=_ONE_DAY),
-}

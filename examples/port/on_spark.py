@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import attrs
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -39,8 +40,8 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _ONE_DAY: Final = timedelta(days=1)
 
 
-class NoJava(Exception):
-    """There is no Java to run Spark with. The message says what to do."""
+class NoSpark(Exception):
+    """Spark does not start, most likely for want of a Java. The message says what to do."""
 
 
 @attrs.frozen
@@ -66,11 +67,11 @@ def spark_session(log: Path) -> Iterator[SparkSession]:
         log: The file for what Java and Spark say; the terminal is for people.
 
     Raises:
-        NoJava: There is none in JAVA_HOME or on the PATH.
+        NoSpark: There is no Java in JAVA_HOME or on the PATH, or Spark does not start with it.
     """
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         message = "Spark needs Java 17 or newer but there is none; use `make run`, which finds it, or --in-process"
-        raise NoJava(message)
+        raise NoSpark(message)
     # The JVM starts the workers; it knows neither this interpreter nor where our packages are.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH")]))
@@ -89,8 +90,12 @@ def spark_session(log: Path) -> Iterator[SparkSession]:
         builder = SparkSession.builder.master("local[2]").appName("port")
         for name, value in options.items():
             builder = builder.config(name, value)
-        with _errors_to(log):  # Java keeps the standard error that it was started with
-            spark = builder.getOrCreate()
+        try:
+            with _errors_to(log):  # Java keeps the standard error that it was started with
+                spark = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            message = f"Spark does not start; {log} says why. It needs Java 17 or newer; without it, use --in-process"
+            raise NoSpark(message) from error
         spark.sparkContext.setLogLevel("ERROR")
         try:
             yield spark

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, correlate, storable
 from cartesius.codec import decode, encode
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.records import Record
 from restrictions import cartesian, key_by, most_recently
 
 
@@ -122,6 +123,8 @@ def exact(value):
         return kind, value.name, exact(value.depth)
     if isinstance(value, (list, tuple)):
         return kind, [exact(part) for part in value]
+    if isinstance(value, Record):
+        return kind, [(exact(key), exact(part)) for key, part in value._fields.items()]
     if isinstance(value, dict):
         return kind, [(exact(key), exact(part)) for key, part in value.items()]
     if isinstance(value, (set, frozenset)):

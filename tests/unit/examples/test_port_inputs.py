@@ -187,7 +187,7 @@ def test_a_file_that_is_cut_off_gives_the_rows_before(few):
     assert 20 < len(ships) < len(every)
     assert ships == every[: len(ships)]
     (letter,) = day.dead
-    assert letter.reason == "file: expected all of it but got a file that is cut off"
+    assert letter.reason == "the rest is lost: a file that is cut off"
     assert letter.line == ships[-1].line + 1
 
 

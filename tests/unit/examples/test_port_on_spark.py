@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import attrs
 import pytest
 
@@ -72,12 +76,27 @@ def test_the_order_of_the_sources_is_that_of_the_page():
 
 
 def test_without_java_there_is_one_line_that_says_what_to_do(monkeypatch, tmp_path):
-    from examples.port.on_spark import NoJava, spark_session
+    from examples.port.on_spark import NoSpark, spark_session
 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
-        pytest.raises(NoJava, match=r"needs Java 17 or newer.*`make run`.*--in-process"),
+        pytest.raises(NoSpark, match=r"needs Java 17 or newer.*`make run`.*--in-process"),
         spark_session(tmp_path / "log"),
     ):
         pass
+
+
+def test_a_java_that_is_none_is_one_line_too(tmp_path):
+    said = subprocess.run(
+        [sys.executable, "-m", "examples.port", "--out", tmp_path],
+        cwd=DATA.parents[2],
+        env={**os.environ, "JAVA_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 2
+    assert said.stderr.count("\n") == 1
+    assert said.stderr.startswith(f"port: Spark does not start; {tmp_path / 'spark.log'} says why")
+    assert "java" in (tmp_path / "spark.log").read_text()
