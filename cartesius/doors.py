@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.errors import InvalidArgument
+from cartesius.codec import pack
+from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.events import Delete, Update
 from cartesius.reactives import UNDECLARED, Reactive
 from cartesius.records import wrap
@@ -80,3 +81,12 @@ def check_input(inputs: Mapping[str, Reactive], reactive: object, call: str) -> 
     names = ", ".join(inputs)
     message = f"{call}: expected an input of this engine but got {reactive!r}; the inputs are {names}"
     raise InvalidArgument(message)
+
+
+def check_storable(reactive: Reactive, value: Any) -> None:
+    """Raise `NotStorable`, naming ``reactive``, if no snapshot can hold ``value``."""
+    try:
+        pack(value)
+    except NotStorable as error:
+        error.add_note(f"while pushing into {reactive.name!r} of a durable engine; nothing was changed")
+        raise

@@ -14,9 +14,9 @@ import weakref
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from cartesius.codec import decode, encode, pack
-from cartesius.doors import check_input, checked_times, checked_value
-from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch, WrongThread
+from cartesius.codec import decode, encode
+from cartesius.doors import check_input, check_storable, checked_times, checked_value
+from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
@@ -118,7 +118,7 @@ class Engine:
         start, end = checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
-            self._check_storable(reactive, value)
+            check_storable(reactive, value)
         before = (self._events, self._latest)
         event = Event(value, start, end, 1, reactive.name, (reactive.name, self._events + 1))
 
@@ -192,13 +192,6 @@ class Engine:
                 f" {caller.name!r}; give each thread its own engine"
             )
             raise WrongThread(message)
-
-    def _check_storable(self, reactive: Reactive, value: Any) -> None:
-        try:
-            pack(value)
-        except NotStorable as error:
-            error.add_note(f"while pushing into {reactive.name!r} of a durable engine; nothing was changed")
-            raise
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

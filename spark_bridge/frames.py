@@ -94,12 +94,14 @@ class Frames:
     ) -> StreamingQuery:
         """Start one streaming query that hands each micro-batch over, split.
 
-        >>> frames.start(  # doctest: +SKIP
-        ...     results=lambda batch, batch_id: batch.write.mode("append").parquet("out/verdicts"),
-        ...     dead=lambda batch, batch_id: batch.write.mode("append").json("out/dead"),
-        ...     checkpoint="out/checkpoint",
-        ...     trigger={"availableNow": True},
-        ... ).awaitTermination()
+        With frames of streams (`examples/port/on_spark.py` does this)::
+
+            frames.start(
+                results=lambda batch, batch_id: batch.write.mode("append").parquet("out/verdicts"),
+                dead=lambda batch, batch_id: batch.write.mode("append").json("out/dead"),
+                checkpoint="out/checkpoint",
+                trigger={"availableNow": True},
+            ).awaitTermination()
 
         Args:
             results: Gets the results of each micro-batch, and its number. A micro-batch may come again after a failure,

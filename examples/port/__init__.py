@@ -6,5 +6,6 @@ Run it with ``python -m examples.port``; `RULES.md` says in words what it reads,
 - `cells`, `tables`: cells and files of the input; `dead_letters`: what could not be used
 - `input_files`, `inputs`: the files of a day as readings; `derive`, `geography`: what is computed from them
 - `verdict_changes`: what comes out; `in_process`, `on_spark`: the two ways to run a pack
-- `report`, `picture`: what is shown; `__main__`: the command
+- `slices`: the day as files that a stream replays
+- `report`, `clearances`, `picture`: what is shown; `__main__`: the command
 """
