@@ -127,6 +127,12 @@ def _rank(result: Result) -> tuple[float, ...]:
     return result[0]
 
 
+def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool:
+    old, new = getattr(old, field.name), getattr(new, field.name)
+    key = getattr(field, "eq_key", None)  # attrs' stubs do not know it
+    return is_unchanged(old, new) if key is None else is_unchanged(key(old), key(new))
+
+
 def is_unchanged(old: Any, new: Any) -> bool:
     """Compare type-exactly, NaN equal to itself; attrs classes by the fields that take part in their equality."""
     if type(old) is not type(new):
@@ -140,9 +146,5 @@ def is_unchanged(old: Any, new: Any) -> bool:
     if isinstance(old, dict):
         return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
     if attrs.has(type(old)):
-        return all(
-            is_unchanged(getattr(old, field.name), getattr(new, field.name))
-            for field in attrs.fields(type(old))
-            if field.eq
-        )
+        return all(_is_field_unchanged(field, old, new) for field in attrs.fields(type(old)) if field.eq)
     return bool(old == new)

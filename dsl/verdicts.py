@@ -44,6 +44,12 @@ class Reason:
     """The observations of the condition and the two sides of each comparison, in the units of the rule."""
 
 
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:
+    """What makes two verdicts different: which requirements failed, and what is missing."""
+    failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
+    return failed, frozenset(name for each in because for name in each.missing)
+
+
 @storable
 @attrs.frozen
 class Verdict:
@@ -57,7 +63,7 @@ class Verdict:
     """The subject's key."""
     status: Status
     """Restricted: a requirement fails, whatever is missing. Unknown: none does, one is undecided. Else allowed."""
-    because: tuple[Reason, ...] = ()
+    because: tuple[Reason, ...] = attrs.field(default=(), eq=_meaning)
     """The failed requirements, then the undecided ones, each in the order of the rules."""
 
     @property

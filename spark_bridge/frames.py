@@ -161,9 +161,10 @@ def correlate_frames(
     ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
     ... )
 
-    The rows of a micro-batch, or of a batch, are used in (event time, place of the source, sequence, payload) order; so
-    where micro-batches are cut does not matter as long as they are in event-time order, or, with ``sequence``, in
-    that order. Deadlines are not run in a bucket to which no row comes; that is a later step.
+    The rows of a micro-batch, or of a batch, are used in (event time, place of the source, payload) order, or, with
+    ``sequence``, in (sequence, event time, place of the source, payload) order: it is one order over all sources. Where
+    micro-batches are cut does not matter as long as they are in that order. Deadlines are not run in a bucket to which
+    no row comes; that is a later step.
 
     Args:
         program: One output reactive, or several; a column of the results names the output.

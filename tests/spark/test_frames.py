@@ -251,6 +251,23 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
     assert late.reason == f"its end {MICROS + 5 * MINUTE} is before the clock {clock}"
 
 
+def test_an_input_that_ends_or_idles_does_not_stop_the_clock(folder):
+    """As in `make run`: AIS is heard for an hour, the tide runs on. The fastest input moves the clock."""
+    tide = Reactive("tide")
+    both = correlate(
+        ship=ship, tide=tide, yields=lambda ship, tide: {"ship": ship.mmsi, "tide": tide.mmsi}, name="both"
+    )
+    folder.add({"ship": ships((1, 1, "A")), "tide": ships((1, 10, ""))})
+    folder.add({"ship": ships(), "tide": ships((120, 11, ""))})  # the ships are silent from here on
+    folder.add({"tide": ships((240, 12, ""))})  # and now their stream has no file at all
+    folder.add({"ship": ships((2, 2, "late")), "tide": ships((241, 13, ""))})
+    frames = correlate_frames(both, folder.streams("ship", "tide"), event_time="at", watermark="10 minutes")
+    found = folder.run(frames)
+    assert {row.tide for row in found["results"]} == {10, 11, 12, 13}
+    (late,) = found["late"]
+    assert late.payload == '{"mmsi":2,"berth":"late"}'
+
+
 def test_a_watermark_may_be_set_for_some_inputs_only(folder):
     both = correlate(
         other=Reactive("other"), ship=ship, yields=lambda other, ship: {"a": other.mmsi, "b": ship.mmsi}, name="both"
