@@ -115,7 +115,6 @@ class Join:
         self._retract: list[list[Entry]] = [[] for _ in self.slots]
         self._spent: list[tuple[Slot, Entry]] = []
         self._cause: Span = (0, 0)
-        self._arrived: frozenset[int] = frozenset()
         outer = self._layer("outer")
         self.is_table = False
         self.outer: Handler = self._base()

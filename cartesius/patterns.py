@@ -10,11 +10,10 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 from __future__ import annotations
 
 import difflib
-import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Expression, conjuncts, equality, evaluator, show
+from cartesius.expressions import Expression, conjuncts, equality, evaluator, show
 from cartesius.fingerprints import describe
 from cartesius.handlers import Implicit
 from cartesius.reactives import Reactive, check_reactive
@@ -22,7 +21,7 @@ from cartesius.restriction_base import parts_of
 from cartesius.tracing import parameters_of, symbol_for, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from cartesius.restriction_base import Composition, Restriction
@@ -228,11 +227,3 @@ def correlate(
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:
     return any(restriction.makes_table for restriction in restrictions)
-
-
-def all_of(conditions: Iterator[Expression] | list[Expression]) -> Expression:
-    """Return the conjunction of ``conditions``."""
-    result: Expression | None = None
-    for condition in conditions:
-        result = condition if result is None else Apply(operator.and_, (result, condition), "&")
-    return result if result is not None else Constant(True)

@@ -13,7 +13,7 @@ Source: Plotkin & Pretnar's handlers with Koka's two kinds of clause; ICFP 2018,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -191,8 +191,3 @@ def _unwind(prompt: Prompt, target: Any) -> None:
         return
     del root
     target.throw(GreenletExit)
-
-
-def abandon() -> NoReturn:
-    """Leave the running computation for good, unwinding it, without an error."""
-    raise GreenletExit

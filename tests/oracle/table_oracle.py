@@ -335,4 +335,6 @@ def as_shown(results: list[Result]) -> list[tuple[str, float, float, int]]:
 def push(engine: Engine, inputs: list[Reactive], event: tuple[int, Any, int, int]) -> Any:
     """Push one event of a trace."""
     source, value, start, end = event
-    return engine.push(inputs[source], value, at=(start, end))
+    emitted = engine.push(inputs[source], value, at=(start, end))
+    engine._check_invariants()
+    return emitted

@@ -27,7 +27,11 @@ def cases(draw, *, is_direct=False, max_size=14):
 
 
 def push_all(engine, inputs, trace):
-    return [plain_results(engine.push(inputs[p.source], p.value, at=(p.start, p.end))) for p in trace]
+    results = []
+    for push in trace:
+        results.append(plain_results(engine.push(inputs[push.source], push.value, at=(push.start, push.end))))
+        engine._check_invariants()
+    return results
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -38,6 +42,7 @@ def test_each_push_gives_what_the_reference_gives(spelling, data):
     engine = Engine(output)
     for push, expected in zip(trace, outcomes(program, trace), strict=True):
         emitted = engine.push(inputs[push.source], push.value, at=(push.start, push.end))
+        engine._check_invariants()
         assert plain_results(emitted) == expected.results
         assert held(engine, program) == (expected.retained, expected.waiting)
 
@@ -105,6 +110,7 @@ def test_a_failing_body_leaves_everything_as_before(case, spelling, data):
                     engine.push(inputs[push.source], push.value, at=at)
             finally:
                 ARMED.clear()
+            engine._check_invariants()
             assert engine.stats == before
             notes = "\n".join(caught.value.__notes__)
             assert f"in{push.source}" in notes
