@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.codec import pack
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.events import Delete, Update
+from cartesius.events import EARLIEST, Delete, Update
 from cartesius.reactives import UNDECLARED, Reactive
 from cartesius.records import wrap
 
@@ -21,7 +21,7 @@ At: TypeAlias = "int | tuple[int, int] | None"
 def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
     """Return start and end; without ``at``, one after the ``latest`` time seen, but not before the ``clock``."""
     if at is None:
-        time = max(latest + 1, clock)
+        time = max(1 if latest == EARLIEST else latest + 1, clock)
         return time, time
     if isinstance(at, tuple) and len(at) != 2:
         message = f"push: expected an interval (start, end) but got at={at!r}"

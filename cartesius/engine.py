@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.codec import decode, encode
 from cartesius.doors import check_input, check_storable, checked_times, checked_value
 from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
-from cartesius.events import LATEST, Event
+from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
@@ -81,7 +81,7 @@ class Engine:
         self._steps = Steps(self._program, self._world)
         self.inputs = self._program.inputs
         self._events = 0
-        self._latest: Time = 0
+        self._latest: Time = EARLIEST
         self._ended: set[Reactive] = set()
 
     # -- the program ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import hashlib
 import sys
 import types
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
@@ -53,7 +54,7 @@ def describe(value: Any) -> str:
         return f"{type(value).__name__}({', '.join(sorted(map(describe, value)))})"
     if isinstance(value, partial):
         return f"partial of {describe(value.func)} {describe(value.args)} {describe(value.keywords)}"
-    if isinstance(value, attrgetter | itemgetter | methodcaller):
+    if isinstance(value, attrgetter | itemgetter | methodcaller | Fraction):
         return repr(value)
     pack(value)  # raises NotStorable for what may look different in another process
     return f"{type(value).__qualname__} {value!r}"
@@ -67,7 +68,8 @@ def _describe_function(function: types.FunctionType) -> str:
     ]
     shown = ", ".join(f"{name}={_shallow(value, function)}" for name, value in captured)
     version = ".".join(map(str, sys.version_info[:2]))
-    return f"function {function.__qualname__} [{shown}] {version} {_code(function.__code__)}"
+    defaults = describe((function.__defaults__ or (), function.__kwdefaults__ or {}))
+    return f"function {function.__qualname__} [{shown}] {defaults} {version} {_code(function.__code__)}"
 
 
 def _shallow(value: Any, outer: types.FunctionType) -> str:

@@ -185,7 +185,9 @@ class Installed:
         prefix = self.prefixes[slot.index]
 
         def clause(slot_: Slot, *arguments: Any) -> Any:
-            keys = arguments[0].keys if arguments else ()
+            if not arguments:  # asked when the correlation is built, for no event
+                return function(self._stateless, slot_)
+            keys = arguments[0].keys
             key = tuple([keys[p] for p in prefix]) if prefix else ()
             return self._run(function, key, (slot_, *arguments))
 

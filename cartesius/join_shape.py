@@ -217,9 +217,9 @@ class Join:
                 f" but {self.pattern.untraced[0]}"
             )
             raise InvalidArgument(message)
-        chain = [link for link in self.links if not link.is_key or self._is_neighbouring(link)]
+        links = [link for link in self.links if not link.is_key or self._is_spoke(link, missing)]
         names = [slot.name for slot in self.slots]
-        return PartialRows(names, memories, chain, self.pattern.conditions(), missing)
+        return PartialRows(names, memories, links, self.pattern.conditions(), missing)
 
     def _row_keys(self) -> Callable[[Candidate, Any], Any]:
         """Return how the table key of a result is computed from its parts and its value."""
@@ -243,9 +243,15 @@ class Join:
 
         return key
 
-    def _is_neighbouring(self, link: Link) -> bool:
+    def _is_spoke(self, link: Link, missing: list[bool]) -> bool:
+        """Whether a link of a key space leads from its first mandatory slot: that is always there, so those suffice."""
         concerned = sorted(self.spaces[link.left_position])
-        return concerned.index(link.right) == concerned.index(link.left) + 1
+        hub = next((slot for slot in concerned if not missing[slot]), None)
+        if hub is None and len(concerned) > 2:
+            names = ", ".join(self.slots[slot].name for slot in concerned)
+            message = f"optionally: expected a slot that may not be missing among those of one key_by but got {names}"
+            raise InvalidArgument(message)
+        return hub is None or hub in (link.left, link.right)
 
     def _collect(self) -> Layer:
         return Layer("collect", {self.yielded: (False, self._add), self.retracted: (False, self._take_back)})
@@ -318,7 +324,9 @@ class Join:
                 return
         entry.keys = tuple(
             [
-                _null(space[slot.index](entry.value)) if slot.index in space and not entry.deletes else ABSENT
+                _checked_key(space[slot.index](entry.value), slot)
+                if slot.index in space and not entry.deletes
+                else ABSENT
                 for space in self.spaces
             ]
         )
@@ -519,7 +527,15 @@ class Join:
         self._build_strands()
 
 
-def _null(key: Any) -> Any:
+def _checked_key(key: Any, slot: Slot) -> Any:
+    try:
+        hash(key)
+    except TypeError:
+        message = (
+            f"key_by: expected a key that can be hashed for slot {slot.name!r} but got {key!r}"
+            f" (type={type(key).__name__}); turn it into a tuple or a string"
+        )
+        raise InvalidArgument(message) from None
     return None if key is None or key != key else key  # noqa: PLR0124 - NaN is no key
 
 

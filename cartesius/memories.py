@@ -67,7 +67,8 @@ class Memory:
     __slots__ = ("_identities", "_indexes", "entries", "journal", "probes", "rows")
 
     def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
-        self._identities: dict[Any, Entry] | None = {} if finds else None  # where a source may take events back
+        # Where a source may take events back. A fresh entry and the gone one that it replaces may share an identity.
+        self._identities: dict[Any, list[Entry]] | None = {} if finds else None
         self.entries: dict[int, Entry] = {}
         self.rows: dict[Any, Entry] = {}  # of a table: the present row of each key
         self.probes: list[Callable[[Entry], Any]] = []
@@ -83,10 +84,12 @@ class Memory:
         """Add a fresh entry; it has its number already."""
         entry.probe = tuple([hashable(probe(entry)) for probe in self.probes])
         entry.state = FRESH
+        uses = entry.uses
         self._insert(entry)
 
         def undo() -> None:
             self._delete(entry)
+            entry.uses = uses
             entry.number = -1  # a gate may hold it again
 
         self.journal.append(undo)
@@ -110,7 +113,7 @@ class Memory:
         if entry.row_key is not ABSENT:
             self.rows.setdefault(entry.row_key, entry)
         if self._identities is not None:
-            self._identities.setdefault(entry.identity, entry)
+            self._identities.setdefault(entry.identity, []).append(entry)
 
     def _delete(self, entry: Entry) -> None:
         del self.entries[entry.number]
@@ -122,8 +125,11 @@ class Memory:
                 del table[key]
         if self.rows.get(entry.row_key) is entry:
             del self.rows[entry.row_key]
-        if self._identities is not None and self._identities.get(entry.identity) is entry:
-            del self._identities[entry.identity]
+        if self._identities is not None:
+            alike = self._identities[entry.identity]
+            alike.remove(entry)
+            if not alike:
+                del self._identities[entry.identity]
 
     def _restore_order(self) -> None:
         self.entries = dict(sorted(self.entries.items()))
@@ -146,8 +152,8 @@ class Memory:
 
     def find(self, identity: Any) -> Entry | None:
         """Return the present entry of that identity."""
-        entry = self._identities.get(identity) if self._identities is not None else None
-        return None if entry is None or entry.state == GONE else entry
+        alike = self._identities.get(identity, ()) if self._identities is not None else ()
+        return next((entry for entry in reversed(alike) if entry.state != GONE), None)
 
     def lookup(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> dict[int, Entry]:
         """Return the entries whose computed values at ``positions`` equal ``key``; oldest first, gone ones included."""
@@ -173,6 +179,8 @@ class Memory:
             assert indexed == numbers, (positions, indexed, numbers)
         assert all(entry.state == LIVE for entry in self.entries.values())
         assert all(self.entries.get(entry.number) is entry for entry in self.rows.values())
+        if self._identities is not None:
+            assert sorted(e.number for alike in self._identities.values() for e in alike) == numbers
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over the entries, newest first."""
@@ -200,5 +208,8 @@ def hashable(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return _UNHASHABLE
+        # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
+        if isinstance(value, set):
+            return frozenset(value)
+        return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value

@@ -73,7 +73,8 @@ class Rows:
 
     def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a live row of ``key`` away."""
-        self._mention(key, cause).pop(identity, None)
+        if identity in self.live.get(key, ()):  # a combination that failed counts for nothing
+            del self._mention(key, cause)[identity]
 
     def _mention(self, key: Any, cause: Span) -> dict[Any, Result]:
         before = self._mentioned.get(key)

@@ -42,6 +42,7 @@ class PartialRows:
         self.memories = memories
         self.optional = optional
         index = {name: i for i, name in enumerate(names)}
+        self.never = False  # a condition on no slot fails
         self.alone: dict[int, list[Callable[[Candidate], object]]] = {}
         self.pairs: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
         self.equalities: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
@@ -58,6 +59,8 @@ class PartialRows:
                 edges.add(slots)
             elif slots:
                 self.alone.setdefault(min(slots), []).append(check)
+            elif not check([None] * len(names)):
+                self.never = True
         self.neighbours: list[list[Step]] = [[] for _ in names]
         for edge in edges:
             left, right = sorted(edge)
@@ -97,6 +100,8 @@ class PartialRows:
         self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Return the rows that a batch takes away and those that it adds, each in order."""
+        if self.never:
+            return [], []
         touched = [(slot, e) for entries in (fresh, gone) for slot, found in enumerate(entries) for e in found]
         old = self._affected(touched, FRESH)
         new = self._affected(touched, GONE)

@@ -10,10 +10,11 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 from __future__ import annotations
 
 import difflib
+import inspect
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Expression, conjuncts, equality, evaluator, show
+from cartesius.expressions import Expression, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
 from cartesius.handlers import Implicit
 from cartesius.reactives import Reactive, check_reactive
@@ -75,6 +76,14 @@ class Pattern:
             return body
         if not callable(body):
             message = f"correlate: expected a function but got {call}={body!r} (type={type(body).__name__})"
+            raise InvalidArgument(message)
+        if inspect.isgeneratorfunction(body) == traced:
+            message = (
+                f"correlate: expected {call} to return its value but it is a generator; use return, or decorate it"
+                if traced
+                else f"correlate: expected a generator function below the decorator but {body!r} does not yield;"
+                " yield the results, or give yields="
+            )
             raise InvalidArgument(message)
         parameters = self._parameters(body, call)
         if not traced:
@@ -151,7 +160,7 @@ class Pattern:
         restrictions = " | ".join(
             f"{type(r).__qualname__}({describe(dict(r.configuration))})" for r in self.restrictions
         )
-        bodies = [show(b) if isinstance(b, Expression) else describe(b) for b in (self._where, self._yields)]
+        bodies = [describe(body) for body in (self._where, self._yields)]
         return f"correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
 
 

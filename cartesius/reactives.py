@@ -78,4 +78,6 @@ def check_reactive(value: object, call: str, argument: str) -> Reactive:
     if isinstance(value, Reactive):
         return value
     message = f"{call}: expected a Reactive but got {argument}={value!r} (type={type(value).__name__})"
+    if callable(value):
+        message += "; did you forget yields=, or to decorate a generator function with correlate(…)?"
     raise InvalidArgument(message)

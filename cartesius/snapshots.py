@@ -20,6 +20,8 @@ from cartesius.outputs import Rows
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.world import World
@@ -74,9 +76,9 @@ def save_fields(value: Any) -> Any:
     return _map(value, Entry, save_entry)
 
 
-def load_fields(value: Any) -> Any:
-    """Bring the entries of a copy's field back."""
-    return _map(value, Stored, load_entry)
+def load_fields(value: Any, known: Mapping[int, Entry]) -> Any:
+    """Bring the entries of a copy's field back; those that are in memory, by number, are the ones there."""
+    return _map(value, Stored, lambda stored: known.get(stored.number) or load_entry(stored))
 
 
 def _map(value: Any, kind: type, change: Any) -> Any:
@@ -131,8 +133,9 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         slot.memory.settle(slot.memory.entries.values())
         slot.ended = ended
     join.is_done = state["done"]
+    known = {number: entry for slot in join.slots for number, entry in slot.memory.entries.items()}
     for installed, copies in zip(join.installed, state["copies"], strict=True):
-        _load_copies(installed, copies)
+        _load_copies(installed, copies, known)
     if isinstance(join.output, Rows):
         join.output.live = {key: dict(results) for key, results in state["live"]}
         join.output.shown = dict(state["shown"])
@@ -143,12 +146,12 @@ def _save_copies(installed: Installed) -> list[Any]:
     return [(key, {name: save_fields(getattr(copy, name)) for name in names}) for key, copy in installed.copies.items()]
 
 
-def _load_copies(installed: Installed, copies: list[Any]) -> None:
+def _load_copies(installed: Installed, copies: list[Any], known: Mapping[int, Entry]) -> None:
     installed.copies.clear()
     for key, fields in copies:
         copy = installed.copy(key)
         for name, value in fields.items():
-            setattr(copy, name, load_fields(value))
+            setattr(copy, name, load_fields(value, known))
 
 
 def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
@@ -173,8 +176,11 @@ def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     world.number = state["number"]
     world.candidates = state["candidates"]
     world.deadlines.heap.clear()
-    for time, number, join, installed, key in state["deadlines"]:
+    for join in joins:
+        for installed in join.installed:
+            installed.due.clear()
+    for time, number, place, which, key in state["deadlines"]:
         world.deadlines.number = number - 1
-        world.deadlines.add(time, joins[join].installed[installed], key)
+        world.deadlines.add(time, joins[place].installed[which], key)
     world.deadlines.number = state["deadline_number"]
     world.late.extend(state["late"])

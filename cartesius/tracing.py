@@ -52,10 +52,11 @@ def _refusing(what: str) -> Callable[..., NoReturn]:
 class Symbol:
     """The fluent face of an expression: operators and fields build bigger ones; everything else refuses."""
 
-    __slots__ = ("_expression",)
+    __slots__ = ("__expression__",)
+    __array_ufunc__ = None  # numpy's arrays must leave the operator to us
 
     def __init__(self, expression: Expression) -> None:
-        object.__setattr__(self, "_expression", expression)
+        object.__setattr__(self, "__expression__", expression)
 
     def __getattr__(self, name: str) -> Symbol:
         if name.startswith("__") and name.endswith("__"):
@@ -104,8 +105,8 @@ class Symbol:
 
 def _node(value: object) -> Expression:
     if isinstance(value, Symbol):
-        return object.__getattribute__(value, "_expression")  # type: ignore[no-any-return]
-    if isinstance(value, tuple):
+        return object.__getattribute__(value, "__expression__")  # type: ignore[no-any-return]
+    if type(value) is tuple:
         return Tuple(tuple(map(_node, value)))
     if type(value) is dict:
         return Fields(tuple(value), tuple(map(_node, value.values())))
@@ -114,7 +115,7 @@ def _node(value: object) -> Expression:
 
 _OPCODES = {
     "RESUME", "NOP", "CACHE", "LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "COPY_FREE_VARS",
-    "LOAD_CLOSURE", "PUSH_NULL", "PRECALL", "CALL", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "BINARY_SUBSCR",
+    "LOAD_CLOSURE", "PRECALL", "CALL", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "BINARY_SUBSCR",
     "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP",
     "STORE_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT",
     "STORE_FAST_LOAD_FAST", "EXTENDED_ARG", "NOT_TAKEN",
@@ -191,6 +192,10 @@ def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure
         name == "LOAD_ATTR" and sys.version_info >= _METHOD_BIT_SINCE and (instruction.arg or 0) & 1
     ):
         return f"a call of the method {instruction.argval!r}"
+    if name == "PUSH_NULL":
+        return "a call of something that is not a plain name"
+    if name == "LOAD_ATTR" and str(instruction.argval).startswith("__"):
+        return f"{instruction.argval!r}, which belongs to Python"
     if "JUMP" in name:
         return "a conditional (if, and, or, not, a chained comparison); write & and | between comparisons"
     if name not in _OPCODES:
@@ -207,6 +212,7 @@ def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure
             return f"{instruction.argval!r} has no value yet"
     else:
         return None
-    if callable(value) and not any(value is allowed for allowed in _CALLABLE):
+    is_called = name == "LOAD_GLOBAL" and (instruction.arg or 0) & 1  # or what is taken from it is
+    if (is_called or callable(value)) and not any(value is allowed for allowed in _CALLABLE):
         return f"a call of {instruction.argval!r}, which may do anything"
     return None

@@ -52,6 +52,13 @@ class aligning(Restriction):
         if len(mine) < 2:
             message = f"{self!r}: expected two or more slots to align but got {mine[0].name}; name the others"
             raise InvalidArgument(message)
+        for slot in mine:
+            if slot.reactive.table:
+                message = (
+                    f"{self!r}: expected streams but {slot.name!r} is bound to a table, {slot.reactive.name!r}:"
+                    " its rows replace each other, so there is no next one to wait for; align the streams before it"
+                )
+                raise InvalidArgument(message)
         for other in others:
             if isinstance(other, aligning):
                 common = [

@@ -17,7 +17,8 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius import CartesiusError, Delete, Engine, Event, Update
-from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.codec import decode, encode
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from spark_bridge.dead_letters import letter, raised, unreadable
 from spark_bridge.values import encoder, reader
 
@@ -90,13 +91,34 @@ class Row:
 
 @attrs.frozen
 class Outcome:
-    """What a call gives: output rows, as columns by name, and the state."""
+    """What a call gives: output rows, as columns by name, the state, and the time that the clock must pass next."""
 
     rows: list[dict[str, Any]]
     state: bytes
+    due: int | None = None
 
 
 _PLACE = attrgetter("sequence", "time", "source", "payload")
+
+
+def _closed(snapshot: bytes, held: list[Row]) -> bytes:
+    """Return one state of an engine's snapshot and the rows that wait."""
+    rows = [(row.sequence, row.time, row.source, row.payload) for row in sorted(held, key=_PLACE)]
+    return encode((snapshot, rows))
+
+
+def _opened(state: bytes | None) -> tuple[bytes | None, list[Row]]:
+    """Return the snapshot and the rows that wait."""
+    if state is None:
+        return None, []
+    found = decode(state)
+    if not isinstance(found, tuple):
+        message = (
+            "restore: expected a state with rows that wait but it was written with another order; keep order= as it was"
+        )
+        raise SnapshotMismatch(message)
+    snapshot, rows = found
+    return snapshot, [Row(*row) for row in rows]
 
 
 class Buckets:
@@ -132,7 +154,14 @@ class Buckets:
         return Buckets, (self.outputs, self.inputs, self.schemas, self.everywhere)
 
     def run(
-        self, bucket: int, state: bytes | None, rows: Iterable[Row], clock: int | None = None, *, close: bool = False
+        self,
+        bucket: int,
+        state: bytes | None,
+        rows: Iterable[Row],
+        clock: int | None = None,
+        *,
+        holds: bool = False,
+        close: bool = False,
     ) -> Outcome:
         """Run one call of one bucket.
 
@@ -141,6 +170,7 @@ class Buckets:
             state: The state that the last call gave, or None.
             rows: The rows, in any order.
             clock: The time, in microseconds, before which nothing comes any more; None: not known.
+            holds: Whether rows wait until the clock has passed them; one that it has passed already is late.
             close: Whether all sources end after these rows.
 
         Raises:
@@ -148,15 +178,28 @@ class Buckets:
             NotStorable: The new state cannot be stored.
         """
         # Not durable=True: what is pushed was read from JSON, and so is plain data.
+        state, held = _opened(state) if holds else (state, [])
         engine = Engine(*self.outputs) if state is None else Engine.restore(state, *self.outputs)
         out: list[dict[str, Any]] = []
         if clock is not None and clock > engine.clock:
+            due = sorted((row for row in held if row.time < clock), key=_PLACE)
+            held = [row for row in held if row.time >= clock]
+            for row in due:
+                out += self._results(bucket, engine.advance(row.time))
+                out += self._use(bucket, engine, row)
             out += self._results(bucket, engine.advance(clock))
         for row in sorted(rows, key=_PLACE):
-            out += self._use(bucket, engine, row)
+            if holds and row.reason is None and row.time >= engine.clock:
+                held.append(row)
+            else:
+                out += self._use(bucket, engine, row)
         if close:
             out += self._results(bucket, engine.close())
-        return Outcome(out, engine.snapshot())
+        snapshot = engine.snapshot()
+        times = [row.time for row in held]
+        if engine.next_deadline is not None:
+            times.append(engine.next_deadline)
+        return Outcome(out, _closed(snapshot, held) if holds else snapshot, min(times, default=None))
 
     def _use(self, bucket: int, engine: Engine, row: Row) -> list[dict[str, Any]]:
         source = self.inputs[row.source]

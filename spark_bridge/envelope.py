@@ -43,7 +43,7 @@ OUTPUT: Final = t.StructType(
 """What a bucket gives: a result, or a row that was not used; the other one's columns are null."""
 
 _LONG_AGO = "TIMESTAMP '1700-01-01 00:00:00Z'"
-_FAR_OFF = "TIMESTAMP '2250-01-01 00:00:00Z'"  # ``at`` goes through pandas, whose timestamps end in 2262
+FAR_OFF = "TIMESTAMP '2250-01-01 00:00:00Z'"  # ``at`` goes through pandas, whose timestamps end in 2262
 
 
 def column(name: str) -> Column:
@@ -69,7 +69,7 @@ def tagged(source: Source, buckets: int, plausible: Plausible) -> DataFrame:
         _bucket(source, buckets).alias("home"),
     )
     is_fine = f.col("reason").isNull()
-    clamped = f.greatest(f.least(f.col("at"), f.expr(_FAR_OFF)), f.expr(_LONG_AGO))
+    clamped = f.greatest(f.least(f.col("at"), f.expr(FAR_OFF)), f.expr(_LONG_AGO))
     if source.partition is None and buckets > 1:
         everywhere = f.sequence(f.lit(0), f.lit(buckets - 1))
         bucket = f.explode(f.when(is_fine, everywhere).otherwise(f.array(f.lit(0))))

@@ -22,7 +22,14 @@ from cartesius.world import World
 from spark_bridge.buckets import Buckets
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.envelope import opened, tagged, united
-from spark_bridge.options import by_source, check_options, check_partition_types, checked_outputs, given_schemas
+from spark_bridge.options import (
+    by_source,
+    check_options,
+    check_partition_types,
+    checked_outputs,
+    given_schemas,
+    holds_back,
+)
 from spark_bridge.partitioning import Partitioning
 from spark_bridge.queries import start_query
 from spark_bridge.schemas import result_schema
@@ -144,7 +151,7 @@ def correlate_frames(
     event_time: str,
     partition_by: Columns | None = None,
     buckets: int = 32,
-    order: str = "arrival",
+    order: str = "event_time",
     sequence: Columns | None = None,
     watermark: Columns | None = None,
     deleted: Columns | None = None,
@@ -161,10 +168,11 @@ def correlate_frames(
     ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
     ... )
 
-    The rows of a micro-batch, or of a batch, are used in (event time, place of the source, payload) order, or, with
-    ``sequence``, in (sequence, event time, place of the source, payload) order: it is one order over all sources. Where
-    micro-batches are cut does not matter as long as they are in that order. Deadlines are not run in a bucket to which
-    no row comes; that is a later step.
+    Rows are used in (event time, place of the source, payload) order, or, with ``sequence``, in (sequence, event time,
+    place of the source, payload) order, one order over all sources. By default a stream's rows wait for the watermark,
+    so where micro-batches are cut does not matter. With ``sequence``, or ``order="arrival"``, results come at once,
+    and cuts do not matter as long as they are in that order. A bucket to which no row comes is called all the same
+    when a row or a deadline of its engine is due.
 
     Args:
         program: One output reactive, or several; a column of the results names the output.
@@ -176,10 +184,13 @@ def correlate_frames(
             mapping from source to column. All other frames are broadcast to every bucket.
         buckets: How many engines; an int ≥ 1, dimensionless. One, if nothing is partitioned. It is fixed for the life
             of a checkpoint.
-        order: ``"arrival"``, the only one so far.
+        order: ``"event_time"`` holds the rows of a stream until the watermark has passed them, and uses them in
+            event-time order, however micro-batches are cut; ``"arrival"`` uses them at once. A batch is whole, and
+            always in event-time order.
         sequence: A column, or a mapping from source to column, that gives the order of arrival: a whole number.
-        watermark: How late a row may come, as Spark writes a duration: for the union of the sources, whose fastest then
-            moves the clock; or a mapping from source to duration. None: the clock stands still, no row is late.
+        watermark: How late a row may come, as Spark writes a duration; needed for streams in event-time order. For the
+            union of the sources, whose fastest then moves the clock; or a mapping from source to duration. None: the
+            clock stands still, no row is late.
         deleted: A Boolean column, in the tables that have it, or a mapping from source to column: true deletes the row.
         schema: The value's fields, as DDL or StructType, where they cannot be derived; with several outputs a mapping
             from output.
@@ -195,6 +206,8 @@ def correlate_frames(
     described.drop()
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
     check_options(frames, list(inputs), buckets, order)
+    is_streaming = any(frame.isStreaming for frame in frames.values())
+    holds = holds_back(order, sequence, watermark, is_streaming=is_streaming)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
     by_partition = by_source("partition_by", partition_by, schemas_in)
@@ -235,10 +248,11 @@ def correlate_frames(
     runner = Buckets(outputs, tuple(source.input for source in sources), schemas, everywhere)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
-    if not any(frame.isStreaming for frame in frames.values()):
-        done = run_batch(united(parts), runner, close=close)
+    if is_streaming:
+        marked = _watermarked(parts, names, watermark)
+        done = run_streaming(marked, runner, has_watermark=watermark is not None, holds=holds)
     else:
-        done = run_streaming(_watermarked(parts, names, watermark), runner, has_watermark=watermark is not None)
+        done = run_batch(united(parts), runner, close=close)
     key, value = _common(schemas)
     return Frames(opened(done, schemas, key, value), bool(len(value)))
 

@@ -48,12 +48,25 @@ def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> No
     if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
         message = f"correlate_frames: expected at least one bucket but got {buckets=!r} (type={type(buckets).__name__})"
         raise InvalidArgument(message)
-    if order != "arrival":
+    if order not in ("event_time", "arrival"):
         message = (
-            f'correlate_frames: expected order="arrival", the only one so far, but got {order=!r}; it uses the rows of'
-            " a micro-batch in event-time order; for an order of your own give sequence="
+            f'correlate_frames: expected order="event_time" or order="arrival" but got {order=!r}; for an order of your'
+            " own give sequence="
         )
         raise InvalidArgument(message)
+
+
+def holds_back(order: str, sequence: Any, watermark: Any, *, is_streaming: bool) -> bool:
+    """Return whether rows wait for the watermark; raise `InvalidArgument` if there is none to wait for."""
+    if not is_streaming or sequence is not None or order == "arrival":
+        return False
+    if watermark is None:
+        message = (
+            'correlate_frames: expected watermark=, such as "10 seconds", as order="event_time" holds rows until it has'
+            ' passed them, but got None; give it, or order="arrival", or sequence='
+        )
+        raise InvalidArgument(message)
+    return True
 
 
 def by_source(argument: str, given: Any, frames: Mapping[str, t.StructType | None]) -> dict[str, str]:

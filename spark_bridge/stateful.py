@@ -1,9 +1,10 @@
 """The functions that Spark calls, one bucket at a time; the only place that says which bucket an error comes from.
 
-Streaming: ``applyInPandasWithState`` without a timeout, because Spark's event-time timeout drops late rows before the
-function sees them; so lateness is ours to tell, from the watermark that the state gives. A bucket without rows is not
-called: deadlines on idle buckets come with a later issue. Batch: ``applyInPandas``; there is no watermark, and all
-sources end.
+Streaming: ``applyInPandasWithState`` with Spark's event-time timeout, which calls a bucket without rows when something
+is due in it, and lets the query run once more when the watermark has moved. That timeout also makes Spark drop late
+rows before the function sees them. So once Spark has taken the watermark from ``at``, the column is replaced by one
+that is never late, but carries the same mark: lateness is ours to tell, from the watermark that the state gives.
+Batch: ``applyInPandas``; there is no watermark, and all sources end.
 
 The state is one binary column, the engine's snapshot: restored at the start of a call, taken at its end.
 """
@@ -13,10 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from spark_bridge.buckets import Row
-from spark_bridge.envelope import OUTPUT
+from spark_bridge.envelope import FAR_OFF, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,8 +32,15 @@ _STATE: Final = "engine binary"
 _MILLISECOND = 1_000
 
 
-def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool) -> DataFrame:
-    """Return the output of a streaming tagged frame."""
+def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool, holds: bool = False) -> DataFrame:
+    """Return the output of a streaming tagged frame.
+
+    Args:
+        frame: The tagged frame, with a watermark on ``at`` if it has one.
+        buckets: The program.
+        has_watermark: Whether it has.
+        holds: Whether rows wait for the watermark.
+    """
 
     def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
         bucket = int(key[0])
@@ -39,12 +48,19 @@ def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool) ->
         watermark = state.getCurrentWatermarkMs() if has_watermark else 0
         # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, hence one millisecond more.
         clock = (watermark + 1) * _MILLISECOND if watermark > 0 else None
-        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _rows(frames), clock))
+        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _rows(frames), clock, holds=holds))
         state.update((outcome.state,))
+        if has_watermark and outcome.due is not None:
+            state.setTimeoutTimestamp(max(watermark + 1, outcome.due // _MILLISECOND))
         if outcome.rows:
             yield _to_pandas(outcome.rows)
 
-    return frame.groupBy("bucket").applyInPandasWithState(call, OUTPUT, _STATE, "append", GroupStateTimeout.NoTimeout)
+    timeout = GroupStateTimeout.NoTimeout
+    if has_watermark:
+        timeout = GroupStateTimeout.EventTimeTimeout
+        never_late = f.expr(FAR_OFF).alias("at", metadata={"spark.watermarkDelayMs": 0})
+        frame = frame.select(*(name for name in frame.columns if name != "at"), never_late)
+    return frame.groupBy("bucket").applyInPandasWithState(call, OUTPUT, _STATE, "append", timeout)
 
 
 def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:

@@ -169,6 +169,7 @@ def folder(tmp_path, spark):
 
 
 def correlated(frames, program=PROGRAM, **options):
+    options = {"order": "arrival", **options}
     return correlate_frames(program, frames, event_time="at", deleted="gone", partition_by=PARTITIONS, **options)
 
 
@@ -233,7 +234,13 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
     folder.add({"ship": ships((4, 9, "good too"), (60, 10, "moves the clock"))})
     folder.add({"ship": ships((5, 11, "late"), (61, 12, "good still"), (51, 13, "within the delay"))})
     frames = correlate_frames(
-        lengths, folder.streams("ship"), event_time="at", partition_by="mmsi", buckets=4, watermark="10 minutes"
+        lengths,
+        folder.streams("ship"),
+        event_time="at",
+        partition_by="mmsi",
+        buckets=4,
+        order="arrival",
+        watermark="10 minutes",
     )
     found = folder.run(frames)
     dead = {row.payload.split('"berth":')[1]: (row.source, row.reason, row.at) for row in found["dead"]}
@@ -261,11 +268,49 @@ def test_an_input_that_ends_or_idles_does_not_stop_the_clock(folder):
     folder.add({"ship": ships(), "tide": ships((120, 11, ""))})  # the ships are silent from here on
     folder.add({"tide": ships((240, 12, ""))})  # and now their stream has no file at all
     folder.add({"ship": ships((2, 2, "late")), "tide": ships((241, 13, ""))})
-    frames = correlate_frames(both, folder.streams("ship", "tide"), event_time="at", watermark="10 minutes")
+    frames = correlate_frames(
+        both, folder.streams("ship", "tide"), event_time="at", order="arrival", watermark="10 minutes"
+    )
     found = folder.run(frames)
     assert {row.tide for row in found["results"]} == {10, 11, 12, 13}
     (late,) = found["late"]
     assert late.payload == '{"mmsi":2,"berth":"late"}'
+
+
+def test_in_event_time_order_no_cut_and_no_disorder_within_the_delay_matters(folder):
+    """Rows up to nine minutes out of order, cut at random, with a restart, against the sorted rows in this process."""
+    rows = make_rows(11, 60)
+    draw = random.Random(5)
+    shuffled = sorted(rows, key=lambda row: row[1] + draw.randrange(10))
+    mark = [
+        ("ship", 200, {"mmsi": 99, "berth": "A", "gone": True})
+    ]  # a deletion of nothing: it moves the watermark alone
+    cuts = sorted(draw.sample(range(1, 60), 4))
+    options = {"order": "event_time", "watermark": "10 minutes", "buckets": 3}
+    found = []
+    for since, until in itertools.pairwise([0, *cuts, 60]):
+        folder.add_rows(shuffled[since:until])
+        if until == cuts[1]:
+            found += folder.run(correlated(folder.streams(), **options))["results"]
+    folder.add_rows(mark)
+    last = folder.run(correlated(folder.streams(), **options))
+    found += last["results"]
+    assert sorted(map(shown_row, found)) == in_process(rows)
+    assert last["late"] == last["dead"] == []
+
+
+def test_in_event_time_order_a_bucket_without_rows_is_not_forgotten_and_late_rows_are_told(folder):
+    seen = correlate(ship=ship, yields=lambda ship: {"berth": ship.berth}, restrict=as_table("ship"), name="seen")
+    folder.add({"ship": ships((1, 1, "held"), (2, 2, "held too"))})
+    folder.add({"ship": ships((60, 3, "moves the clock"))})  # to minute 50, for the next call
+    folder.add({"ship": ships((5, 3, "late"), (120, 3, "never passed"))})
+    frames = correlate_frames(
+        seen, folder.streams("ship"), event_time="at", partition_by="mmsi", buckets=7, watermark="10 minutes"
+    )
+    found = folder.run(frames)
+    assert sorted(row.berth for row in found["results"]) == ["held", "held too", "moves the clock"]
+    (late,) = found["late"]
+    assert late.payload == '{"mmsi":3,"berth":"late"}'
 
 
 def test_a_watermark_may_be_set_for_some_inputs_only(folder):
@@ -274,7 +319,8 @@ def test_a_watermark_may_be_set_for_some_inputs_only(folder):
     )
     folder.add({"ship": ships((60, 1, "A")), "other": ships((5, 2, "B"))})
     folder.add({"ship": ships((61, 3, "A")), "other": ships((6, 4, "late"))})
-    frames = correlate_frames(both, folder.streams("ship", "other"), event_time="at", watermark={"other": "1 minute"})
+    delays = {"other": "1 minute"}
+    frames = correlate_frames(both, folder.streams("ship", "other"), event_time="at", order="arrival", watermark=delays)
     found = folder.run(frames)
     assert {(row.a, row.b) for row in found["results"]} == {(2, 1), (2, 3), (4, 1), (4, 3)}
     assert found["late"] == []
