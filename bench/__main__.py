@@ -20,7 +20,7 @@ def main(events: int, repetitions: int, seed: int) -> None:
     table = Table(title=f"events/s, medians of {repetitions} (smallest to largest), {events:,} events, 3 inputs")
     table.add_column("operator")
     table.add_column("results", justify="right")
-    table.add_column("cartesius, reference tier", justify="right")
+    table.add_column("cartesius", justify="right")
     table.add_column(f"RxPY {version()}", justify="right")
     table.add_column("ratio", justify="right")
     for row in measure(events, repetitions, seed):
@@ -33,7 +33,7 @@ def main(events: int, repetitions: int, seed: int) -> None:
 
 
 def _shown(rates: list[float]) -> str:
-    return f"{median(rates):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})"
+    return f"{median(rates) / 1000:,.0f}k ({min(rates) / 1000:,.0f}-{max(rates) / 1000:,.0f}k)"
 
 
 if __name__ == "__main__":

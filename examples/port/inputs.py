@@ -18,7 +18,7 @@ from examples.port.dead_letters import DeadLetter, reason
 from examples.port.derive import whereabouts
 from examples.port.input_files import FILES, ONE_DAY
 from examples.port.places import GAUGES, STATIONS
-from examples.port.tables import read_table
+from examples.port.tables import UnusableFile, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
         ahead: How long before its own time a prediction is used.
 
     Raises:
-        UnusableFile: A file is missing, or a column of it.
+        UnusableFile: A file is missing, or a column of it, or there is no wind of that day.
     """
     dead: list[DeadLetter] = []
     found: dict[str, list[Reading]] = {}
@@ -103,6 +103,9 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
         rows.read(folder / file.name)
         found[source], dead = rows.good, dead + rows.dead
         untimely += rows.untimely
+        if source == "wind" and not rows.good and len(rows.dead) == len(rows.untimely):
+            message = f"{folder / file.name}: expected winds of {wind_day} but it has none; choose another --wind-day"
+            raise UnusableFile(message)
     berths = {row.values["id"]: row.values["position"] for row in found["berth"]}
     places = {id_: place for id_, place in berths.items() if place is not None}
     gauges = {**GAUGES, **{id_: place for id_, place in _places(found["tide"]).items() if id_ in GAUGES}}

@@ -159,6 +159,7 @@ class Folder:
         found = {"results": [], "dead": [], "late": []}
         sinks = {kind: (lambda batch, _, rows=rows: rows.extend(batch.collect())) for kind, rows in found.items()}
         query = frames.start(**sinks, checkpoint=str(self.root / "checkpoint"), trigger={"availableNow": True})
+        assert [active.id for active in self.spark.streams.active] in ([query.id], [])  # one query, whatever it tells
         query.awaitTermination()
         return found
 

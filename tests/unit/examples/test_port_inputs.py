@@ -219,3 +219,8 @@ def test_a_file_without_a_header_is_named(few, content, said):
     (few.path / AIS).write_bytes(content)
     with pytest.raises(UnusableFile, match=f"{AIS}: expected a header .* but got {said}"):
         read_day(few.path)
+
+
+def test_a_day_without_winds_is_refused(tmp_path):
+    with pytest.raises(UnusableFile, match="expected winds of 1999-01-01 but it has none; choose another --wind-day"):
+        read_day(DATA, wind_day=date(1999, 1, 1))
