@@ -103,7 +103,7 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
         rows.read(folder / file.name)
         found[source], dead = rows.good, dead + rows.dead
         untimely += rows.untimely
-        if source == "wind" and not rows.good and len(rows.dead) == len(rows.untimely):
+        if source == "wind" and not rows.good and (rows.untimely or not rows.dead):
             message = f"{folder / file.name}: expected winds of {wind_day} but it has none; choose another --wind-day"
             raise UnusableFile(message)
     berths = {row.values["id"]: row.values["position"] for row in found["berth"]}
