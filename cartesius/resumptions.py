@@ -178,7 +178,8 @@ class Resumption:
 
     def __del__(self) -> None:
         """An abandoned computation is unwound as soon as nobody can resume it."""
-        target, self._target = self._target, None
+        target = getattr(self, "_target", None)  # missing if making it failed
+        self._target = None
         if target is not None and not target.dead:
             _unwind(self.prompt, target)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event
 from cartesius.memories import Entry
 from cartesius.records import wrap
@@ -29,10 +30,15 @@ class Steps:
     def __init__(self, program: Program, world: World) -> None:
         self.program = program
         self.world = world
+        self.is_running = False
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Do ``work``; if it fails, undo all of it and build the strands anew."""
+        if self.is_running:
+            message = "push: expected a body that is pure but it uses its own engine; nest correlations instead"
+            raise InvalidArgument(message)
         before = self.world.begin()
+        self.is_running = True
         try:
             out = work()
         except BaseException:
@@ -40,6 +46,8 @@ class Steps:
             for join in self.program.joins:
                 join.rebuild()
             raise
+        finally:
+            self.is_running = False
         self.world.finish()
         return out
 

@@ -358,9 +358,11 @@ def test_a_body_may_not_push(left):
         return True
 
     engines.append(Engine(correlate(x=left, where=where, yields=lambda x: x)))
-    with pytest.raises((InvalidArgument, RuntimeError)):
+    with pytest.raises(InvalidArgument, match="a body that is pure"):
         engines[0].push(left, 1)
     assert engines[0].stats.events == 0
+    with pytest.raises(InvalidArgument, match="a body that is pure"):  # the engine is as it was, not stuck
+        engines[0].push(left, 1)
 
 
 # --------------------------------------------------------------------------------------------------- atomic failures
