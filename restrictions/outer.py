@@ -42,7 +42,8 @@ class optionally(Restriction):
 
     Raises:
         InvalidArgument: When a correlation is built: without `retracting`, with a restriction that consumes, with a
-            ``where`` that did not trace, or with conditions that form a cycle.
+            ``where`` function that did not trace, with conditions that form a cycle or span three slots, or with three
+            slots of one `key_by` that may all be missing. A body in direct style alone is asked, with None.
 
     Law:
         It equals left-deep chains of left joins; tested against a from-scratch enumeration.
