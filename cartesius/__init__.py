@@ -1,12 +1,16 @@
 """Cartesius: a stream join is a restriction of the cartesian product of its inputs.
 
 Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
-`expressions`, `tracing`, `patterns` (what a correlation is); `families`, `restriction_base`, `installations` (what
-restrictions are); `memories`, `enumeration`, `partial_rows`, `outputs`, `world`, `join_shape` (one correlation at
-work); `programs`, `steps`, `doors`, `engine`, `traces`, `measures`, `explanations` (running programs); `codec`,
-`fingerprints`, `snapshots` (saved state).
+`expressions`, `tracing`, `patterns` (what a correlation is); `families`, `clauses`, `restriction_base`,
+`installations` (what restrictions are); `memories`, `bindings`, `pauses`, `enumeration`, `partial_rows`, `outputs`,
+`world`, `batches`, `join_shape` (one correlation at work); `programs`, `steps`, `doors`, `engine`, `traces`,
+`measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
+from .clauses import memory as memory
+from .clauses import notify_at as notify_at
+from .clauses import pause as pause
+from .clauses import play as play
 from .codec import storable as storable
 from .engine import Engine as Engine
 from .errors import CartesiusError as CartesiusError
@@ -18,8 +22,6 @@ from .families import Slot as Slot
 from .families import Slots as Slots
 from .families import arrive as arrive
 from .families import displace as displace
-from .families import memory as memory
-from .families import notify_at as notify_at
 from .families import push as push
 from .families import select as select
 from .families import start as start
@@ -61,6 +63,8 @@ __all__ = [
     "handles",
     "memory",
     "notify_at",
+    "pause",
+    "play",
     "push",
     "restricting",
     "run",

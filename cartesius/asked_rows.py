@@ -11,12 +11,13 @@ from __future__ import annotations
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING
 
-from cartesius.enumeration import Candidate, Link, rank
+from cartesius.enumeration import Candidate, Link, newest_first
 from cartesius.memories import FRESH, GONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cartesius.enumeration import Rank
     from cartesius.memories import Entry, Memory
 
 
@@ -29,10 +30,12 @@ class AskedRows:
         links: Sequence[Link],
         optional: Sequence[bool],
         holds: Callable[[Candidate], bool],
+        rank: Rank,
     ) -> None:
         self.memories = memories
         self.links = links
         self.optional = optional
+        self.rank = rank
         self.holds = holds
 
     def changes(
@@ -41,8 +44,8 @@ class AskedRows:
         """Return the rows that a batch takes away and those that it adds, each in order."""
         old, new = self._rows(FRESH), self._rows(GONE)
         return (
-            sorted((row for key, row in old.items() if key not in new), key=rank),
-            sorted((row for key, row in new.items() if key not in old), key=rank),
+            sorted((row for key, row in old.items() if key not in new), key=self.rank),
+            sorted((row for key, row in new.items() if key not in old), key=self.rank),
         )
 
     def _rows(self, skip: int) -> dict[tuple[float, ...], Candidate]:
@@ -54,11 +57,11 @@ class AskedRows:
         for parts in cartesian_product(*choices):
             row = list(parts)
             if any(part is not None for part in row) and self._are_linked(row) and self.holds(row):
-                rows[rank(row)] = row
+                rows[newest_first(row)] = row
         for row in list(rows.values()):
             for slot, part in enumerate(row):
                 if part is not None and self.optional[slot]:
-                    rows.pop(rank([*row[:slot], None, *row[slot + 1 :]]), None)
+                    rows.pop(newest_first([*row[:slot], None, *row[slot + 1 :]]), None)
         return rows
 
     def _are_linked(self, row: Candidate) -> bool:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.events import Time
+    from cartesius.world import World
 
-At: TypeAlias = "int | tuple[int, int] | None"
+At: TypeAlias = "int | tuple[Time, Time] | None"
 
 
 def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
@@ -35,6 +36,17 @@ def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
         message = f"push: expected an interval with start ≤ end but got at={at!r}; swap them"
         raise InvalidArgument(message)
     return start, end
+
+
+def checked_lateness(lateness: Any, world: World) -> int | None:
+    """Return the lateness of an engine in time units, None as it is."""
+    if lateness is None:
+        return None
+    units = world.units(lateness, "Engine", "lateness")
+    if units < 0:
+        message = f"Engine: expected a lateness ≥ 0 but got lateness={lateness!r}; None means that only advance() moves"
+        raise InvalidArgument(message)
+    return units
 
 
 def checked_value(reactive: Reactive, value: Any) -> Any:
@@ -74,12 +86,19 @@ def _checked_key(reactive: Reactive, key: Any) -> Any:
     return key
 
 
-def check_input(inputs: Mapping[str, Reactive], reactive: object, call: str) -> None:
-    """Raise `InvalidArgument` in the name of ``call`` unless ``reactive`` is one of the ``inputs``."""
-    if isinstance(reactive, Reactive) and inputs.get(reactive.name) is reactive:
-        return
-    names = ", ".join(inputs)
-    message = f"{call}: expected an input of this engine but got {reactive!r}; the inputs are {names}"
+def check_input(names: Mapping[Reactive, str], reactive: object, call: str) -> str:
+    """Return the name of an input; raise `InvalidArgument` in the name of ``call`` if it is none of the program's."""
+    if isinstance(reactive, Reactive) and reactive.pattern is None and reactive in names:
+        return names[reactive]
+    inputs = ", ".join(name for known, name in names.items() if known.pattern is None)
+    message = f"{call}: expected an input of this engine but got {reactive!r}; the inputs are {inputs or 'none'}"
+    if isinstance(reactive, Reactive) and reactive.pattern is not None:
+        message = (
+            f"{call}: expected an input of this engine but {reactive!r} is derived by a correlation; the inputs are"
+            f" {inputs or 'none'}"
+        )
+    elif isinstance(reactive, Reactive) and reactive.name in inputs.split(", "):
+        message += "; that of the same name is another object: use the one that the pattern was made with"
     raise InvalidArgument(message)
 
 

@@ -1,8 +1,12 @@
 """The engine: runs correlations in one process. Push events in, get the results that they cause.
 
 A push is synchronous and atomic: all of it is done when `Engine.push` returns, and if a body fails, nothing of it is.
+An input of which something is there already (`Reactive.of`) is eaten at the first use, or by `pull`.
 
 Invariant: between calls every strand is parked, and the state is plain data.
+
+Over 300 lines because it is the one class that users read as a whole; the work is done in `steps`, `doors`, `pulling`,
+`snapshots` and `provenance`.
 
 Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
 """
@@ -11,11 +15,12 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import AsyncIterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import decode, encode
-from cartesius.doors import check_input, check_storable, checked_times, checked_value
+from cartesius.doors import check_input, check_storable, checked_lateness, checked_times, checked_value
 from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
 from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.explanations import explain
@@ -23,17 +28,19 @@ from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
 from cartesius.outputs import Rows
 from cartesius.programs import Program
+from cartesius.pulling import Prefixes, listen
 from cartesius.reactives import Reactive, check_reactive
-from cartesius.snapshots import load_join, load_world, save_join, save_world
+from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
 from cartesius.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from cartesius.doors import At
     from cartesius.events import Time
     from cartesius.measures import Stats
+    from cartesius.provenance import Provenance
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -56,9 +63,10 @@ class Engine:
         lateness: How far the clock stays behind the latest end seen, in time units or as `timedelta`; None: it moves by
             `advance` alone.
         durable: Whether a value that no snapshot can hold is refused already when it is pushed.
+        trace: Whether to record which events made a result and which handlers saw an event, for `why`.
 
     Raises:
-        InvalidArgument: No output, something else than a reactive, or two inputs of one name.
+        InvalidArgument: No output, something else than a reactive, two inputs of one name, or a negative lateness.
     """
 
     def __init__(
@@ -67,14 +75,15 @@ class Engine:
         unit: timedelta = MICROSECOND,
         lateness: int | timedelta | None = None,
         durable: bool = False,
+        trace: bool = False,
     ) -> None:
         if not outputs:
             message = "Engine: expected one or more reactives to compute but got none; write Engine(reactive)"
             raise InvalidArgument(message)
         self.outputs = tuple(check_reactive(output, "Engine", "output") for output in outputs)
         self._thread = threading.current_thread()
-        self._world = World(unit)
-        self._lateness = None if lateness is None else self._world.units(lateness, "Engine", "lateness")
+        self._world = World(unit, trace=trace)
+        self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(self.outputs, self._world)
         weakref.finalize(self, self._program.drop).atexit = False
@@ -83,6 +92,8 @@ class Engine:
         self._events = 0
         self._latest: Time = EARLIEST
         self._ended: set[Reactive] = set()
+        self._prefixes = Prefixes(self.inputs)
+        self._listeners: list[Callable[[list[Event]], None]] = []
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -109,28 +120,32 @@ class Engine:
             WrongThread: Called by another thread than the one that built the engine.
         """
         self._check_thread()
-        check_input(self.inputs, reactive, "push")
+        name = check_input(self._program.names, reactive, "push")
         if reactive in self._ended:
-            message = (
-                f"push: expected an input that goes on but {reactive.name!r} has ended; push before end() or close()"
-            )
+            message = f"push: expected an input that goes on but {name!r} has ended; push before end() or close()"
             raise InvalidArgument(message)
         start, end = checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
+        return self._tell(self._eat_prefixes() + self._take(reactive, value, start, end))
+
+    def _take(self, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event]:
         before = (self._events, self._latest)
-        event = Event(value, start, end, 1, reactive.name, (reactive.name, self._events + 1))
+        name = self._program.names[reactive]
+        event = Event(value, start, end, 1, name, (name, self._events + 1))
 
         def work() -> list[Event]:
             self._events += 1
             self._latest = max(self._latest, end)
+            if self._world.provenance is not None:
+                self._world.provenance.pushed(event)
             out: list[Event] = []
             if self._lateness is not None:
                 out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
             if end < self._world.clock:
                 reason = f"its end {end} is before the clock {self._world.clock}"
-                self._world.late.append((event, reactive.name, reason))
+                self._world.late.append((event, name, reason))
                 return out
             return out + self._steps.propagate({reactive: [event]}, set())
 
@@ -141,8 +156,54 @@ class Engine:
             slots = ", ".join(
                 f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._program.bound[reactive]
             )
-            error.add_note(f"while pushing {value!r} at {start}..{end} into {reactive.name!r} ({slots})")
+            error.add_note(f"while pushing {value!r} at {start}..{end} into {name!r} ({slots})")
             raise
+
+    def pull(self) -> list[Event]:
+        """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
+        self._check_thread()
+        return self._tell(self._eat_prefixes())
+
+    def _eat_prefixes(self) -> list[Event]:
+        out = self._steps.begin()
+        for reactive, item in self._prefixes:
+            value, at = (item.value, (item.start, item.end)) if isinstance(item, Event) else (item, None)
+            start, end = checked_times(at, self._latest, self._world.clock)
+            out += self._take(reactive, checked_value(reactive, value), start, end)
+            self._prefixes.eaten(reactive)
+        return out
+
+    def _tell(self, events: list[Event]) -> list[Event]:
+        for listener in self._listeners:
+            listener(events)
+        return events
+
+    def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event]:
+        """Iterate, under asyncio, over what the outputs emit from now on: ``async for event in engine.events(…)``.
+
+        It eats the async iterables of the inputs as their items come, each ending its input when it ends, and shows
+        what other tasks' pushes emit. It ends when the outputs have completed, or all ``sources`` have ended, or the
+        engine is closed. An error of a source comes out of it.
+
+        >>> import asyncio
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import zip_
+        >>> async def ticks(*values):
+        ...     for value in values:
+        ...         yield value
+        >>> async def show():
+        ...     engine = Engine(zip_(Reactive.of(ticks(1, 2)), Reactive.of(ticks("a", "b", "c"))))
+        ...     return [event.value async for event in engine.events()]
+        >>> asyncio.run(show())
+        [(1, 'a'), (2, 'b')]
+
+        Args:
+            sources: More async iterables, by input; besides those of `Reactive.of`.
+        """
+        given = {input_: input_.items for input_ in self.inputs.values() if isinstance(input_.items, AsyncIterable)}
+        for input_ in sources or ():
+            check_input(self._program.names, input_, "events")
+        return listen(self, {**given, **(sources or {})}, self._listeners)
 
     def advance(self, time: int) -> list[Event]:
         """Promise that no event with an end before ``time`` comes any more; return what is decided by that.
@@ -153,19 +214,19 @@ class Engine:
         if isinstance(time, bool) or not isinstance(time, int):
             message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
             raise InvalidArgument(message)
-        return self._steps.atomically(lambda: self._steps.move_clock(time))
+        return self._tell(self._eat_prefixes() + self._steps.atomically(lambda: self._steps.move_clock(time)))
 
     def end(self, reactive: Reactive) -> list[Event]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread()
-        check_input(self.inputs, reactive, "end")
-        return self._end([reactive])
+        check_input(self._program.names, reactive, "end")
+        return self._tell(self._eat_prefixes() + self._end([reactive]))
 
     def close(self) -> list[Event]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread()
-        out = self._steps.atomically(lambda: self._steps.move_clock(LATEST))
-        return out + self._end(self.inputs.values())
+        out = self._eat_prefixes() + self._steps.atomically(lambda: self._steps.move_clock(LATEST))
+        return self._tell(out + self._end(self.inputs.values()))
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
         ended = set(self._ended)
@@ -199,8 +260,8 @@ class Engine:
         """Return the current rows of a table, an output or an input of the program: {key: value}."""
         self._check_thread()
         join = self._program.join_of.get(table)
-        if join is not None and isinstance(join.output, Rows):
-            return dict(join.output.shown)
+        if join is not None and isinstance(join.batch.output, Rows):
+            return dict(join.batch.output.shown)
         if table.table and table in self._program.bound:
             bound, index = self._program.bound[table][0]
             return {key: entry.value for key, entry in bound.slots[index].memory.rows.items()}
@@ -218,6 +279,45 @@ class Engine:
     def next_deadline(self) -> int | None:
         """The earliest clock at which something is due, or None."""
         return self._world.deadlines.next
+
+    @property
+    def pushed(self) -> list[Event]:
+        """The events pushed so far, in order; kept only with ``trace=True``."""
+        return self._recorded("pushed").events
+
+    def why(self, event: Event) -> str:
+        """Explain an event as a short tree: which events made it, which handlers saw them, and what became of it.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> engine = Engine(combine_latest(left, right), trace=True)
+        >>> engine.push(left, "L", at=1)
+        []
+        >>> (pair,) = engine.push(right, "R", at=2)
+        >>> print(engine.why(pair))
+        combine_latest(left, right) ('L', 'R') @ 1..2
+          left = left 'L' @ 1
+            seen by left: push most_recently('left', 'right')
+          right = right 'R' @ 2
+            seen by right: push most_recently('left', 'right')
+
+        Args:
+            event: One that the engine has emitted, or taken in (see `pushed`).
+
+        Raises:
+            InvalidArgument: The engine does not know it, or was built without ``trace=True``.
+        """
+        return self._recorded("why").why(event)
+
+    def _recorded(self, call: str) -> Provenance:
+        self._check_thread()
+        if self._world.provenance is None:
+            message = (
+                f"{call}: expected an engine that records events but this one does not; write Engine(…, trace=True)"
+            )
+            raise InvalidArgument(message)
+        return self._world.provenance
 
     @property
     def late(self) -> list[tuple[Event, str, str]]:
@@ -238,16 +338,7 @@ class Engine:
             NotStorable: The state holds something that is not plain data.
         """
         self._check_thread()
-        return encode(
-            {
-                "program": self._fingerprint(),
-                "events": self._events,
-                "latest": self._latest,
-                "ended": sorted(reactive.name for reactive in self._ended),
-                "world": save_world(self._world, self._program.joins),
-                "joins": [save_join(join) for join in self._program.joins],
-            }
-        )
+        return encode({"program": self._fingerprint(), **save_engine(self)})
 
     @classmethod
     def restore(
@@ -257,6 +348,7 @@ class Engine:
         unit: timedelta = MICROSECOND,
         lateness: int | timedelta | None = None,
         durable: bool = False,
+        trace: bool = False,
     ) -> Engine:
         """Return an engine for ``outputs`` in the state that `snapshot` saved.
 
@@ -273,7 +365,7 @@ class Engine:
         Raises:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
-        engine = cls(*outputs, unit=unit, lateness=lateness, durable=durable)
+        engine = cls(*outputs, unit=unit, lateness=lateness, durable=durable, trace=trace)
         state = decode(blob)
         if state["program"] != engine._fingerprint():
             message = (
@@ -281,14 +373,7 @@ class Engine:
                 " restriction, a body, the unit or the lateness differs; restore it with the program that took it"
             )
             raise SnapshotMismatch(message)
-        engine._events, engine._latest = state["events"], state["latest"]
-        engine._ended = {engine.inputs[name] for name in state["ended"]}
-        for join, saved in zip(engine._program.joins, state["joins"], strict=True):
-            load_join(join, saved)
-        load_world(engine._world, engine._program.joins, state["world"])
-        engine._world.finish()
-        for join in engine._program.joins:
-            join.rebuild()
+        load_engine(engine, state)
         return engine
 
     def _check_invariants(self) -> None:

@@ -1,10 +1,10 @@
 """Enumeration of a batch: which combinations of entries contain something new, each once, in order.
 
-Slot 0 is outermost and each memory is visited newest first, so candidates come in the order of their arrival numbers,
-descending, slot by slot. Equalities (of keys, or in ``where``) are *links*: where a link leads from what is bound to
-the next slot, only the entries found in an index are visited; where it leads there by way of slots that come later,
-those are walked first to find what can be reached. The order is the same either way, and candidates are made one at
-a time.
+Slot 0 is outermost and each memory is visited newest first (oldest first under `fifo`), so candidates come in the
+order of their arrival numbers, slot by slot. Equalities (of keys, or in ``where``) are *links*: where a link leads
+from what is bound to the next slot, only the entries found in an index are visited; where it leads there by way of
+slots that come later, those are walked first to find what can be reached. The order is the same either way, and
+candidates are made one at a time.
 
 Invariant: every candidate contains an entry of the state asked for, satisfies every link, and comes once.
 
@@ -21,11 +21,12 @@ import attrs
 from cartesius.memories import FRESH, GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from cartesius.memories import Entry, Memory
 
 Candidate: TypeAlias = "list[Entry | None]"
+Rank: TypeAlias = "Callable[[Candidate], tuple[float, ...]]"
 
 
 @attrs.frozen
@@ -87,9 +88,11 @@ def visit(step: Step, memory: Memory, row: Candidate) -> dict[int, Entry]:
 class Product:
     """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
-    def __init__(self, memories: Sequence[Memory], links: Sequence[Link]) -> None:
+    def __init__(self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank) -> None:
         self.memories = memories
         self.links = links
+        self.rank = rank
+        self._visited: Callable[[Collection[Entry]], Iterable[Entry]] = reversed if rank is newest_first else iter  # type: ignore[assignment]
         self.plans = [self._plan(slot) for slot in range(len(memories))]
         for steps, walk in self.plans:
             for step in (*steps, *walk):
@@ -121,7 +124,7 @@ class Product:
         """Yield each candidate with a part of state ``mark``, in order.
 
         Args:
-            marked: The entries in that state, newest first, by slot.
+            marked: The entries in that state, by slot.
             mark: ``FRESH`` asks for the new memory's candidates, ``GONE`` for the old memory's.
         """
         streams = [
@@ -132,7 +135,7 @@ class Product:
         ]
         if len(streams) == 1:
             return streams[0]
-        return heapq.merge(*streams, key=rank)
+        return heapq.merge(*streams, key=self.rank)
 
     def _from(self, fixed: int, entry: Entry, mark: int) -> Iterator[Candidate]:
         steps, walk = self.plans[fixed]
@@ -160,7 +163,7 @@ class Product:
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
-        for entry in reversed(found.values()):
+        for entry in self._visited(found.values()):
             if entry.state in (skip, also):
                 continue
             row[step.slot] = entry
@@ -184,6 +187,27 @@ class Product:
         return reach
 
 
-def rank(row: Candidate) -> tuple[float, ...]:
+class Alone:
+    """The events of ``memories``, each a candidate of its own: what is enumerated where parts come alone."""
+
+    def __init__(self, memories: Sequence[Memory], rank: Rank) -> None:
+        self.memories = memories
+        self.rank = rank
+
+    def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
+        """Yield one candidate for each entry of state ``mark``, in order: all other parts are missing."""
+        for slot, entries in enumerate(marked):
+            rows = [
+                [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
+            ]
+            yield from sorted(rows, key=self.rank)
+
+
+def newest_first(row: Candidate) -> tuple[float, ...]:
     """Return the sort key of a candidate: newest first by slot, a missing part last."""
     return tuple([-entry.number if entry is not None else float("inf") for entry in row])
+
+
+def oldest_first(row: Candidate) -> tuple[float, ...]:
+    """Return the sort key of a candidate: oldest first by slot, a missing part last."""
+    return tuple([entry.number if entry is not None else float("inf") for entry in row])

@@ -31,6 +31,10 @@ class WrongThread(CartesiusError, RuntimeError):
     """An engine was used by a second thread: it belongs to the thread that built it."""
 
 
+class QueueFull(CartesiusError, RuntimeError):
+    """A gate with a limit holds as many events as it may: the other inputs lag behind, or the limit is too low."""
+
+
 class NotStorable(CartesiusError, TypeError):
     """A value cannot be part of a snapshot: register its type with `storable`, or use plain data."""
 

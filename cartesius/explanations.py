@@ -36,7 +36,7 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
 
 def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     """Return the bound on a slot's memory and what gives it."""
-    keyed = any(slot.index in space for space in join.spaces)
+    keyed = any(slot.index in space for space in join.bindings.spaces)
     for installed in join.installed:
         bound = installed.restriction.bound()
         concerned = [s for slots in installed.slots.values() for s in slots]

@@ -1,14 +1,19 @@
-"""Families of operations: what restrictions handle and may do.
+"""Families of operations: what restrictions handle, and perform.
 
 Each slot of a correlation owns one operation of each slot family, and each correlation one of each common family
 (generativity): two joins never see each other's. A restriction's clause names a family; calling a family with a
 slot performs that slot's operation.
 
-    select    choose among the matches of a batch          displace   an entry leaves because it has a successor
-    push      an entry was stored                          arrive     an event comes to the gates
-    withdraw  an event is taken back by its source         retract    take back the results of an entry
+    arrive    an event comes to the gates                  push       an entry was stored
+    withdraw  an event is taken back by its source         ended      an input has ended
     tick      a deadline of this copy is due               start      a copy for a key was made
+    displace  an entry leaves because it has a successor   retract    take back the results of an entry
+    select    choose among the matches of a batch          admit      may this candidate reach the body?
+
+and, asked once, when a correlation is built, or at the end of a step:
+
     optional  may the part of this slot be missing?        row_key    which row of the output table is a result?
+    alone     is each event a candidate of its own?        first_is_oldest  are memories visited oldest first?
     completes has the output completed?
 
 Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14 and section 7.
@@ -21,13 +26,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from cartesius.resumptions import running
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from cartesius.memories import Entry, Memory
+    from cartesius.memories import Memory
     from cartesius.operations import Operation
+    from cartesius.pauses import Door
     from cartesius.reactives import Reactive
 
 
@@ -35,12 +38,11 @@ if TYPE_CHECKING:
 class Family:
     """A family of operations. ``family(slot, …)`` performs the slot's operation, ``family(…)`` the correlation's."""
 
-    __slots__ = ("layer", "name", "of_slot")
-
-    def __init__(self, name: str, *, layer: str, of_slot: bool) -> None:
+    def __init__(self, name: str, *, layer: str, of_slot: bool, doc: str = "") -> None:
         self.name = name
         self.layer = layer
         self.of_slot = of_slot
+        self.__doc__ = doc
 
     def __call__(self, slot: Slot, *arguments: object) -> Any:
         """Perform the operation of ``slot``."""
@@ -57,24 +59,148 @@ class Family:
         return f"<family {self.name}>"
 
 
-arrive = Family("arrive", layer="gates", of_slot=True)
-"""``arrive(slot, event)``: an event comes to the gates. A clause of a gate holds it, or lets it go on by `forward`."""
+arrive = Family(
+    "arrive",
+    layer="gates",
+    of_slot=True,
+    doc="""``arrive(slot, event)``: an event comes to the gates. A clause holds it, or lets it go on by `forward`.
+
+    >>> from cartesius import Reactive, Restriction, Slot, arrive, forward, handles, run
+    >>> from restrictions import cartesian
+    >>> class positive(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def let_through(self, slot, event):
+    ...         if event.value > 0:
+    ...             forward(slot, event)
+    >>> level = Reactive("level")
+    >>> [event.value for event in run(cartesian(level, restrict=positive("level")), [(level, 3), (level, -1)])]
+    [(3,)]
+    """,
+)
 withdraw = Family("withdraw", layer="gates", of_slot=True)
-tick = Family("tick", layer="gates", of_slot=False)
-"""``tick(now)``: a deadline that this copy asked for by `notify_at` is due; ``now`` is one past it."""
-start = Family("start", layer="gates", of_slot=False)
-"""``start()``: the copy of the restriction for a key has been made."""
-push = Family("push", layer="memory", of_slot=True)
-"""``push(slot, entry)``: an entry was stored. A clause restricts the memory, and goes on by `forward`."""
-displace = Family("displace", layer="outer", of_slot=True)
-"""``displace(slot, entry)``: an entry leaves for its successor. What that means is a handler's choice."""
+ended = Family("ended", layer="gates", of_slot=True)
+tick = Family(
+    "tick",
+    layer="gates",
+    of_slot=False,
+    doc="""``tick(now)``: a deadline that this copy asked for by `notify_at` is due; ``now`` is one past it.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, handles, notify_at, state, tick
+    >>> from restrictions import cartesian
+    >>> class later(Restriction):
+    ...     slot: Slot
+    ...     held = state(None)
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def hold(self, slot, event):
+    ...         self.held = event
+    ...         notify_at(event.end + 10)
+    ...
+    ...     @handles(tick)
+    ...     def let_through(self, now):
+    ...         event, self.held = self.held, None
+    ...         arrive(self.slot, event)
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=later("level")))
+    >>> engine.push(level, "high", at=5), [event.value for event in engine.advance(16)]
+    ([], [('high',)])
+    """,
+)
+start = Family(
+    "start",
+    layer="gates",
+    of_slot=False,
+    doc="""``start()``: the copy of the restriction for a key has been made; without keys, when the engine is built.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, handles, pause, start
+    >>> from restrictions import cartesian
+    >>> class closed(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(start)
+    ...     def close(self):
+    ...         pause(self.slot)
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=closed("level")))
+    >>> engine.push(level, 3), engine.stats.waiting
+    ([], 1)
+    """,
+)
+push = Family(
+    "push",
+    layer="memory",
+    of_slot=True,
+    doc="""``push(slot, entry)``: an entry was stored. A clause restricts the memory, and goes on by `forward`.
+
+    >>> from cartesius import Reactive, Restriction, Slots, displace, forward, handles, memory, push, run
+    >>> from restrictions import cartesian
+    >>> class newest(Restriction):
+    ...     slots: Slots
+    ...
+    ...     @handles(push, "slots")
+    ...     def replace(self, slot, entry):
+    ...         for older in memory(slot)[1:]:
+    ...             displace(slot, older)
+    ...         forward(slot, entry)
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> pairs = cartesian(left, right, restrict=newest("left"))
+    >>> [event.value for event in run(pairs, [(left, 1), (left, 2), (right, "x")])]
+    [(2, 'x')]
+    """,
+)
+displace = Family(
+    "displace",
+    layer="outer",
+    of_slot=True,
+    doc="""``displace(slot, entry)``: an entry leaves for its successor. What that means is a handler's choice.
+
+    >>> from cartesius import Reactive, Restriction, displace, forward, handles, run
+    >>> from restrictions import combine_latest, most_recently, cartesian
+    >>> class announcing(Restriction):
+    ...     @handles(displace)
+    ...     def say(self, slot, entry):
+    ...         print(slot.name, "loses", entry.value)
+    ...         forward(slot, entry)
+    >>> left = Reactive("left")
+    >>> latest = cartesian(left, restrict=most_recently("left") | announcing())
+    >>> [event.value for event in run(latest, [(left, 1), (left, 2)])]
+    left loses 1
+    [(1,), (2,)]
+    """,
+)
 retract = Family("retract", layer="outer", of_slot=True)
-select = Family("select", layer="outer", of_slot=False)
-"""``select(matches)``: choose among a batch's matches (a lazy iterator) and `forward` them. Nothing is spent before."""
+select = Family(
+    "select",
+    layer="outer",
+    of_slot=False,
+    doc="""``select(matches)``: choose among a batch's matches (a lazy iterator), and `forward` those. Spends nothing.
+
+    >>> from cartesius import Reactive, Restriction, forward, handles, run, select
+    >>> from restrictions import cartesian
+    >>> class largest(Restriction):
+    ...     @handles(select)
+    ...     def choose(self, matches):
+    ...         best = max(matches, key=lambda match: match.value, default=None)
+    ...         forward([best] if best else [])
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> best = cartesian(left, right, restrict=largest())
+    >>> [event.value for event in run(best, [(left, 3), (left, 1), (right, "x")])]
+    [(3, 'x')]
+    """,
+)
+admit = Family("admit", layer="trigger", of_slot=False)
 optional = Family("optional", layer="outer", of_slot=True)
+alone = Family("alone", layer="outer", of_slot=False)
+first_is_oldest = Family("first_is_oldest", layer="outer", of_slot=False)
 row_key = Family("row_key", layer="outer", of_slot=False)
 completes = Family("completes", layer="outer", of_slot=False)
-FAMILIES = (arrive, withdraw, tick, start, push, displace, retract, select, optional, row_key, completes)
+FAMILIES = (
+    arrive, withdraw, ended, tick, start, push, displace, retract, select, admit, optional, alone, first_is_oldest,
+    row_key, completes,
+)  # fmt: skip
+__test__ = {family.name: family.__doc__ for family in FAMILIES}
 
 
 @final
@@ -86,6 +212,7 @@ class Slot:
     index: int
     reactive: Reactive
     memory: Memory
+    door: Door
     operations: dict[Family, Operation[..., Any]]
     ended: bool = False
 
@@ -96,40 +223,9 @@ class Slot:
 
 Slots: TypeAlias = tuple[Slot, ...]
 """As an annotation of a restriction: the field takes the positional arguments, each naming a slot."""
-Duration: TypeAlias = "int | timedelta"
-"""As an annotation of a restriction: the field takes time units or a `timedelta`; clauses read time units."""
+if TYPE_CHECKING:
+    Duration: TypeAlias = int
+else:
 
-
-def memory(slot: Slot) -> list[Entry]:
-    """Return what is stored in ``slot`` now, newest first. Never suspends.
-
-    Right of a `key_by` only what has the copy's key. Only in a clause of a restriction.
-    """
-    installed, key = _copy("memory")
-    return slot.memory.under(installed.prefixes[slot.index], key)
-
-
-def notify_at(time: int) -> None:
-    """Ask for a `tick` of this copy once the clock is past ``time`` (time units). Only in a restriction's clause."""
-    installed, key = _copy("notify_at")
-    installed.notify_at(time, key)
-
-
-def copies() -> list[Any]:
-    """Return all copies of this restriction, one a key. Only in a clause of a restriction."""
-    installed, _ = _copy("copies")
-    return list(installed.copies.values())
-
-
-def separate() -> None:
-    """Say, before a gate releases, that releases are batches of their own: a second one in a step ends the batch."""
-    installed, key = _copy("separate")
-    installed.separate(key)
-
-
-def _copy(call: str) -> tuple[Any, Any]:
-    copy = running().__dict__.get("copy")
-    if copy is None:
-        message = f"{call}: expected to be called in a clause of a restriction; there is no restriction at work here"
-        raise InvalidArgument(message)
-    return copy  # type: ignore[no-any-return]
+    class Duration:
+        """As an annotation of a restriction: the field takes time units or a `timedelta`; clauses read time units."""

@@ -11,16 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.families import Slot, start, tick
+from cartesius.events import Event
+from cartesius.families import Slot, admit, ended, select, start, tick
 from cartesius.handlers import Clauses, Handler
-from cartesius.operations import Operation
+from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from cartesius.batches import Match
+    from cartesius.families import Family
     from cartesius.join_shape import Join
+    from cartesius.memories import Entry
 
 
 class Layer(Handler):
@@ -61,12 +65,17 @@ class Installed:
         self.marks = slot_families(restriction)
         families = {family for _, family, _, _ in self.marks}
         self.starts = start in families
+        self.admits = admit in families
         self.has_copies = bool(restriction._states) or self.starts or tick in families
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, ...]] = set()  # the copies that have released something in the present batch
         self.due: dict[tuple[Any, ...], int] = {}  # deadlines a copy waits for, by key
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
-        self._check_spaces()
+        named = [slot for slots in self.slots.values() for slot in slots]
+        self.named = tuple(dict.fromkeys(named))
+        prefixes = {self.prefixes[slot.index] for slot in named}
+        self._check_spaces(prefixes)
+        self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
         self._stateless = self._fresh()
@@ -74,7 +83,7 @@ class Installed:
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
         named = (value,) if kind == "slot" else value
-        found = [slot for name in named for slot in self.join.find_slots(name, self.restriction)]
+        found = [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
         if kind == "slot" and len(found) > 1:
             message = (
                 f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
@@ -83,16 +92,25 @@ class Installed:
             raise InvalidArgument(message)
         return tuple(dict.fromkeys(found))
 
-    def _check_spaces(self) -> None:
-        if not self.has_copies:
-            return
-        concerned = {slot.index for slots in self.slots.values() for slot in slots}
-        if len({self.prefixes[index] for index in concerned}) > 1:
+    def _check_spaces(self, prefixes: set[tuple[int, ...]]) -> None:
+        if self.has_copies and len(prefixes) > 1:
             message = (
                 f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
             )
             raise InvalidArgument(message)
+
+    def check(self, others: tuple[Restriction, ...]) -> None:
+        """Check the composition, with the restriction's own rules."""
+        self.restriction.check(self.slots, others)
+
+    def handles(self, family: Family) -> bool:
+        """Whether the restriction has a clause for ``family``."""
+        return any(mark is family for _, mark, _, _ in self.marks)
+
+    def key_of(self, slot: Slot, entry: Entry) -> tuple[Any, ...]:
+        """Return the key of the copy that an event of ``slot`` concerns."""
+        return tuple([entry.keys[p] for p in self.prefixes[slot.index]])
 
     def _fresh(self) -> Any:
         kind = type(self.restriction)
@@ -117,7 +135,7 @@ class Installed:
         world = self.join.world
         copy = self.copies.get(key)
         if copy is None:
-            copy = self.copies[key] = self._fresh()
+            copy = self.make(key)
             world.journal.append(lambda: self.copies.pop(key, None))
             world.touched[self, key] = copy
             for method, family, _, _ in self.marks:
@@ -134,6 +152,11 @@ class Installed:
             world.journal.append(undo)
         return copy
 
+    def make(self, key: tuple[Any, ...]) -> Any:
+        """Make the copy for ``key``, without starting it."""
+        copy = self.copies[key] = self._fresh()
+        return copy
+
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
         """Forget a copy that is as a fresh one."""
         if self.starts or key in self.due or key not in self.copies:
@@ -144,6 +167,16 @@ class Installed:
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
         self.join.world.deadlines.add(time, self, key)
+
+    def play(self, slot: Slot, key: tuple[Any, ...]) -> None:
+        """Let what waits at the door of ``slot`` under ``key`` follow once the step is over."""
+        if slot.door.play(self.prefixes[slot.index], key):
+            self.join.play(slot)
+
+    def set_aside(self, slot: Slot, entry: Entry, reason: str) -> None:
+        """Put an event that will not be used beside the late ones."""
+        event = Event(entry.value, entry.start, entry.end, entry.weight, slot.reactive.name, entry.identity)
+        self.join.world.late.append((event, slot.name, reason))
 
     def separate(self, key: tuple[Any, ...]) -> None:
         """End the batch if the copy for ``key`` has released something in it already."""
@@ -162,11 +195,16 @@ class Installed:
                 continue
             if family is tick:
                 clauses[self.ticking] = (is_ctl, self._keyed(function))
+            elif family is ended:
+                for slot in self._slots_of(fields):
+                    clauses[slot.operations[family]] = (is_ctl, self._of_all(function))
             elif family.of_slot:
                 for slot in self._slots_of(fields):
-                    clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot))
+                    clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot, family))
+            elif family is select:
+                clauses[self.join.bindings.operations[family]] = (is_ctl, self._of_matches(function))
             else:
-                clauses[self.join.operations[family]] = (is_ctl, self._common(function))
+                clauses[self.join.bindings.operations[family]] = (is_ctl, self._common(function))
         return Layer(repr(self.restriction), clauses) if clauses else None
 
     def _slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
@@ -181,12 +219,15 @@ class Installed:
             raise InvalidArgument(message)
         return tuple(slot for field in fields for slot in self.slots[field])
 
-    def _of_slot(self, function: Callable[..., Any], slot: Slot) -> Callable[..., Any]:
+    def _of_slot(self, function: Callable[..., Any], slot: Slot, family: Family) -> Callable[..., Any]:
         prefix = self.prefixes[slot.index]
+        provenance = self.join.world.provenance
 
         def clause(slot_: Slot, *arguments: Any) -> Any:
             if not arguments:  # asked when the correlation is built, for no event
                 return function(self._stateless, slot_)
+            if provenance is not None:
+                provenance.saw(arguments[0], slot_, repr(self.restriction), family)
             keys = arguments[0].keys
             key = tuple([keys[p] for p in prefix]) if prefix else ()
             return self._run(function, key, (slot_, *arguments))
@@ -197,10 +238,41 @@ class Installed:
         return lambda key, *arguments: self._run(function, key, arguments)
 
     def _common(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *arguments: self._run(function, (), arguments)
+        if not self.prefix:
+            return lambda *arguments: self._run(function, (), arguments)
+        return lambda *arguments: self._on(self._stateless, function, (), arguments)  # it concerns no key
+
+    def _of_all(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """An input has ended: that concerns every copy, and then the handlers outside, without being forwarded."""
+
+        def clause(slot: Slot) -> None:
+            for key in list(self.copies) if self.prefix else [()]:
+                self._run(function, key, (slot,))
+            forward(slot)
+
+        return clause
+
+    def _of_matches(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Choose among the matches of each key apart, if the restriction is keyed."""
+
+        def clause(matches: Iterable[Match]) -> None:
+            keys = set().union(*(self.join.batch.keys(slot, self.prefix) for slot in self.named))
+            if len(keys) <= 1:
+                self._run(function, next(iter(keys), ()), (matches,))
+                return
+            by_key: dict[tuple[Any, ...], list[Match]] = {}
+            for match in matches:
+                part = next(part for slot in self.named if (part := match.parts[slot.index]) is not None)
+                by_key.setdefault(tuple([part.keys[p] for p in self.prefix]), []).append(match)
+            for key, found in by_key.items():
+                self._run(function, key, (iter(found),))
+
+        return clause if self.prefix else self._common(function)
 
     def _run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
-        copy = self.copy(key)
+        return self._on(self.copy(key), function, key, arguments)
+
+    def _on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         here = running()
         before = here.__dict__.get("copy")
         here.copy = (self, key)

@@ -50,13 +50,14 @@ def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
 
 
 def _waiting(join: Join) -> dict[str, int]:
-    """Count the entries that gates hold for each slot: those in their state that are in no memory."""
-    waiting = dict.fromkeys((slot.name for slot in join.slots), 0)
+    """Count, for each slot, what waits at its door and what gates hold: entries in their state but in no memory."""
+    waiting = {slot.name: len(slot.door.queue) for slot in join.slots}
     for installed in join.installed:
         for copy in installed.copies.values():
             for name in installed.restriction._states:
                 held = getattr(copy, name)
-                for slot, events in held.items() if isinstance(held, dict) else ():
+                by_slot = held if isinstance(held, dict) else {installed.named[0].name: held} if installed.named else {}
+                for slot, events in by_slot.items():
                     if slot in waiting:
                         waiting[slot] += sum(entry.number < 0 for entry in entries_in(events))
     return waiting

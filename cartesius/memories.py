@@ -49,6 +49,19 @@ class Entry:
         self.state = LIVE
         self.cause: tuple[Time, Time] | None = None
 
+    def as_deletion(self) -> Entry:
+        """Return the deletion of this row, at the same time."""
+        entry = Entry(None, self.start, self.end, self.identity)
+        entry.row_key, entry.keys, entry.deletes = self.row_key, self.keys, True
+        return entry
+
+    def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
+        """Return the same event with another value (and times): what a gate that transforms lets through."""
+        start = self.start if start is None else start
+        entry = Entry(value, start, self.end if end is None else end, self.identity, weight=self.weight)
+        entry.uses, entry.keys, entry.row_key, entry.deletes = self.uses, self.keys, self.row_key, self.deletes
+        return entry
+
     def own_key(self) -> Any:
         """The key of the row, or else the first key given by a `key_by`."""
         if self.row_key is not ABSENT:

@@ -13,9 +13,9 @@ Source: SEMANTICS 2.6; outer joins as left-deep chains.
 from __future__ import annotations
 
 from itertools import product as cartesian_product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from cartesius.enumeration import Candidate, Link, Step, rank, step_to, visit
+from cartesius.enumeration import Candidate, Link, Step, newest_first, step_to, visit
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, equality, evaluator, show, slots_of
 from cartesius.memories import FRESH, GONE, is_exact
@@ -23,9 +23,19 @@ from cartesius.memories import FRESH, GONE, is_exact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from cartesius.enumeration import Rank
     from cartesius.memories import Entry, Memory
 
 MAX_SLOTS = 2
+
+
+class MaximalRows(Protocol):
+    """What `optionally` enumerates, whether its conditions are known or asked."""
+
+    def changes(
+        self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Return the rows that a batch takes away and those that it adds, each in order."""
 
 
 class PartialRows:
@@ -38,9 +48,11 @@ class PartialRows:
         links: Sequence[Link],
         conditions: Sequence[Expression],
         optional: Sequence[bool],
+        rank: Rank,
     ) -> None:
         self.memories = memories
         self.optional = optional
+        self.rank = rank
         index = {name: i for i, name in enumerate(names)}
         self.never = False  # a condition on no slot fails
         self.alone: dict[int, list[Callable[[Candidate], object]]] = {}
@@ -106,8 +118,8 @@ class PartialRows:
         old = self._affected(touched, FRESH)
         new = self._affected(touched, GONE)
         return (
-            sorted((row for key, row in old.items() if key not in new), key=rank),
-            sorted((row for key, row in new.items() if key not in old), key=rank),
+            sorted((row for key, row in old.items() if key not in new), key=self.rank),
+            sorted((row for key, row in new.items() if key not in old), key=self.rank),
         )
 
     def _affected(self, touched: Sequence[tuple[int, Entry]], skip: int) -> dict[tuple[float, ...], Candidate]:
@@ -115,7 +127,7 @@ class PartialRows:
         for slot, entry in touched:
             for pins in self._pins(slot, entry, skip):
                 for row in self._rows(pins, skip):
-                    rows[rank(row)] = row
+                    rows[newest_first(row)] = row
         return rows
 
     def _pins(self, slot: int, entry: Entry, skip: int) -> Iterator[Mapping[int, Entry | None]]:

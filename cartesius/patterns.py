@@ -214,7 +214,7 @@ def correlate(
         InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
     """
     bound = {**(slots or {}), **variables}
-    if not bound:
+    if not bound and slots is None:
         message = (
             "correlate: expected at least one variable bound to a Reactive but got none; write correlate(x=reactive, …)"
         )

@@ -1,6 +1,6 @@
 """A program: the correlations behind the outputs, in topological order, at work in one world.
 
-Names are unique: no two inputs may share one; a derived reactive's is numbered if it is taken.
+Names are unique: no two inputs may share one; that of a derived reactive, or of `Reactive.of`, is numbered if taken.
 """
 
 from __future__ import annotations
@@ -43,24 +43,29 @@ class Program:
             storable(reactive.type)
         pattern = reactive.pattern
         if pattern is None:
-            if self.inputs.setdefault(reactive.name, reactive) is not reactive:
-                message = f"Engine: expected inputs of different names but two are called {reactive.name!r}; rename one"
+            name = reactive.name if reactive.items is None else self._free(reactive.name)
+            if name in self.inputs:
+                message = f"Engine: expected inputs of different names but two are called {name!r}; rename one"
                 raise InvalidArgument(message)
-            self.names[reactive] = reactive.name
+            self.names[reactive] = name
+            self.inputs[name] = reactive
             return
         for source in pattern.slots.values():
             self._add(source)
-        taken = set(self.names.values())
-        name, number = reactive.name, 1
-        while name in taken:
-            number += 1
-            name = f"{reactive.name}#{number}"
-        self.names[reactive] = name
+        self.names[reactive] = name = self._free(reactive.name)
         join = Join(pattern, name, len(self.joins), self.world)
         self.joins.append(join)
         self.join_of[reactive] = join
         for slot in join.slots:
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
+
+    def _free(self, wanted: str) -> str:
+        taken = set(self.names.values())
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}#{number}"
+        return name
 
     def drop(self) -> None:
         """Unwind the strands of all correlations: what they suspend refers to itself, and would never be collected."""

@@ -6,14 +6,15 @@ A declared reactive is pushed into an engine; a derived one carries its pattern,
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, final
+from collections.abc import AsyncIterable, Iterable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cartesius.patterns import Pattern
+
+Items: TypeAlias = "Iterable[Any] | AsyncIterable[Any]"
 
 
 class Undeclared(enum.Enum):
@@ -39,12 +40,13 @@ class Reactive:
             pushed.
         type: The type of its payloads, if it is an attrs class, a dataclass or a named tuple.
         fields: The names of the fields of its payloads, where they are known.
+        items: What is there already, as `of` takes it.
 
     Raises:
         InvalidArgument: The name is empty or not a string.
     """
 
-    __slots__ = ("fields", "key", "name", "pattern", "table", "type")
+    __slots__ = ("fields", "items", "key", "name", "pattern", "table", "type")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Reactive:
         key: str | Undeclared | None = UNDECLARED,
         type: type | None = None,
         fields: Iterable[str] = (),
+        items: Items | None = None,
         pattern: Pattern | None = None,
     ) -> None:
         if not (isinstance(name, str) and name):
@@ -66,7 +69,41 @@ class Reactive:
         self.key = key
         self.type = type
         self.fields = tuple(fields)
+        self.items = items
         self.pattern = pattern
+
+    @classmethod
+    def of(cls, items: Items, *, name: str = "of", **options: Any) -> Reactive:
+        """Return a source of which something is there already: an iterable, to which more may be pushed later.
+
+        An engine eats what is there at its first use, input by input in slot order, as if it had been pushed; an
+        async iterable is eaten by `Engine.events`.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import zip_
+        >>> left, right = Reactive.of([1, 2, 3]), Reactive.of("ab")
+        >>> engine = Engine(zip_(left, right))
+        >>> [event.value for event in engine.pull()]
+        [(1, 'a'), (2, 'b')]
+        >>> [event.value for event in engine.push(right, "c")]
+        [(3, 'c')]
+
+        Args:
+            items: Payloads, or an `Event` each where the time matters: a finite iterable, or an async iterable. An
+                iterator serves one engine only.
+            name: Its name; a number is added if an engine has several of one name.
+            **options: As for `Reactive`.
+
+        Raises:
+            InvalidArgument: ``items`` is no iterable.
+
+        Source:
+            ICFP 2018, doi:10.1145/3236762, Figure 9 (a list whose tail is a future).
+        """
+        if not isinstance(items, Iterable | AsyncIterable):
+            message = f"Reactive.of: expected an iterable but got {items!r} (type={items.__class__.__name__})"
+            raise InvalidArgument(message)
+        return cls(name, items=items, **options)
 
     def __repr__(self) -> str:
         """Show the name."""

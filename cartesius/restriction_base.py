@@ -174,6 +174,10 @@ class Restriction(Handler):
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None
 
+    def waits(self) -> str | None:
+        """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
+        return None
+
     def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
         """Compose: ``inner`` sees an operation first."""
         return Composition((self, *parts_of(inner)))

@@ -22,8 +22,10 @@ from cartesius.queues import Queue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.engine import Engine
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
+    from cartesius.pauses import Door, Pause
     from cartesius.world import World
 
 
@@ -100,6 +102,33 @@ def entries_in(value: Any) -> list[Entry]:
     return found
 
 
+def save_engine(engine: Engine) -> dict[str, Any]:
+    """Return the state of an engine, apart from its program's fingerprint."""
+    joins = engine._program.joins
+    return {
+        "events": engine._events,
+        "latest": engine._latest,
+        "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
+        "eaten": engine._prefixes.counts(),
+        "world": save_world(engine._world, joins),
+        "joins": [save_join(join) for join in joins],
+    }
+
+
+def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
+    """Bring the state of an engine back."""
+    joins = engine._program.joins
+    engine._events, engine._latest = state["events"], state["latest"]
+    engine._ended = {engine.inputs[name] for name in state["ended"]}
+    engine._prefixes.skip(state["eaten"])
+    for join, saved in zip(joins, state["joins"], strict=True):
+        load_join(join, saved)
+    load_world(engine._world, joins, state["world"])
+    engine._world.finish()
+    for join in joins:
+        join.rebuild()
+
+
 def save_join(join: Join) -> dict[str, Any]:
     """Return the state of a correlation."""
     for slot in join.slots:
@@ -108,12 +137,14 @@ def save_join(join: Join) -> dict[str, Any]:
     state: dict[str, Any] = {
         "memories": [[save_entry(entry) for entry in slot.memory.entries.values()] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
+        "begun": join.is_begun,
         "done": join.is_done,
+        "doors": [_save_door(slot.door) for slot in join.slots],
         "copies": [_save_copies(installed) for installed in join.installed],
     }
-    if isinstance(join.output, Rows):
-        state["live"] = [(key, list(results.items())) for key, results in join.output.live.items()]
-        state["shown"] = list(join.output.shown.items())
+    if isinstance(join.batch.output, Rows):
+        state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
+        state["shown"] = list(join.batch.output.shown.items())
     return state
 
 
@@ -132,13 +163,21 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
             slot.memory.store(load_entry(one))
         slot.memory.settle(slot.memory.entries.values())
         slot.ended = ended
-    join.is_done = state["done"]
+    join.is_begun, join.is_done = state["begun"], state["done"]
     known = {number: entry for slot in join.slots for number, entry in slot.memory.entries.items()}
     for installed, copies in zip(join.installed, state["copies"], strict=True):
         _load_copies(installed, copies, known)
-    if isinstance(join.output, Rows):
-        join.output.live = {key: dict(results) for key, results in state["live"]}
-        join.output.shown = dict(state["shown"])
+    for slot, (paused, queue) in zip(join.slots, state["doors"], strict=True):
+        slot.door.paused = frozenset(paused)
+        slot.door.queue = load_fields(queue, known)
+    if isinstance(join.batch.output, Rows):
+        join.batch.output.live = {key: dict(results) for key, results in state["live"]}
+        join.batch.output.shown = dict(state["shown"])
+
+
+def _save_door(door: Door) -> tuple[list[Any], Any]:
+    paused: list[Pause] = sorted(door.paused, key=repr)
+    return paused, save_fields(door.queue)
 
 
 def _save_copies(installed: Installed) -> list[Any]:
@@ -149,7 +188,7 @@ def _save_copies(installed: Installed) -> list[Any]:
 def _load_copies(installed: Installed, copies: list[Any], known: Mapping[int, Entry]) -> None:
     installed.copies.clear()
     for key, fields in copies:
-        copy = installed.copy(key)
+        copy = installed.make(key)
         for name, value in fields.items():
             setattr(copy, name, load_fields(value, known))
 

@@ -51,6 +51,12 @@ class Steps:
         self.world.finish()
         return out
 
+    def begin(self) -> list[Event]:
+        """Run the step of the correlations without inputs, before anything else."""
+        if all(join.is_begun for join in self.program.joins):
+            return []
+        return self.atomically(lambda: self.propagate({}, set()))
+
     def move_clock(self, time: Time) -> list[Event]:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
         out: list[Event] = []
@@ -66,7 +72,23 @@ class Steps:
         return out
 
     def propagate(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
-        """Run one step: every correlation once, in topological order, with what its inputs gave."""
+        """Run one step, and then one for each event that is released at a door by it."""
+        out = self._step(events, ended)
+        while (released := self._release()) is not None:
+            reactive, found, done = released
+            out += self._step({reactive: found}, {reactive} if done else set())
+        return out
+
+    def _release(self) -> tuple[Reactive, list[Event], bool] | None:
+        for reactive, join in self.program.join_of.items():
+            was_done = join.is_done
+            events = join.release()
+            if events is not None:
+                return reactive, events, join.is_done and not was_done
+        return None
+
+    def _step(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
+        """Run every correlation once, in topological order, with what its inputs gave."""
         for reactive, join in self.program.join_of.items():
             if reactive in events:
                 continue
@@ -76,10 +98,12 @@ class Steps:
                 for slot in join.slots
                 if events.get(slot.reactive)
             }
-            produced = join.deliver(batches) if batches else []
+            produced = [] if join.is_begun else join.begin()
+            if batches:
+                produced += join.deliver(batches)
             ending = [slot.index for slot in join.slots if slot.reactive in ended and not slot.ended]
             if ending and not join.is_done:
-                join.end(ending)
+                produced += join.end(ending)
             if produced:
                 events[reactive] = produced
             if join.is_done and not was_done:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
 
 
-def run(output: Reactive, trace: Iterable[tuple[Any, ...]], *, close: bool = False, **options: Any) -> list[Event]:
+def run(output: Reactive, trace: Iterable[tuple[Any, ...]] = (), *, close: bool = False, **options: Any) -> list[Event]:
     """Run a trace of (reactive, value) or (reactive, value, at) through a fresh engine; return all that it emits.
 
     >>> from cartesius import Reactive, run
@@ -21,7 +21,15 @@ def run(output: Reactive, trace: Iterable[tuple[Any, ...]], *, close: bool = Fal
     >>> left, right = Reactive("left"), Reactive("right")
     >>> [event.value for event in run(zip_(left, right), [(left, 1), (left, 2), (right, "a", 7)])]
     [(1, 'a')]
+
+    Args:
+        output: The reactive whose events are wanted.
+        trace: What to push, in order; what the inputs have already (`Reactive.of`) comes before it.
+        close: Whether to end the inputs, and to move the clock past everything, after it.
+        **options: As for `Engine`.
     """
     engine = Engine(output, **options)
-    events = [event for step in trace for event in engine.push(*step)]
+    events = engine.pull()
+    for step in trace:
+        events += engine.push(*step)
     return events + engine.close() if close else events

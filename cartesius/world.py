@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
+from cartesius.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ class Deadlines:
 class World:
     """The state that an engine's correlations share."""
 
-    def __init__(self, unit: timedelta) -> None:
+    def __init__(self, unit: timedelta, *, trace: bool = False) -> None:
         self.unit = unit
         self.clock: Time = EARLIEST
         self.number = 0
@@ -81,6 +82,7 @@ class World:
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
         self.deadlines = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
+        self.provenance = Provenance(self.journal) if trace else None
 
     def next_number(self) -> int:
         """Return the next arrival number."""

@@ -1,20 +1,32 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
-One family a module: `recency`, `keys`, `consumption`, `alignment`, `outer`, `results`; derived: `streams`.
+One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
+`folding`, `duration`, `completion`, `outer`, `results`; derived: `streams`.
 """
 
 from .alignment import aligning as aligning
+from .combining import affine_latest as affine_latest
+from .combining import cartesian as cartesian
+from .combining import combine_latest as combine_latest
+from .combining import zip_ as zip_
 from .consumption import affinely as affinely
 from .consumption import at_most as at_most
+from .counting import every_nth as every_nth
+from .counting import take as take
+from .filters import only as only
 from .keys import key_by as key_by
 from .outer import optionally as optionally
+from .recency import earliest as earliest
 from .recency import most_recently as most_recently
 from .results import as_table as as_table
 from .results import retracting as retracting
-from .streams import affine_latest as affine_latest
-from .streams import cartesian as cartesian
-from .streams import combine_latest as combine_latest
-from .streams import zip_ as zip_
+from .selection import fifo as fifo
+from .selection import first_match as first_match
+from .selection import lifo as lifo
+from .selection import ordered_by as ordered_by
+from .selection import randomly as randomly
+from .separation import momentarily as momentarily
+from .separation import separately as separately
 
 __all__ = [
     "affine_latest",
@@ -24,9 +36,20 @@ __all__ = [
     "at_most",
     "cartesian",
     "combine_latest",
+    "earliest",
+    "every_nth",
+    "fifo",
+    "first_match",
     "key_by",
+    "lifo",
+    "momentarily",
     "most_recently",
+    "only",
     "optionally",
+    "ordered_by",
+    "randomly",
     "retracting",
+    "separately",
+    "take",
     "zip_",
 ]

@@ -12,14 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
-from cartesius.errors import InvalidArgument
-from cartesius.families import completes, copies, separate, withdraw
+from cartesius.clauses import copies, separate, set_aside
+from cartesius.errors import InvalidArgument, QueueFull
+from cartesius.families import completes, withdraw
 from cartesius.queues import Queue
+from restrictions.checks import check_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius import Slot
+    from cartesius import Reactive, Slot
     from cartesius.memories import Entry
 
 
@@ -35,16 +37,40 @@ class aligning(Restriction):
 
     Args:
         *slots: Two or more slots, by variable name or reactive.
+        limit: How many events of a slot (and key) are held at most, an int ≥ 1; None: any number.
+        overflow: What happens to one more: ``"fail"``, its push raises `QueueFull` and nothing has changed;
+            ``"drop_oldest"`` or ``"drop_newest"``, that one goes to ``engine.late`` with the reason.
+
+    State: a queue a slot (and key). Relies on arrival order within each slot, on none among them.
 
     Raises:
-        InvalidArgument: When a correlation is built: fewer than two slots, or sets that overlap another `aligning`.
+        InvalidArgument: The limit is not an int ≥ 1, or the overflow none of the three. When a correlation is built:
+            fewer than two slots, a table, or sets that overlap another `aligning`.
+        QueueFull: At a push, if the queue is full and ``overflow="fail"``.
+
+    Law:
+        ``most_recently(l, r) | aligning(l, r)`` is zip, in any order; it commutes with all that handles what is stored
+        (`most_recently`, `earliest`, `at_most`, `affinely`, `momentarily`).
 
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 14.
     """
 
     slots: Slots
+    limit: int | None = None
+    overflow: str = "fail"
     held: Mapping[str, Queue] = state({})
+
+    def validate(self) -> None:
+        """Check limit and overflow."""
+        if self.limit is not None:
+            check_count(self, self.limit, "limit")
+        if self.overflow not in OVERFLOWS:
+            message = (
+                f"aligning: expected overflow to be {', '.join(map(repr, OVERFLOWS[:-1]))} or {OVERFLOWS[-1]!r} but got"
+                f" overflow={self.overflow!r}"
+            )
+            raise InvalidArgument(message)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse a single slot, and overlapping sets."""
@@ -61,9 +87,7 @@ class aligning(Restriction):
                 raise InvalidArgument(message)
         for other in others:
             if isinstance(other, aligning):
-                common = [
-                    slot.name for slot in mine if {slot.name, slot.reactive, slot.reactive.name} & set(other.slots)
-                ]
+                common = [slot.name for slot in mine if _names(slot, other.slots)]
                 if common:
                     message = (
                         f"{self!r}: expected sets of slots that do not overlap but {common[0]} is in {other!r} as well;"
@@ -74,7 +98,13 @@ class aligning(Restriction):
     @handles(arrive, "slots")
     def hold(self, slot: Slot, event: Entry) -> None:
         """Queue the event; release a row if it was the last one missing."""
-        held = {**self.held, slot.name: self.held.get(slot.name, Queue()).append(event)}
+        queue = self.held.get(slot.name, Queue())
+        if self.limit is not None and len(queue) == self.limit:
+            if self.overflow == "drop_newest":
+                set_aside(slot, event, f"the queue of {self!r} is full: {self.limit} of {slot.name!r} are held")
+                return
+            queue = self._make_room(slot, queue)
+        held = {**self.held, slot.name: queue.append(event)}
         if len(held) < len(self.slots):
             self.held = held
             return
@@ -84,6 +114,16 @@ class aligning(Restriction):
         separate()
         for aligned, head in row:
             arrive(aligned, head)
+
+    def _make_room(self, slot: Slot, queue: Queue) -> Queue:
+        if self.overflow == "fail":
+            message = (
+                f"{self!r}: expected room for one more event of {slot.name!r} but {self.limit} are held already;"
+                " push the others first, raise the limit, or choose overflow='drop_oldest' or 'drop_newest'"
+            )
+            raise QueueFull(message)
+        set_aside(slot, queue.head, f"the queue of {self!r} is full: a newer event of {slot.name!r} took its place")
+        return queue.rest()
 
     @handles(withdraw, "slots")
     def let_go(self, slot: Slot, event: Entry) -> None:
@@ -99,6 +139,19 @@ class aligning(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """No row can be released once an aligned input has ended with nothing held."""
-        return any(slot.ended and not any(slot.name in copy.held for copy in copies()) for slot in self.slots) or bool(
-            forward(arrived)
-        )
+        return any(
+            slot.ended and not slot.door.queue and not any(slot.name in copy.held for copy in copies())
+            for slot in self.slots
+        ) or bool(forward(arrived))
+
+    def waits(self) -> str:
+        """What is held has no bound of its own."""
+        return "unbounded" if self.limit is None else f"at most {self.limit}"
+
+
+OVERFLOWS = ("fail", "drop_oldest", "drop_newest")
+
+
+def _names(slot: Slot, named: tuple[str | Reactive | Slot, ...]) -> bool:
+    """Whether a restriction that names these slots concerns ``slot``: by its variable first, as `aligning` is bound."""
+    return slot.name in named or slot.reactive in named or slot.reactive.name in named

@@ -7,15 +7,38 @@ from typing import TYPE_CHECKING, Any
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from cartesius import Restriction
+    from collections.abc import Iterable
+
+    from cartesius import Restriction, Slot
 
 
-def check_count(restriction: Restriction, n: Any) -> None:
+def check_count(restriction: Restriction, n: Any, argument: str = "n") -> None:
     """Raise `InvalidArgument` unless ``n`` is an int ≥ 1."""
     if isinstance(n, int) and not isinstance(n, bool) and n >= 1:
         return
-    message = f"{type(restriction).__name__}: expected an int ≥ 1 but got n={n!r} (type={type(n).__name__})"
+    message = f"{type(restriction).__name__}: expected an int ≥ 1 but got {argument}={n!r} (type={type(n).__name__})"
     raise InvalidArgument(message)
+
+
+def check_function(restriction: Restriction, function: Any, argument: str) -> None:
+    """Raise `InvalidArgument` unless ``function`` can be called."""
+    if not callable(function):
+        message = (
+            f"{type(restriction).__name__}: expected a function but got {argument}={function!r}"
+            f" (type={type(function).__name__})"
+        )
+        raise InvalidArgument(message)
+
+
+def refuse_tables(restriction: Restriction, slots: Iterable[Slot]) -> None:
+    """Raise `InvalidArgument` if one of ``slots`` is bound to a table."""
+    for slot in slots:
+        if slot.reactive.table:
+            message = (
+                f"{restriction!r}: expected streams but {slot.name!r} is bound to a table, {slot.reactive.name!r}, whose"
+                " rows replace each other; restrict the stream that the table is made from"
+            )
+            raise InvalidArgument(message)
 
 
 def refuse_consumption(restriction: Restriction, others: tuple[Restriction, ...]) -> None:

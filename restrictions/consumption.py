@@ -35,8 +35,11 @@ class at_most(Restriction):
     Raises:
         InvalidArgument: ``n`` is not an int ≥ 1.
 
+    State: the uses left, of each entry. Relies on arrival order, as who comes first uses first.
+
     Law:
-        ``at_most(n, s) | at_most(m, s) == at_most(min(n, m), s)``; it commutes with `most_recently`.
+        ``at_most(n, s) | at_most(m, s) == at_most(min(n, m), s)``; it commutes with `most_recently`, `earliest`,
+        `momentarily`, `aligning` and `only`.
 
     Source:
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
@@ -69,6 +72,9 @@ class affinely(at_most):
 
     Args:
         *slots: The slots concerned, by variable name or reactive.
+
+    Law:
+        ``affinely(s) == at_most(1, s)``; it commutes as `at_most` does.
 
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 12.

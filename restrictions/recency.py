@@ -35,8 +35,11 @@ class most_recently(Restriction):
     Raises:
         InvalidArgument: ``n`` is not an int ≥ 1.
 
+    State: none of its own; it looks at memory. Relies on arrival order.
+
     Law:
-        ``most_recently(s) | most_recently(s) == most_recently(s)``; it commutes with `affinely` and `aligning`.
+        ``most_recently(s, n=a) | most_recently(s, n=b) == most_recently(s, n=min(a, b))``; it commutes with `at_most`,
+        `affinely`, `aligning`, `momentarily` and `only`.
 
     Source:
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
@@ -54,6 +57,54 @@ class most_recently(Restriction):
         """Displace what is older than the newest n."""
         for older in memory(slot)[self.n :]:
             displace(slot, older)
+        forward(slot, entry)
+
+    def bound(self) -> str:
+        """One entry, or n."""
+        return "O(1)"
+
+
+class earliest(Restriction):
+    """Keep the ``n`` oldest events of each slot (of each key, right of a `key_by`). Never suspends.
+
+    A newer event is dropped when it comes: it meets nothing. If an older one is used up, the next newcomer is kept.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian, earliest
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> first = cartesian(left, right, restrict=earliest("left"))
+    >>> [event.value for event in run(first, [(left, 1), (left, 2), (right, "a"), (right, "b")])]
+    [(1, 'a'), (1, 'b')]
+
+    Args:
+        *slots: The slots concerned, by variable name or reactive.
+        n: How many stay: an int ≥ 1, dimensionless.
+
+    State: none of its own; it looks at memory. Relies on arrival order.
+
+    Raises:
+        InvalidArgument: ``n`` is not an int ≥ 1.
+
+    Law:
+        ``earliest(s, n=a) | earliest(s, n=b) == earliest(s, n=min(a, b))``; it commutes with `at_most`, `affinely` and
+        `aligning`.
+
+    Source:
+        ICFP 2018, doi:10.1145/3236762, section 5 (selection by position).
+    """
+
+    slots: Slots
+    n: int = 1
+
+    def validate(self) -> None:
+        """Check the count."""
+        check_count(self, self.n)
+
+    @handles(push, "slots")
+    def drop_newer(self, slot: Slot, entry: Entry) -> None:
+        """Displace what is newer than the oldest n."""
+        for newer in memory(slot)[: -self.n]:
+            displace(slot, newer)
         forward(slot, entry)
 
     def bound(self) -> str:

@@ -1,0 +1,274 @@
+"""Batches: what one step does to the memories, and the results that follow from it.
+
+During a batch the memories hold the old *and* the new memory: an entry stored in it is fresh, one displaced in it gone.
+`Batch.commit` retracts what contains something gone (and retracted), yields what contains something fresh, spends uses,
+and collects garbage, in this order.
+
+Invariant: between batches no entry is fresh or gone.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger, reify); SEMANTICS 1.2 to 1.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.families import admit, displace, optional, push, retract, row_key, select
+from cartesius.installations import Layer
+from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry
+from cartesius.operations import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from cartesius.bindings import Bindings
+    from cartesius.enumeration import Alone, Candidate, Product, Rank
+    from cartesius.families import Slot
+    from cartesius.outputs import Events, Rows, Span
+    from cartesius.partial_rows import MaximalRows
+    from cartesius.world import World
+
+
+@attrs.define(slots=True)
+class Match:
+    """A candidate that satisfied the body: its parts by slot, their hull, and what the body yielded.
+
+    Args:
+        parts: The entries, in slot order; None where an optional part is missing.
+        start: First instant of the hull, in time units.
+        end: Last instant of the hull, in time units.
+        values: What the body yielded, one value or more.
+    """
+
+    parts: Candidate
+    start: Any
+    end: Any
+    values: list[Any]
+
+    @property
+    def value(self) -> Any:
+        """What the body yielded first."""
+        return self.values[0]
+
+
+class Batch:
+    """The present batch of one correlation, and how its results are computed."""
+
+    def __init__(self, bindings: Bindings, number: int, world: World) -> None:
+        self.slots = bindings.slots
+        self.operations = bindings.operations
+        self.number = number
+        self.world = world
+        self.yielded: Operation[..., Any] = Operation("yield_")
+        self.retracted: Operation[..., Any] = Operation("retract_")
+        self.trigger: Operation[..., Any] = Operation("trigger")
+        self.where, self.yields = bindings.pattern.body({slot.name: slot.index for slot in self.slots})
+        self.cause: Span = (0, 0)
+        self._fresh: list[list[Entry]] = [[] for _ in self.slots]
+        self._gone: list[list[Entry]] = [[] for _ in self.slots]
+        self._taken: list[list[Entry]] = [[] for _ in self.slots]
+        self._leaving: list[tuple[Slot, Entry]] = []
+        # What follows is chosen when the correlation is built, once its restrictions have been asked.
+        self.product: Product | Alone
+        self.partial_rows: MaximalRows | None = None
+        self.output: Events | Rows
+        self.row_key: Callable[[Candidate, Any], Any]
+        self.rank: Rank
+        self.finds_rows = False  # a row of a table is found by its key alone, without evaluating the body again
+        self.is_filtered = False
+
+    # -- handlers ------------------------------------------------------------------------------------------------------
+
+    def collect(self) -> Layer:
+        """The outermost layer: what yields and retractions become."""
+        return Layer("collect", {self.yielded: (False, self._add), self.retracted: (False, self._take_back)})
+
+    def admitting(self) -> Layer:
+        """The layer that lets every candidate reach the body, where no restriction says otherwise."""
+        return Layer("admit", {self.operations[admit]: (False, lambda _: True)})
+
+    def triggering(self) -> Layer:
+        """The layer of the body."""
+        return Layer("trigger", {self.trigger: (False, self._trigger)})
+
+    def defaults(self) -> Mapping[Operation[..., Any], tuple[bool, Callable[..., Any]]]:
+        """The clauses of the outer families where no restriction has one."""
+        clauses: dict[Operation[..., Any], tuple[bool, Callable[..., Any]]] = {
+            self.operations[select]: (False, self._select),
+            self.operations[row_key]: (False, lambda: None),
+        }
+        for slot in self.slots:
+            clauses[slot.operations[displace]] = (False, self._displace)
+            clauses[slot.operations[retract]] = (False, self._mark_retracted)
+            clauses[slot.operations[optional]] = (False, lambda _: False)
+        return clauses
+
+    def store(self, slot: Slot, entry: Entry) -> None:
+        """Store an event as a fresh entry, or delete a row; what it replaces is displaced."""
+        memory = slot.memory
+        before = memory.rows.get(entry.row_key)
+        if before is not None:
+            memory.replace_row(None, entry.row_key)
+        if not entry.deletes:
+            entry.number = self.world.next_number()
+            memory.store(entry)
+            self._fresh[slot.index].append(entry)
+        if before is not None:
+            displace(slot, before)
+        if not entry.deletes:
+            push(slot, entry)
+
+    def withdraw(self, slot: Slot, entry: Entry) -> None:
+        """Displace the entry that its source takes back, if it is there."""
+        present = slot.memory.find(entry.identity)
+        if present is not None:
+            displace(slot, present)
+
+    def expire(self, slot: Slot, entry: Entry) -> None:
+        """Let an entry leave at the end of the batch; its results stand."""
+        self._leaving.append((slot, entry))
+
+    def _displace(self, slot: Slot, entry: Entry) -> None:
+        if entry.state == FRESH:
+            self._fresh[slot.index].remove(entry)
+            slot.memory.remove(entry)
+        elif entry.state == LIVE:
+            entry.state = GONE
+            entry.cause = self.cause
+            self._gone[slot.index].append(entry)
+            self.world.journal.append(lambda: setattr(entry, "state", LIVE))
+
+    def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
+        if entry.state == LIVE:
+            self._taken[slot.index].append(entry)
+
+    def _trigger(self, parts: Candidate) -> Match | None:
+        if self.is_filtered and not self.operations[admit](parts):
+            return None
+        if self.partial_rows is None and self.where is not None and not self.where(parts):
+            return None
+        values = self.yields(parts)
+        if not values:
+            return None
+        if not parts:  # the product of no inputs has one candidate, and has always had it
+            return Match(parts, float("-inf"), float("-inf"), values)
+        start = min([part.start for part in parts if part is not None])
+        end = max([part.end for part in parts if part is not None])
+        return Match(parts, start, end, values)
+
+    def _select(self, matches: Iterable[Match]) -> None:
+        for match in matches:
+            self._spend(match)
+            self.yielded(match, self._cause_of(match.parts, FRESH))
+
+    def _spend(self, match: Match) -> None:
+        for slot, part in zip(self.slots, match.parts, strict=True):
+            if part is not None and part.uses != UNLIMITED:
+                part.uses -= 1
+                if part.uses == 0:
+                    self.expire(slot, part)
+                self.world.journal.append(_one_more_use(part))
+
+    def _add(self, match: Match, cause: Span) -> None:
+        for key, result, identity in self._results(match):
+            self.output.add(key, result, identity, cause)
+            if self.world.provenance is not None:
+                made = identity if key is None else (self.output.name, key)
+                parts = [(slot.name, part) for slot, part in zip(self.slots, match.parts, strict=True) if part]
+                self.world.provenance.made(self.output.name, made, result, parts)
+
+    def _take_back(self, match: Match, cause: Span) -> None:
+        for key, result, identity in self._results(match):
+            self.output.take_back(key, result, identity, cause)
+
+    def _results(self, match: Match) -> Iterator[tuple[Any, Any, Any]]:
+        order = self.rank(match.parts)
+        parts = tuple([None if part is None else part.identity for part in match.parts])
+        for place, value in enumerate(match.values):
+            key = self.row_key(match.parts, value)
+            yield key, ((*order, place), value, match.start, match.end), (self.number, parts, place)
+
+    # -- the end of a batch --------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """Retract what contains something gone, yield what contains something fresh, collect garbage."""
+        fresh, gone, taken = self._fresh, self._gone, self._taken
+        if any(fresh) or any(gone):
+            if self.partial_rows is not None:
+                self._commit_partial(self.partial_rows, fresh, gone)
+            else:
+                for parts in self.product.candidates(taken, GONE):
+                    self._retract_results(parts, self._cause_of(parts, GONE))
+                self.operations[select](self._matches(fresh))
+        for slot, arrived, left in zip(self.slots, fresh, gone, strict=True):
+            for entry in left:
+                slot.memory.remove(entry)
+            slot.memory.settle(arrived)
+            arrived.clear()
+            left.clear()
+            taken[slot.index].clear()
+        for slot, entry in self._leaving:
+            if slot.memory.entries.get(entry.number) is entry:
+                slot.memory.remove(entry)
+        self._leaving.clear()
+
+    def begin(self) -> None:
+        """Yield the one candidate that the product of no inputs has."""
+        match = self.trigger([])
+        if match is not None:
+            self.operations[select](iter([match]))
+
+    def keys(self, slot: Slot, positions: tuple[int, ...]) -> set[tuple[Any, ...]]:
+        """Return the keys, in the key spaces at ``positions``, of what is fresh in ``slot``."""
+        return {tuple([entry.keys[p] for p in positions]) for entry in self._fresh[slot.index]}
+
+    def clear(self) -> None:
+        """Forget a batch that failed; the journal has undone what it did."""
+        for entries in (*self._fresh, *self._gone, *self._taken):
+            entries.clear()
+        self._leaving.clear()
+        self.output.settle()
+
+    def _commit_partial(self, rows: MaximalRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
+        old, new = rows.changes(fresh, gone)
+        touched = [e for entries in (*fresh, *gone) for e in entries]
+        default = _hull([e.cause or (e.start, e.end) if e.state == GONE else (e.start, e.end) for e in touched])
+        for parts in old:
+            self._retract_results(parts, self._cause_of(parts, GONE, default))
+        self.world.candidates += len(new)
+        before, self.cause = self.cause, default
+        self.operations[select](match for parts in new if (match := self.trigger(parts)) is not None)
+        self.cause = before
+
+    def _retract_results(self, parts: Candidate, cause: Span) -> None:
+        match = Match(parts, 0, 0, [None]) if self.finds_rows else self.trigger(parts)
+        if match is not None:
+            self.retracted(match, cause)
+
+    def _matches(self, fresh: Sequence[list[Entry]]) -> Iterator[Match]:
+        for parts in self.product.candidates(fresh, FRESH):
+            if any([part is not None and part.uses <= 0 for part in parts]):
+                continue
+            self.world.candidates += 1
+            match = self.trigger(parts)
+            if match is not None:
+                yield match
+
+    def _cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
+        spans = [
+            (part.start, part.end) if state == FRESH or part.cause is None else part.cause
+            for part in parts
+            if part is not None and part.state == state
+        ]
+        return _hull(spans) if spans else default or self.cause
+
+
+def _hull(spans: Sequence[Span]) -> Span:
+    return min(start for start, _ in spans), max(end for _, end in spans)
+
+
+def _one_more_use(entry: Entry) -> Callable[[], None]:
+    uses = entry.uses + 1
+    return lambda: setattr(entry, "uses", uses)

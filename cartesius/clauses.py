@@ -1,0 +1,152 @@
+"""What a clause of a restriction may do besides forwarding: look at memory, ask for the time, pause, play, set aside.
+
+Each concerns the copy of the restriction, and so the key, that the clause runs for. Outside a clause they refuse.
+
+Source: DESIGN 3; SEMANTICS 1.8, 1.13 and 3.10.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.errors import InvalidArgument
+from cartesius.resumptions import running
+
+if TYPE_CHECKING:
+    from cartesius.families import Slot
+    from cartesius.memories import Entry
+
+
+def memory(slot: Slot) -> list[Entry]:
+    """Return what is stored in ``slot`` now, newest first. Never suspends.
+
+    Right of a `key_by` only what has the copy's key. Only in a clause of a restriction.
+
+    >>> from cartesius import Reactive, Restriction, Slot, forward, handles, memory, push, run
+    >>> from restrictions import cartesian
+    >>> class counting(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(push, "slot")
+    ...     def count(self, slot, entry):
+    ...         print(len(memory(slot)), "retained")
+    ...         forward(slot, entry)
+    >>> level = Reactive("level")
+    >>> [event.value for event in run(cartesian(level, restrict=counting("level")), [(level, 3), (level, 4)])]
+    1 retained
+    2 retained
+    [(3,), (4,)]
+    """
+    installed, key = _copy("memory")
+    return slot.memory.under(installed.prefixes[slot.index], key)
+
+
+def notify_at(time: int) -> None:
+    """Ask for a `tick` of this copy once the clock is past ``time`` (time units). Only in a restriction's clause.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, notify_at, tick
+    >>> from restrictions import cartesian
+    >>> class reminding(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def remember(self, slot, event):
+    ...         notify_at(event.end + 10)
+    ...         forward(slot, event)
+    ...
+    ...     @handles(tick)
+    ...     def remind(self, now):
+    ...         print("it is", now)
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=reminding("level")))
+    >>> [event.value for event in engine.push(level, 3, at=5)], engine.next_deadline
+    ([(3,)], 16)
+    >>> engine.advance(20)
+    it is 16
+    []
+    """
+    installed, key = _copy("notify_at")
+    installed.notify_at(time, key)
+
+
+def pause(slot: Slot) -> None:
+    """Hold back the next events of ``slot`` under this copy's key: they queue at the door. In a restriction's clause.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, pause
+    >>> from restrictions import cartesian
+    >>> class only_first(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def close_behind(self, slot, event):
+    ...         pause(slot)
+    ...         forward(slot, event)
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=only_first("level")))
+    >>> [event.value for event in engine.push(level, 3)], engine.push(level, 4), engine.stats.waiting
+    ([(3,)], [], 1)
+    """
+    installed, key = _copy("pause")
+    slot.door.pause(installed.prefixes[slot.index], key)
+
+
+def play(slot: Slot) -> None:
+    """Let the events of ``slot`` through that `pause` holds back, once the present step is over, one a step.
+
+    On a slot that is not paused under this copy's key it does nothing. In a restriction's clause.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, handles, pause, play, start
+    >>> from restrictions import cartesian
+    >>> class waiting(Restriction):
+    ...     slot: Slot
+    ...     signal: Slot
+    ...
+    ...     @handles(start)
+    ...     def close(self):
+    ...         pause(self.slot)
+    ...
+    ...     @handles(arrive, "signal")
+    ...     def open(self, slot, event):
+    ...         play(self.slot)
+    >>> level, go = Reactive("level"), Reactive("go")
+    >>> from cartesius import correlate
+    >>> from restrictions.separation import separately
+    >>> let = correlate(x=level, go=go, yields=lambda x: x, restrict=separately() | waiting("x", "go"))
+    >>> engine = Engine(let)
+    >>> engine.push(level, 3), engine.push(level, 4), [event.value for event in engine.push(go, None)]
+    ([], [], [3, 4])
+    """
+    installed, key = _copy("play")
+    installed.play(slot, key)
+
+
+def expire(slot: Slot, entry: Entry) -> None:
+    """Let ``entry`` leave memory at the end of the batch; its results stand. Only in a clause of a restriction."""
+    installed, _ = _copy("expire")
+    installed.join.batch.expire(slot, entry)
+
+
+def set_aside(slot: Slot, event: Entry, reason: str) -> None:
+    """Put an event that will not be used into ``engine.late``, with the reason. Only in a clause of a restriction."""
+    installed, _ = _copy("set_aside")
+    installed.set_aside(slot, event, reason)
+
+
+def copies() -> list[Any]:
+    """Return all copies of this restriction, one a key. Only in a clause of a restriction."""
+    installed, _ = _copy("copies")
+    return list(installed.copies.values())
+
+
+def separate() -> None:
+    """Say, before a gate releases, that releases are batches of their own: a second one in a step ends the batch."""
+    installed, key = _copy("separate")
+    installed.separate(key)
+
+
+def _copy(call: str) -> tuple[Any, Any]:
+    copy = running().__dict__.get("copy")
+    if copy is None:
+        message = f"{call}: expected to be called in a clause of a restriction; there is no restriction at work here"
+        raise InvalidArgument(message)
+    return copy  # type: ignore[no-any-return]

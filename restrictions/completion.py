@@ -1,0 +1,97 @@
+"""Completion: when an output has emitted all that it will.
+
+A bare correlation completes when all its inputs have, and no deadline is due. These say otherwise, for the operators of
+`streams`, each as ReactiveX has it.
+
+Source: SEMANTICS 1.11.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius import Restriction, Slots, arrive, forward, handles, memory, state
+from cartesius.families import completes, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius import Slot
+    from cartesius.memories import Entry
+
+
+class completing_with(Restriction):
+    """Complete as soon as all of ``slots`` have ended, whatever the others do. State: none. Commutes with all gates."""
+
+    slots: Slots
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Compare what has ended."""
+        return all(slot.ended for slot in self.slots) or bool(forward(arrived))
+
+
+class completing_without_value(Restriction):
+    """RxPY's rule: no result can come any more once an input has ended without a value, seen when an event comes."""
+
+    slots: Slots
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Compare what has ended with what came."""
+        return bool(forward(arrived)) or any(
+            any(slot.ended and not memory(slot) for slot in self.slots)
+            and all(slot.ended for slot in self.slots if slot.index != index)
+            for index in arrived
+        )
+
+
+class never_completing(Restriction):
+    """Never complete. State: none."""
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Say so."""
+        return False
+
+
+class at_end(Restriction):
+    """Hold the last event of each of ``slots`` back until all of them have ended; then let these through together.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.completion import at_end
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> last = cartesian(left, right, restrict=at_end("left", "right"))
+    >>> [event.value for event in run(last, [(left, 1), (right, "x"), (left, 2)], close=True)]
+    [(2, 'x')]
+
+    Args:
+        *slots: The slots concerned.
+
+    State: one event a slot. Relies on arrival order. Commutes with what handles stored entries.
+
+    Completes when one of them ends without an event: no result can come.
+    """
+
+    slots: Slots
+    last: Mapping[str, Entry] = state({})
+
+    @handles(arrive, "slots")
+    def keep(self, slot: Slot, event: Entry) -> None:
+        """Replace the one before."""
+        self.last = {**self.last, slot.name: event}
+
+    @handles(ended, "slots")
+    def let_go(self, slot: Slot) -> None:
+        """Let the last ones through, if this was the last to end."""
+        if all(slot.ended for slot in self.slots):
+            last, self.last = self.last, {}
+            for slot_ in self.slots:
+                if slot_.name in last:
+                    arrive(slot_, last[slot_.name])
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Nothing can come without a last event."""
+        return any(slot.ended and slot.name not in self.last for slot in self.slots) or bool(forward(arrived))

@@ -1,0 +1,276 @@
+"""Folding: gates that turn the events of a slot into others, or let them through by what came before.
+
+Each holds its state as a field (of each key, right of a `key_by`), and forwards events with new values. What its source
+takes back later is taken back where it is in memory; a fold is not undone.
+
+Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; ReactiveX for the names of the operators.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius import Restriction, Slot, arrive, forward, handles, state
+from cartesius.families import completes, ended
+from cartesius.queues import Queue
+from restrictions.checks import check_count, check_function, refuse_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.memories import Entry
+
+
+class _of_streams(Restriction):
+    """Base: refuses tables."""
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse tables."""
+        for bound in slots.values():
+            refuse_tables(self, bound)
+
+
+class accumulating(_of_streams):
+    """Replace each event's value by the fold of all values so far. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.folding import accumulating
+    >>> level = Reactive("level")
+    >>> total = cartesian(level, restrict=accumulating("level", lambda total, value: total + value))
+    >>> [event.value for event in run(total, [(level, 1), (level, 2), (level, 3)])]
+    [(1,), (3,), (6,)]
+
+    Args:
+        slot: The slot.
+        combine: A pure function of the fold so far and a value.
+        initial: A tuple of the fold before the first value, or the empty tuple: then the first value is the fold.
+
+    State: the fold. Relies on arrival order. Does not commute with other gates of the slot.
+
+    Raises:
+        InvalidArgument: ``combine`` is not a function; when a correlation is built: a table.
+
+    Law:
+        It agrees with `itertools.accumulate`.
+    """
+
+    slot: Slot
+    combine: Callable[[Any, Any], Any]
+    initial: tuple[Any, ...] = ()
+    fold: tuple[Any, ...] = state(())
+
+    def validate(self) -> None:
+        """Check the function."""
+        check_function(self, self.combine, "combine")
+
+    @handles(arrive, "slot")
+    def take_in(self, slot: Slot, event: Entry) -> None:
+        """Combine, and let the fold through."""
+        before = self.fold or self.initial
+        fold = self.combine(before[0], event.value) if before else event.value
+        self.fold = (fold,)
+        forward(slot, event.with_value(fold))
+
+
+class buffering(_of_streams):
+    """Gather ``n`` events into one, the list of their values; what is left over comes when the input ends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.folding import buffering
+    >>> level = Reactive("level")
+    >>> pairs = cartesian(level, restrict=buffering("level", 2))
+    >>> [event.value for event in run(pairs, [(level, 1), (level, 2), (level, 3)], close=True)]
+    [([1, 2],), ([3],)]
+
+    Args:
+        slot: The slot.
+        n: How many: an int ≥ 1, dimensionless.
+
+    State: up to n - 1 events. Relies on arrival order. Does not commute with other gates of the slot.
+
+    Raises:
+        InvalidArgument: ``n`` is not an int ≥ 1; when a correlation is built: a table.
+
+    Law:
+        The lists, put together, are the values.
+    """
+
+    slot: Slot
+    n: int
+    held: Queue = state(Queue())
+
+    def validate(self) -> None:
+        """Check the count."""
+        check_count(self, self.n)
+
+    @handles(arrive, "slot")
+    def gather(self, slot: Slot, event: Entry) -> None:
+        """Hold the event back, or let the list go."""
+        self.held = self.held.append(event)
+        if len(self.held) == self.n:
+            self._let_go()
+
+    @handles(ended, "slot")
+    def let_rest_go(self, slot: Slot) -> None:
+        """Let the rest go."""
+        if self.held:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        events = list(self.held)
+        self.held = Queue()
+        start, end = min(event.start for event in events), max(event.end for event in events)
+        arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
+
+
+class distinctly(_of_streams):
+    """Drop an event whose value, or its key, equals that of the one before. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.folding import distinctly
+    >>> level = Reactive("level")
+    >>> changes = cartesian(level, restrict=distinctly("level"))
+    >>> [event.value for event in run(changes, [(level, 1), (level, 1), (level, 2), (level, 1)])]
+    [(1,), (2,), (1,)]
+
+    Args:
+        slot: The slot.
+        key: A pure function of the value, or None for the value itself.
+
+    State: the key of the event before. Relies on arrival order. Commutes with what handles stored entries.
+
+    Raises:
+        InvalidArgument: ``key`` is not a function; when a correlation is built: a table.
+
+    Law:
+        Idempotent.
+    """
+
+    slot: Slot
+    key: Callable[[Any], Any] | None = None
+    before: tuple[Any, ...] = state(())
+
+    def validate(self) -> None:
+        """Check the key."""
+        if self.key is not None:
+            check_function(self, self.key, "key")
+
+    @handles(arrive, "slot")
+    def compare(self, slot: Slot, event: Entry) -> None:
+        """Let a change through."""
+        key = event.value if self.key is None else self.key(event.value)
+        if self.before and self.before[0] == key:
+            return
+        self.before = (key,)
+        forward(slot, event)
+
+
+class skipping(_of_streams):
+    """Drop the events of ``slot`` up to the first that fails the predicate. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.folding import skipping
+    >>> level = Reactive("level")
+    >>> rest = cartesian(level, restrict=skipping("level", lambda value: value < 3))
+    >>> [event.value for event in run(rest, [(level, 1), (level, 3), (level, 2)])]
+    [(3,), (2,)]
+
+    Args:
+        slot: The slot.
+        predicate: A pure function of the value.
+
+    State: whether the first has come. Relies on arrival order. Commutes with what handles stored entries.
+
+    Raises:
+        InvalidArgument: ``predicate`` is not a function; when a correlation is built: a table.
+
+    Law:
+        Idempotent; it agrees with `itertools.dropwhile`.
+    """
+
+    slot: Slot
+    predicate: Callable[[Any], Any]
+    is_open: bool = state(False)
+
+    def validate(self) -> None:
+        """Check the predicate."""
+        check_function(self, self.predicate, "predicate")
+
+    @handles(arrive, "slot")
+    def skip(self, slot: Slot, event: Entry) -> None:
+        """Let everything through once one has failed."""
+        if self.is_open or not self.predicate(event.value):
+            self.is_open = True
+            forward(slot, event)
+
+
+class after(_of_streams):
+    """Drop the events of ``slot`` that come before the first of ``signal``, which is not let through. Never suspends.
+
+    State: whether the signal has come. Relies on arrival order. Completes when the slot ends after the signal; if it
+    ended before, never. Commutes with what handles stored entries.
+
+    Law:
+        Idempotent.
+    """
+
+    slot: Slot
+    signal: Slot
+    is_open: bool = state(False)
+    is_over: bool = state(False)
+
+    @handles(arrive, "signal")
+    def open(self, slot: Slot, event: Entry) -> None:
+        """Open for good."""
+        self.is_open = True
+
+    @handles(arrive, "slot")
+    def let_through(self, slot: Slot, event: Entry) -> None:
+        """Let through what comes once it is open."""
+        if self.is_open:
+            forward(slot, event)
+
+    @handles(ended, "slot")
+    def note_end(self, slot: Slot) -> None:
+        """Complete if it is open."""
+        self.is_over = self.is_open
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Only as said above."""
+        return self.is_over
+
+
+class until(_of_streams):
+    """Drop the events of ``slot`` from the first of ``signal`` on, which is not let through. Never suspends.
+
+    State: whether the signal has come. Relies on arrival order. Completes when the signal comes, or the slot has ended.
+    Commutes with what handles stored entries.
+
+    Law:
+        Idempotent.
+    """
+
+    slot: Slot
+    signal: Slot
+    is_over: bool = state(False)
+
+    @handles(arrive, "signal")
+    def close(self, slot: Slot, event: Entry) -> None:
+        """Close for good."""
+        self.is_over = True
+
+    @handles(arrive, "slot")
+    def let_through(self, slot: Slot, event: Entry) -> None:
+        """Let through what comes before."""
+        if not self.is_over:
+            forward(slot, event)
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """The signal has come, or the slot has ended."""
+        return self.is_over or self.slot.ended

@@ -1,0 +1,194 @@
+"""Operators that pair the events of two inputs by time or by key, each a correlation under restrictions.
+
+Source: ReactiveX (join, group_join); Flink (interval join); Kafka Streams (stream-table join).
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
+from cartesius.tracing import parameters_of, trace
+from restrictions.combining import check_stream, derived
+from restrictions.completion import completing_with
+from restrictions.duration import apart, grouping, lasting
+from restrictions.keys import key_by
+from restrictions.outer import optionally
+from restrictions.results import retracting
+from restrictions.selection import fifo
+from restrictions.separation import momentarily, separately
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import timedelta
+
+    from cartesius import Reactive, Restriction
+    from cartesius.restriction_base import Composition
+
+    Span = int | timedelta
+    Key = str | Callable[[Any], Any] | None
+
+_BOTH = Tuple((Part("left"), Part("right")))
+
+
+def join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span, *, key: Key = None) -> Reactive:
+    """Pair events that are live together: each from its end for the duration of its side, inclusive.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions.streams import join
+    >>> door, badge = Reactive("door"), Reactive("badge")
+    >>> [
+    ...     event.value
+    ...     for event in run(join(door, badge, 5, 2), [(door, "opens", 0), (badge, "EVA", 5), (badge, "BO", 6)])
+    ... ]
+    [('opens', 'EVA')]
+
+    Args:
+        left: A stream.
+        right: A stream.
+        left_duration: Time units or a `timedelta`, ≥ 0.
+        right_duration: Time units or a `timedelta`, ≥ 0.
+        key: A field's name, or a function of the value, that must be equal in both; None pairs all.
+
+    Whether two events match depends on their own times, not on the order of arrival; the clock frees memory. Completes
+    when one side has ended and nothing of it is left in memory, or both have ended. Results of one event come oldest
+    partner first.
+
+    Raises:
+        InvalidArgument: Something else than a stream, or a negative duration.
+
+    Source:
+        ReactiveX, join.
+    """
+    restrict = lasting("left", left_duration) | lasting("right", right_duration)
+    return _pair("join", left, right, restrict, key)
+
+
+def interval_join(left: Reactive, right: Reactive, lower: Span, upper: Span, *, key: Key = None) -> Reactive:
+    """Pair events with ``lower <= end of right - end of left <= upper``, both inclusive, in whatever order they come.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions.streams import interval_join
+    >>> order, payment = Reactive("order"), Reactive("payment")
+    >>> near = interval_join(order, payment, -1, 3)
+    >>> [event.value for event in run(near, [(payment, "early", 9), (order, "A", 10), (payment, "late", 14)])]
+    [('A', 'early')]
+
+    Args:
+        left: A stream.
+        right: A stream.
+        lower: Time units or a `timedelta`; may be negative.
+        upper: Time units or a `timedelta`.
+        key: A field's name, or a function of the value, that must be equal in both; None pairs all.
+
+    The clock frees memory. Completes as `join` does.
+
+    Raises:
+        InvalidArgument: Something else than a stream, or ``lower`` exceeds ``upper``.
+
+    Source:
+        Flink, interval join.
+    """
+    return _pair("interval_join", left, right, apart("left", "right", lower, upper), key)
+
+
+def group_join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span) -> Reactive:
+    """Give each event of ``left``, when its duration is over, with the list of what was live in ``right`` meanwhile.
+
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions.streams import group_join
+    >>> train, passenger = Reactive("train"), Reactive("passenger")
+    >>> engine = Engine(group_join(train, passenger, 10, 0))
+    >>> engine.push(train, "IC 5", at=0), engine.push(passenger, "EVA", at=3), engine.push(passenger, "BO", at=10)
+    ([], [], [])
+    >>> [event.value for event in engine.advance(11)]
+    [('IC 5', ['EVA', 'BO'])]
+
+    Args:
+        left: A stream.
+        right: A stream.
+        left_duration: Time units or a `timedelta`, ≥ 0.
+        right_duration: Time units or a `timedelta`, ≥ 0.
+
+    Where ReactiveX gives a stream of streams at once, this gives a list at the end. Completes when ``left`` has ended
+    and no group is open, as there.
+
+    Raises:
+        InvalidArgument: Something else than a stream, or a negative duration.
+
+    Source:
+        ReactiveX, groupJoin.
+    """
+    slots = _streams("group_join", left, right)
+    gate = grouping("left", "right", left_duration, right_duration)
+    restrict = separately() | momentarily("left") | fifo() | gate
+    return derived("group_join", (left, right), slots, Part("left"), restrict)
+
+
+def stream_table_join(
+    stream: Reactive, table: Reactive, *, on: str | Callable[[Any], Any], how: str = "inner"
+) -> Reactive:
+    """Give each event of ``stream`` with the row of ``table`` that its key names now; later rows change nothing.
+
+    >>> from cartesius import Reactive, Update, run
+    >>> from restrictions.streams import stream_table_join
+    >>> report, ship = Reactive("report"), Reactive("ship", table=True)
+    >>> named = stream_table_join(report, ship, on="mmsi", how="left")
+    >>> trace = [(report, {"mmsi": 7}), (ship, Update(7, "EVA")), (report, {"mmsi": 7})]
+    >>> [event.value[1] for event in run(named, trace)]
+    [None, 'EVA']
+
+    Args:
+        stream: A stream.
+        table: A table.
+        on: The key of the row: a field's name, or a function of the event's value.
+        how: ``"inner"``, or ``"left"``: None where there is no row.
+
+    Completes with the stream. A row that comes in the same step as the event is found.
+
+    Raises:
+        InvalidArgument: No stream, no table, or an unknown ``how``.
+
+    Source:
+        Kafka Streams, stream-table join.
+    """
+    call = "stream_table_join"
+    check_stream(stream, call, "stream")
+    if not getattr(table, "table", False):
+        message = f"{call}: expected a table but got table={table!r}; make one, or declare it: Reactive(…, table=True)"
+        raise InvalidArgument(message)
+    if how not in ("inner", "left"):
+        message = f"{call}: expected how to be 'inner' or 'left' but got how={how!r}"
+        raise InvalidArgument(message)
+    restrict: Composition = momentarily("stream") | fifo() | completing_with("stream")
+    if how == "left":
+        restrict = optionally("table") | retracting() | restrict
+    slots = {"stream": stream, "table": table}
+    yields = Tuple((Part("stream"), Part("table")))
+    return derived(call, (stream, table), slots, yields, restrict, where=_same_key(call, on))
+
+
+def _same_key(call: str, on: Any) -> Any:
+    """Return the condition, as an expression wherever ``on`` can be traced."""
+    if isinstance(on, str):
+        return Apply(operator.eq, (Field(Part("stream"), on), KeyOf("table")), "==")
+    if not callable(on):
+        message = f"{call}: expected a field's name or a function but got on={on!r} (type={type(on).__name__})"
+        raise InvalidArgument(message)
+    parameters = parameters_of(on)
+    found = trace(on, [(parameters[0], Part("stream"))]).expression if parameters and len(parameters) == 1 else None
+    if isinstance(found, Expression):
+        return Apply(operator.eq, (found, KeyOf("table")), "==")
+    return lambda stream, key_table: on(stream) == key_table
+
+
+def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:
+    slots = _streams(call, left, right)
+    keyed = restrict if key is None else key_by(left=key, right=key) | restrict
+    return derived(call, (left, right), slots, _BOTH, keyed | fifo() | completing_with("left", "right"))
+
+
+def _streams(call: str, left: Reactive, right: Reactive) -> dict[str, Reactive]:
+    return {"left": check_stream(left, call, "left"), "right": check_stream(right, call, "right")}
