@@ -7,10 +7,13 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
+from .batches import Match as Match
+from .clauses import expire as expire
 from .clauses import memory as memory
 from .clauses import notify_at as notify_at
 from .clauses import pause as pause
 from .clauses import play as play
+from .clauses import set_aside as set_aside
 from .codec import storable as storable
 from .engine import Engine as Engine
 from .errors import CartesiusError as CartesiusError
@@ -31,6 +34,7 @@ from .handlers import Implicit as Implicit
 from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
+from .memories import Entry as Entry
 from .operations import Operation as Operation
 from .operations import forward as forward
 from .patterns import correlate as correlate
@@ -45,9 +49,11 @@ __all__ = [
     "Delete",
     "Duration",
     "Engine",
+    "Entry",
     "Event",
     "Handler",
     "Implicit",
+    "Match",
     "Operation",
     "Reactive",
     "Restriction",
@@ -58,6 +64,7 @@ __all__ = [
     "controls",
     "correlate",
     "displace",
+    "expire",
     "forward",
     "handle",
     "handles",
@@ -69,6 +76,7 @@ __all__ = [
     "restricting",
     "run",
     "select",
+    "set_aside",
     "start",
     "state",
     "storable",

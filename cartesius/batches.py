@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.errors import add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.installations import Layer
 from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 
 @attrs.define(slots=True)
 class Match:
-    """A candidate that satisfied the body: its parts by slot, their hull, and what the body yielded.
+    """A candidate that satisfied the body, as clauses for `select` receive it.
+
+    >>> from cartesius import Match
+    >>> def lasts(match: Match) -> int:
+    ...     return match.end - match.start  # also: .value (what was yielded first), .values, .parts (entries by slot)
 
     Args:
         parts: The entries, in slot order; None where an optional part is missing.
@@ -112,6 +117,8 @@ class Batch:
         if before is not None:
             memory.replace_row(None, entry.row_key)
         if not entry.deletes:
+            if entry.number >= 0:  # a gate lets it through once more: that is another event
+                entry = entry.again()
             entry.number = self.world.next_number()
             memory.store(entry)
             self._fresh[slot.index].append(entry)
@@ -131,6 +138,8 @@ class Batch:
         self._leaving.append((slot, entry))
 
     def _displace(self, slot: Slot, entry: Entry) -> None:
+        if slot.memory.entries.get(entry.number) is not entry:
+            return  # it has left already
         if entry.state == FRESH:
             self._fresh[slot.index].remove(entry)
             slot.memory.remove(entry)
@@ -147,9 +156,13 @@ class Batch:
     def _trigger(self, parts: Candidate) -> Match | None:
         if self.is_filtered and not self.operations[admit](parts):
             return None
-        if self.partial_rows is None and self.where is not None and not self.where(parts):
-            return None
-        values = self.yields(parts)
+        try:
+            if self.partial_rows is None and self.where is not None and not self.where(parts):
+                return None
+            values = self.yields(parts)
+        except Exception as error:
+            add_place(error, f"in the body of {self.output.name}")
+            raise
         if not values:
             return None
         if not parts:  # the product of no inputs has one candidate, and has always had it
@@ -160,6 +173,8 @@ class Batch:
 
     def _select(self, matches: Iterable[Match]) -> None:
         for match in matches:
+            if _is_spent(match.parts):  # by another match, since a selector has listed them
+                continue
             self._spend(match)
             self.yielded(match, self._cause_of(match.parts, FRESH))
 
@@ -249,7 +264,7 @@ class Batch:
 
     def _matches(self, fresh: Sequence[list[Entry]]) -> Iterator[Match]:
         for parts in self.product.candidates(fresh, FRESH):
-            if any([part is not None and part.uses <= 0 for part in parts]):
+            if _is_spent(parts):
                 continue
             self.world.candidates += 1
             match = self.trigger(parts)
@@ -263,6 +278,10 @@ class Batch:
             if part is not None and part.state == state
         ]
         return _hull(spans) if spans else default or self.cause
+
+
+def _is_spent(parts: Candidate) -> bool:
+    return any([part is not None and part.uses <= 0 for part in parts])
 
 
 def _hull(spans: Sequence[Span]) -> Span:

@@ -66,6 +66,9 @@ def notify_at(time: int) -> None:
     []
     """
     installed, key = _copy("notify_at")
+    if isinstance(time, bool) or not isinstance(time, int):
+        message = f"notify_at: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
+        raise InvalidArgument(message)
     installed.notify_at(time, key)
 
 
@@ -121,13 +124,47 @@ def play(slot: Slot) -> None:
 
 
 def expire(slot: Slot, entry: Entry) -> None:
-    """Let ``entry`` leave memory at the end of the batch; its results stand. Only in a clause of a restriction."""
+    """Let ``entry`` leave memory at the end of the batch; its results stand. Only in a clause of a restriction.
+
+    >>> from cartesius import Reactive, Restriction, Slot, expire, forward, handles, push, run
+    >>> from restrictions import cartesian
+    >>> class passing(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(push, "slot")
+    ...     def leave(self, slot, entry):
+    ...         expire(slot, entry)
+    ...         forward(slot, entry)
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> pairs = cartesian(left, right, restrict=passing("left"))
+    >>> [event.value for event in run(pairs, [(left, 1), (right, "x"), (left, 2), (right, "y")])]
+    [(2, 'x')]
+    """
     installed, _ = _copy("expire")
     installed.join.batch.expire(slot, entry)
 
 
 def set_aside(slot: Slot, event: Entry, reason: str) -> None:
-    """Put an event that will not be used into ``engine.late``, with the reason. Only in a clause of a restriction."""
+    """Put an event that will not be used into ``engine.late``, with the reason. Only in a clause of a restriction.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, set_aside
+    >>> from restrictions import cartesian
+    >>> class positive(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def let_through(self, slot, event):
+    ...         if event.value > 0:
+    ...             forward(slot, event)
+    ...         else:
+    ...             set_aside(slot, event, "not positive")
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=positive("level")))
+    >>> engine.push(level, -3)
+    []
+    >>> [(event.value, slot, reason) for event, slot, reason in engine.late]
+    [(-3, 'level', 'not positive')]
+    """
     installed, _ = _copy("set_aside")
     installed.set_aside(slot, event, reason)
 
@@ -138,10 +175,12 @@ def copies() -> list[Any]:
     return list(installed.copies.values())
 
 
-def separate() -> None:
-    """Say, before a gate releases, that releases are batches of their own: a second one in a step ends the batch."""
-    installed, key = _copy("separate")
-    installed.separate(key)
+def release(slot: Slot) -> None:
+    """Note that a clause lets an event go by ``arrive``: of one slot, each is a batch of its own (SEMANTICS 1.1)."""
+    copy = running().__dict__.get("copy")
+    if copy is not None:
+        installed, key = copy
+        installed.release(slot, key)
 
 
 def _copy(call: str) -> tuple[Any, Any]:

@@ -5,8 +5,8 @@ An input of which something is there already (`Reactive.of`) is eaten at the fir
 
 Invariant: between calls every strand is parked, and the state is plain data.
 
-Over 300 lines because it is the one class that users read as a whole; the work is done in `steps`, `doors`, `pulling`,
-`snapshots` and `provenance`.
+This module is over 300 lines because it is the one class that users read as a whole; the work is done in `steps`,
+`doors`, `pulling`, `snapshots` and `provenance`.
 
 Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
 """

@@ -8,7 +8,21 @@ from __future__ import annotations
 
 
 class CartesiusError(Exception):
-    """Base of all errors raised by Cartesius; catch it to catch them all."""
+    """Base of all errors raised by Cartesius; catch it to catch them all.
+
+    >>> from cartesius import CartesiusError, Reactive
+    >>> try:
+    ...     Reactive("")
+    ... except CartesiusError as error:
+    ...     print(error)
+    Reactive: expected a name but got name='' (type=str); give it a string
+    """
+
+
+def add_place(error: BaseException, place: str) -> None:
+    """Note where an error came from, unless a place further inside has been noted."""
+    if not any(note.startswith("in ") for note in getattr(error, "__notes__", ())):
+        error.add_note(place)
 
 
 class InvalidArgument(CartesiusError, ValueError):

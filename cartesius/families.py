@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
+from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Family:
                 f" (type={type(slot).__name__})"
             )
             raise InvalidArgument(message)
+        if self is arrive:
+            release(slot)
         return slot.operations[self](slot, *arguments)
 
     def __repr__(self) -> str:
@@ -206,7 +209,14 @@ __test__ = {family.name: family.__doc__ for family in FAMILIES}
 @final
 @attrs.define(eq=False, slots=True)
 class Slot:
-    """One input of one correlation, as clauses receive it. As an annotation of a restriction: a field names a slot."""
+    """One input of one correlation, as clauses receive it. As an annotation of a restriction: a field names a slot.
+
+    >>> from cartesius import Restriction, Slot
+    >>> class gate(Restriction):
+    ...     slot: Slot
+    >>> gate("level")
+    gate('level')
+    """
 
     name: str
     index: int
@@ -223,9 +233,24 @@ class Slot:
 
 Slots: TypeAlias = tuple[Slot, ...]
 """As an annotation of a restriction: the field takes the positional arguments, each naming a slot."""
+__test__["Slots"] = """
+    >>> from cartesius import Restriction, Slots
+    >>> class gate(Restriction):
+    ...     slots: Slots
+    >>> gate("level", "tide")
+    gate('level', 'tide')
+"""
 if TYPE_CHECKING:
     Duration: TypeAlias = int
 else:
 
     class Duration:
-        """As an annotation of a restriction: the field takes time units or a `timedelta`; clauses read time units."""
+        """As an annotation of a restriction: the field takes time units or a `timedelta`; clauses read time units.
+
+        >>> from datetime import timedelta
+        >>> from cartesius import Duration, Restriction
+        >>> class quiet(Restriction):
+        ...     after: Duration
+        >>> quiet(timedelta(seconds=1))
+        quiet(datetime.timedelta(seconds=1))
+        """

@@ -8,9 +8,10 @@ Source: SEMANTICS 1.13.
 
 from __future__ import annotations
 
+from copy import copy as shallow_copy
 from typing import TYPE_CHECKING, Any
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
 from cartesius.handlers import Clauses, Handler
@@ -68,8 +69,8 @@ class Installed:
         self.admits = admit in families
         self.has_copies = bool(restriction._states) or self.starts or tick in families
         self.copies: dict[tuple[Any, ...], Any] = {}
-        self.released: set[tuple[Any, ...]] = set()  # the copies that have released something in the present batch
-        self.due: dict[tuple[Any, ...], int] = {}  # deadlines a copy waits for, by key
+        self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
+        self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         named = [slot for slots in self.slots.values() for slot in slots]
         self.named = tuple(dict.fromkeys(named))
@@ -125,7 +126,7 @@ class Installed:
                 fields[name] = self.slots[name][0]
             elif field_kind == "duration":
                 fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
-        fields.update(self.restriction._states)
+        fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 
     def copy(self, key: tuple[Any, ...]) -> Any:
@@ -142,7 +143,7 @@ class Installed:
                 if family is start:
                     self._run(getattr(type(self.restriction), method), key, ())
         elif (self, key) not in world.touched:
-            before = dict(vars(copy))
+            before = {name: _own(value) for name, value in vars(copy).items()}
             world.touched[self, key] = copy
 
             def undo() -> None:
@@ -178,11 +179,11 @@ class Installed:
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.reactive.name, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
 
-    def separate(self, key: tuple[Any, ...]) -> None:
-        """End the batch if the copy for ``key`` has released something in it already."""
-        if key in self.released:
+    def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
+        """End the batch if the copy for ``key`` has released an event of ``slot`` in it already."""
+        if (key, slot) in self.released:
             self.join.commit()
-        self.released.add(key)
+        self.released.add((key, slot))
 
     def layer(self, name: str) -> Layer | None:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
@@ -279,8 +280,16 @@ class Installed:
         del here  # a suspended frame must not hold its own coroutine
         try:
             return function(copy, *arguments)
+        except Exception as error:
+            add_place(error, f"in the clause {function.__name__!r} of {self.restriction!r}")
+            raise
         finally:
             running().copy = before
+
+
+def _own(value: Any) -> Any:
+    """Return a copy of what a clause might change in place, although it should replace it."""
+    return shallow_copy(value) if type(value) in (dict, list, set) else value
 
 
 _SLOT_KINDS = ("slot", "slots")

@@ -148,6 +148,8 @@ class Join:
             clauses[slot.operations[arrive]] = (False, self.batch.store)
             clauses[slot.operations[withdraw]] = (False, self.batch.withdraw)
             clauses[slot.operations[ended]] = (False, lambda _: None)
+        for one in self.installed:
+            clauses[one.ticking] = (False, _refuse_forwarding)
         inner: Handler = Layer("remember", clauses)
         for layer in reversed(self._layer("memory")):
             inner = layer | inner
@@ -281,3 +283,10 @@ class Join:
         self.batch.clear()
         self._played.clear()
         self._build_strands()
+
+
+def _refuse_forwarding(*_: object) -> None:
+    message = (
+        "forward: expected arrive(slot, event) in a clause for tick: nobody outside waits for this copy's deadline"
+    )
+    raise InvalidArgument(message)

@@ -27,7 +27,14 @@ _UNHASHABLE: Final = ("unhashable",)
 
 @final
 class Entry:
-    """An event inside a correlation: the value and times, its identity, its keys, how often it may still be used."""
+    """An event inside a correlation, as clauses receive it.
+
+    >>> from cartesius import Entry
+    >>> def urgency(event: Entry) -> int:
+    ...     return (
+    ...         event.value.priority
+    ...     )  # also: .start, .end, .uses (how often it may still be used), .number (of arrival)
+    """
 
     __slots__ = (
         "cause", "deletes", "end", "identity", "keys", "number", "probe", "row_key", "start", "state", "uses", "value",
@@ -60,6 +67,12 @@ class Entry:
         start = self.start if start is None else start
         entry = Entry(value, start, self.end if end is None else end, self.identity, weight=self.weight)
         entry.uses, entry.keys, entry.row_key, entry.deletes = self.uses, self.keys, self.row_key, self.deletes
+        return entry
+
+    def again(self) -> Entry:
+        """Return another event that equals this one."""
+        entry = Entry(self.value, self.start, self.end, ("again", self.identity, self.number), weight=self.weight)
+        entry.keys, entry.row_key = self.keys, self.row_key
         return entry
 
     def own_key(self) -> Any:

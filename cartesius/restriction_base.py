@@ -10,10 +10,13 @@ positional rest, and what follows it or has a default is keyword-only.
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.errors import InvalidArgument
-from cartesius.families import Duration, Family, Slot, Slots
+from cartesius.families import Duration, Family, Slot, Slots, select
 from cartesius.handlers import Handler
 from cartesius.reactives import Reactive
 
@@ -72,6 +75,10 @@ class Composition:
 class Restriction(Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
+    A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
+    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
+    is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``.
+
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
     ...     slots: Slots
@@ -110,6 +117,9 @@ class Restriction(Handler):
             if name in vars(cls):
                 defaults[name] = vars(cls)[name]
         cls._fields, cls._defaults, cls._states = fields, defaults, states
+        chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
+        if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):
+            cls.consumes = True  # it may leave matches out, unless it says that it does not
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         call = type(self).__name__
@@ -133,11 +143,23 @@ class Restriction(Handler):
         if missing:
             message = f"{call}: expected the arguments ({self._usage()}) but {missing[0]} is missing"
             raise InvalidArgument(message)
-        self.configuration = {name: values[name] for name in self._fields}
-        for name, value in self.configuration.items():
+        vars(self)["configuration"] = configuration = {name: values[name] for name in self._fields}
+        for name, value in configuration.items():
             self._check_slot(name, value)
-            setattr(self, name, value)
+            self._check_plain(name, value)
+        vars(self).update(configuration)
         self.validate()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Let clauses change what is declared as `state` alone: the rest would be lost, or shared by keys."""
+        if name not in self._states:
+            declared = ", ".join(self._states) or "none"
+            message = (
+                f"{type(self).__name__}: expected an assignment to a state but got {name} = {value!r}; the states are"
+                f" {declared}; declare it in the class: {name} = state(…)"
+            )
+            raise InvalidArgument(message)
+        vars(self)[name] = value
 
     def _check_slot(self, name: str, value: Any) -> None:
         kind = self._fields[name]
@@ -152,6 +174,20 @@ class Restriction(Handler):
                     f" (type={type(slot).__name__})"
                 )
                 raise InvalidArgument(message)
+
+    def _check_plain(self, name: str, value: Any) -> None:
+        if self._fields[name] == "function" and not callable(value):
+            message = (
+                f"{type(self).__name__}: expected a function but got {name}={value!r} (type={type(value).__name__})"
+            )
+            raise InvalidArgument(message)
+        is_units = isinstance(value, int) and not isinstance(value, bool)
+        if self._fields[name] == "duration" and not is_units and not isinstance(value, timedelta):
+            message = (
+                f"{type(self).__name__}: expected a duration, an int of time units or a timedelta, but got"
+                f" {name}={value!r} (type={type(value).__name__})"
+            )
+            raise InvalidArgument(message)
 
     def _usage(self) -> str:
         star = {"slots": "*"}
@@ -241,7 +277,12 @@ def _show_slot(value: object) -> str:
 
 def _kind(annotation: object) -> str:
     if isinstance(annotation, str):
-        return _NAMES.get(annotation.rsplit(".", 1)[-1], "plain")
+        text = annotation.removeprefix("typing.").removeprefix("collections.abc.")
+        if text.startswith("Callable") and not text.endswith("None"):
+            return "function"
+        return _NAMES.get(text.rsplit(".", 1)[-1], "plain")
+    if annotation in (Callable, typing.Callable) or typing.get_origin(annotation) is Callable:
+        return "function"
     try:
         return _KINDS.get(annotation, "plain")
     except TypeError:

@@ -32,11 +32,13 @@ class Deadlines:
         self.number = 0
 
     def add(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
-        """Ask for a tick once the clock is past ``time``."""
+        """Ask for a tick once the clock is past ``time``; asking twice is asking once."""
+        if time in installed.due.get(key, ()):
+            return
         self.number += 1
         item = (time, self.number, installed, key)
         heapq.heappush(self.heap, item)
-        installed.due[key] = installed.due.get(key, 0) + 1
+        installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))
 
     def pop(self, before: Time) -> tuple[int, Installed, tuple[Any, ...]] | None:
@@ -54,8 +56,8 @@ class Deadlines:
         return self.heap[0][0] + 1 if self.heap else None
 
     def _count_down(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
-        _, _, installed, key = item
-        installed.due[key] -= 1
+        time, _, installed, key = item
+        installed.due[key].remove(time)
         if not installed.due[key]:
             del installed.due[key]
 
@@ -66,8 +68,8 @@ class Deadlines:
 
     def _put_back(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
         heapq.heappush(self.heap, item)
-        _, _, installed, key = item
-        installed.due[key] = installed.due.get(key, 0) + 1
+        time, _, installed, key = item
+        installed.due.setdefault(key, set()).add(time)
 
 
 class World:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
-from cartesius.clauses import copies, separate, set_aside
+from cartesius.clauses import copies, set_aside
 from cartesius.errors import InvalidArgument, QueueFull
 from cartesius.families import completes, withdraw
 from cartesius.queues import Queue
@@ -111,7 +111,6 @@ class aligning(Restriction):
         row = [(aligned, held[aligned.name].head) for aligned in self.slots]
         rests = ((name, queue.rest()) for name, queue in held.items())
         self.held = {name: rest for name, rest in rests if rest}
-        separate()
         for aligned, head in row:
             arrive(aligned, head)
 

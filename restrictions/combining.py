@@ -18,6 +18,7 @@ from restrictions.consumption import affinely
 from restrictions.recency import most_recently
 from restrictions.selection import fifo
 from restrictions.separation import momentarily, separately
+from restrictions.signals import sampling
 
 if TYPE_CHECKING:
     from cartesius import Restriction
@@ -109,8 +110,8 @@ def affine_latest(*reactives: Reactive) -> Reactive:
     return _product("affine_latest", reactives, affinely(slots[0]) | most_recently(*slots))
 
 
-def with_latest_from(primary: Reactive, *others: Reactive) -> Reactive:
-    """Combine each event of ``primary`` with the latest of the others; it is dropped if one of them has none yet.
+def with_latest_from(*reactives: Reactive) -> Reactive:
+    """Combine each event of the first with the latest of the others; it is dropped if one of them has none yet.
 
     >>> from cartesius import Reactive, run
     >>> from restrictions.streams import with_latest_from
@@ -120,19 +121,17 @@ def with_latest_from(primary: Reactive, *others: Reactive) -> Reactive:
     [('ORCA', 2.5), ('EVA', 2.7)]
 
     Args:
-        primary: The stream whose events make results.
-        *others: The streams that are looked up; values are tuples in that order.
+        *reactives: One or more: the one whose events make results, and those that are looked up; values are tuples in
+            that order.
 
-    Completes with ``primary``. An event that comes in the same step on ``primary`` and on another meets the new one.
+    Completes with the first. An event that comes in the same step on the first and on another meets the new one.
 
     Source:
         ReactiveX, withLatestFrom.
     """
-    names = slot_names("with_latest_from", (primary, *others))
-    restrict = momentarily(names[0]) | fifo() | completing_with(names[0])
-    return _product(
-        "with_latest_from", (primary, *others), restrict | most_recently(*names[1:]) if others else restrict
-    )
+    primary, *others = slot_names("with_latest_from", reactives)
+    restrict = momentarily(primary) | fifo() | completing_with(primary)
+    return _product("with_latest_from", reactives, restrict | most_recently(*others) if others else restrict)
 
 
 def merge(*reactives: Reactive) -> Reactive:
@@ -203,16 +202,15 @@ def sample(stream: Reactive, trigger: Reactive) -> Reactive:
         stream: What is sampled.
         trigger: When.
 
-    Completes when ``trigger`` has ended, or when ``stream`` has and a trigger comes after it. RxPY takes the end of the
-    trigger as one more sample, and goes on if the stream does: here nothing can come then.
+    The end of the trigger is one more trigger, as in RxPY. Completes at the first trigger after the end of the stream,
+    or with the trigger: then nothing can come, but RxPY goes on in silence.
 
     Source:
         ReactiveX, sample.
     """
-    names = slot_names("sample", (stream, trigger))
-    level, when = names
-    restrict = affinely(level) | most_recently(level) | momentarily(when) | completing_with(when)
-    return derived("sample", (stream, trigger), dict(zip(names, (stream, trigger), strict=True)), Part(level), restrict)
+    slots = {"x": check_stream(stream, "sample", "stream"), "trigger": check_stream(trigger, "sample", "trigger")}
+    restrict = separately() | momentarily("x") | sampling("x", "trigger")
+    return derived("sample", (stream, trigger), slots, Part("x"), restrict)
 
 
 def never() -> Reactive:

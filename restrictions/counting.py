@@ -12,7 +12,6 @@ import attrs
 from cartesius import Restriction, Slots, arrive, forward, handles, select, state
 from cartesius.families import completes
 from restrictions.checks import check_count, refuse_tables
-from restrictions.selection import cutting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from cartesius.memories import Entry
 
 
-class take_results(cutting):
+class take_results(Restriction):
     """Let the first ``n`` results through: what `take` without slots is. Completes with the n-th.
 
     State: the number of results let through. Relies on arrival order. Commutes with no other selector.
@@ -117,7 +116,7 @@ def take(n: int, *slots: str | Reactive) -> Restriction:
     return take_events(n, *slots) if slots else take_results(n)
 
 
-class every_nth_result(cutting):
+class every_nth_result(Restriction):
     """Let the results number n, 2n, 3n, … through: what `every_nth` without slots is. State: a count."""
 
     n: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles
-from restrictions.checks import check_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,10 +46,6 @@ class only(Restriction):
 
     slot: Slot
     predicate: Callable[[Any], Any]
-
-    def validate(self) -> None:
-        """Check the predicate."""
-        check_function(self, self.predicate, "predicate")
 
     @handles(arrive, "slot")
     def let_through(self, slot: Slot, event: Entry) -> None:

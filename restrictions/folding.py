@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
-from cartesius.families import completes, ended
+from cartesius.families import ended
 from cartesius.queues import Queue
 from restrictions.checks import check_count, check_function, refuse_tables
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cartesius.memories import Entry
 
 
-class _of_streams(Restriction):
+class of_streams(Restriction):
     """Base: refuses tables."""
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
@@ -30,7 +30,7 @@ class _of_streams(Restriction):
             refuse_tables(self, bound)
 
 
-class accumulating(_of_streams):
+class accumulating(of_streams):
     """Replace each event's value by the fold of all values so far. Never suspends.
 
     >>> from cartesius import Reactive, run
@@ -60,10 +60,6 @@ class accumulating(_of_streams):
     initial: tuple[Any, ...] = ()
     fold: tuple[Any, ...] = state(())
 
-    def validate(self) -> None:
-        """Check the function."""
-        check_function(self, self.combine, "combine")
-
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
         """Combine, and let the fold through."""
@@ -73,7 +69,7 @@ class accumulating(_of_streams):
         forward(slot, event.with_value(fold))
 
 
-class buffering(_of_streams):
+class buffering(of_streams):
     """Gather ``n`` events into one, the list of their values; what is left over comes when the input ends.
 
     >>> from cartesius import Reactive, run
@@ -125,7 +121,7 @@ class buffering(_of_streams):
         arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
 
 
-class distinctly(_of_streams):
+class distinctly(of_streams):
     """Drop an event whose value, or its key, equals that of the one before. Never suspends.
 
     >>> from cartesius import Reactive, run
@@ -168,7 +164,7 @@ class distinctly(_of_streams):
         forward(slot, event)
 
 
-class skipping(_of_streams):
+class skipping(of_streams):
     """Drop the events of ``slot`` up to the first that fails the predicate. Never suspends.
 
     >>> from cartesius import Reactive, run
@@ -196,81 +192,9 @@ class skipping(_of_streams):
     predicate: Callable[[Any], Any]
     is_open: bool = state(False)
 
-    def validate(self) -> None:
-        """Check the predicate."""
-        check_function(self, self.predicate, "predicate")
-
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
         """Let everything through once one has failed."""
         if self.is_open or not self.predicate(event.value):
             self.is_open = True
             forward(slot, event)
-
-
-class after(_of_streams):
-    """Drop the events of ``slot`` that come before the first of ``signal``, which is not let through. Never suspends.
-
-    State: whether the signal has come. Relies on arrival order. Completes when the slot ends after the signal; if it
-    ended before, never. Commutes with what handles stored entries.
-
-    Law:
-        Idempotent.
-    """
-
-    slot: Slot
-    signal: Slot
-    is_open: bool = state(False)
-    is_over: bool = state(False)
-
-    @handles(arrive, "signal")
-    def open(self, slot: Slot, event: Entry) -> None:
-        """Open for good."""
-        self.is_open = True
-
-    @handles(arrive, "slot")
-    def let_through(self, slot: Slot, event: Entry) -> None:
-        """Let through what comes once it is open."""
-        if self.is_open:
-            forward(slot, event)
-
-    @handles(ended, "slot")
-    def note_end(self, slot: Slot) -> None:
-        """Complete if it is open."""
-        self.is_over = self.is_open
-
-    @handles(completes)
-    def is_complete(self, arrived: Any) -> bool:
-        """Only as said above."""
-        return self.is_over
-
-
-class until(_of_streams):
-    """Drop the events of ``slot`` from the first of ``signal`` on, which is not let through. Never suspends.
-
-    State: whether the signal has come. Relies on arrival order. Completes when the signal comes, or the slot has ended.
-    Commutes with what handles stored entries.
-
-    Law:
-        Idempotent.
-    """
-
-    slot: Slot
-    signal: Slot
-    is_over: bool = state(False)
-
-    @handles(arrive, "signal")
-    def close(self, slot: Slot, event: Entry) -> None:
-        """Close for good."""
-        self.is_over = True
-
-    @handles(arrive, "slot")
-    def let_through(self, slot: Slot, event: Entry) -> None:
-        """Let through what comes before."""
-        if not self.is_over:
-            forward(slot, event)
-
-    @handles(completes)
-    def is_complete(self, arrived: Any) -> bool:
-        """The signal has come, or the slot has ended."""
-        return self.is_over or self.slot.ended

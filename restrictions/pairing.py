@@ -6,6 +6,7 @@ Source: ReactiveX (join, group_join); Flink (interval join); Kafka Streams (stre
 from __future__ import annotations
 
 import operator
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
@@ -22,7 +23,6 @@ from restrictions.separation import momentarily, separately
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import timedelta
 
     from cartesius import Reactive, Restriction
     from cartesius.restriction_base import Composition
@@ -62,6 +62,7 @@ def join(left: Reactive, right: Reactive, left_duration: Span, right_duration: S
     Source:
         ReactiveX, join.
     """
+    _check_durations("join", left_duration=left_duration, right_duration=right_duration)
     restrict = lasting("left", left_duration) | lasting("right", right_duration)
     return _pair("join", left, right, restrict, key)
 
@@ -91,6 +92,7 @@ def interval_join(left: Reactive, right: Reactive, lower: Span, upper: Span, *, 
     Source:
         Flink, interval join.
     """
+    _check_bounds("interval_join", lower, upper)
     return _pair("interval_join", left, right, apart("left", "right", lower, upper), key)
 
 
@@ -122,6 +124,7 @@ def group_join(left: Reactive, right: Reactive, left_duration: Span, right_durat
         ReactiveX, groupJoin.
     """
     slots = _streams("group_join", left, right)
+    _check_durations("group_join", left_duration=left_duration, right_duration=right_duration)
     gate = grouping("left", "right", left_duration, right_duration)
     restrict = separately() | momentarily("left") | fifo() | gate
     return derived("group_join", (left, right), slots, Part("left"), restrict)
@@ -192,3 +195,28 @@ def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Re
 
 def _streams(call: str, left: Reactive, right: Reactive) -> dict[str, Reactive]:
     return {"left": check_stream(left, call, "left"), "right": check_stream(right, call, "right")}
+
+
+def _check_durations(call: str, **durations: Any) -> None:
+    _check_spans(call, **durations)
+    for argument, duration in durations.items():
+        if duration < duration * 0:
+            message = f"{call}: expected a duration ≥ 0 but got {argument}={duration!r}"
+            raise InvalidArgument(message)
+
+
+def _check_spans(call: str, **spans: Any) -> None:
+    for argument, span in spans.items():
+        if not isinstance(span, int | timedelta) or isinstance(span, bool):
+            message = (
+                f"{call}: expected a duration, an int of time units or a timedelta, but got {argument}={span!r}"
+                f" (type={type(span).__name__})"
+            )
+            raise InvalidArgument(message)
+
+
+def _check_bounds(call: str, lower: Any, upper: Any) -> None:
+    _check_spans(call, lower=lower, upper=upper)
+    if type(lower) is type(upper) and lower > upper:
+        message = f"{call}: expected lower ≤ upper but got lower={lower!r}, upper={upper!r}; swap them"
+        raise InvalidArgument(message)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions import Part
 from restrictions.combining import check_stream, derived, slot_names
-from restrictions.folding import after, distinctly, skipping, until
+from restrictions.folding import distinctly, skipping
 from restrictions.mapping import check_callable, gated
 from restrictions.selection import fifo
 from restrictions.separation import momentarily, separately
+from restrictions.signals import after, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

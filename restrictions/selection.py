@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, forward, handles, select, state
 from cartesius.errors import InvalidArgument
 from cartesius.families import first_is_oldest
-from restrictions.checks import check_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,13 +74,7 @@ class lifo(Restriction):
         return False
 
 
-class cutting(Restriction):
-    """Base of the selectors that leave matches out."""
-
-    consumes: ClassVar[bool] = True
-
-
-class first_match(cutting):
+class first_match(Restriction):
     """Of the matches of one batch, take the first in the order of enumeration; nothing of the others is spent.
 
     >>> from cartesius import Reactive, run
@@ -107,7 +100,7 @@ class first_match(cutting):
         forward(islice(matches, 1))
 
 
-class randomly(cutting):
+class randomly(Restriction):
     """Of the matches of one batch, choose one, each as likely as the others. The same seed gives the same choices.
 
     >>> from cartesius import Reactive, run
@@ -179,10 +172,7 @@ class ordered_by(Restriction):
     """
 
     key: Callable[[Match], Any]
-
-    def validate(self) -> None:
-        """Check the key."""
-        check_function(self, self.key, "key")
+    consumes: ClassVar[bool] = False
 
     @handles(select)
     def sort(self, matches: Iterator[Match]) -> None:

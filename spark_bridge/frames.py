@@ -55,6 +55,11 @@ if TYPE_CHECKING:
 class Frames:
     """What a program gives over frames: results, and the rows that it could not use.
 
+    >>> from cartesius import Reactive
+    >>> from spark_bridge import Frames, correlate_frames
+    >>> def both(frames: Frames):
+    ...     return frames.results, frames.dead  # neither has run anything yet
+
     The parts of `all`, which a streaming query computes once. To write several of them, use `start`: two queries would
     each run the program, on a checkpoint of its own.
     """

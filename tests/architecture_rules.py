@@ -202,7 +202,7 @@ def _origin(module: str, name: str, known: dict[str, Module]) -> tuple[str, str]
 
 
 def _is_documented(definition: Module, name: str) -> bool:
-    """Whether a definition has a docstring; for a plain value, a string below it or a `#:` comment at it."""
+    """Whether a definition has a docstring; for a plain value, a string below it, a `#:` comment at it, or `doc=`."""
     body = definition.tree.body
     lines = definition.source.splitlines()
     for node in definition.bindings().get(name, ()):
@@ -210,6 +210,8 @@ def _is_documented(definition: Module, name: str) -> bool:
             if ast.get_docstring(node):
                 return True
         elif isinstance(node, ast.Assign | ast.AnnAssign):
+            if isinstance(node.value, ast.Call) and any(keyword.arg == "doc" for keyword in node.value.keywords):
+                return True
             match body[body.index(node) + 1 :] if node in body else []:
                 case [ast.Expr(value=ast.Constant(value=str())), *_]:
                     return True
