@@ -17,7 +17,7 @@ import attrs
 
 from cartesius.errors import add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
-from cartesius.installations import Layer
+from cartesius.layers import Layer
 from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry
 from cartesius.operations import Operation
 
@@ -61,7 +61,8 @@ class Match:
 class Batch:
     """The present batch of one correlation, and how its results are computed."""
 
-    def __init__(self, bindings: Bindings, number: int, world: World) -> None:
+    def __init__(self, bindings: Bindings, name: str, number: int, world: World) -> None:
+        self.name = name
         self.slots = bindings.slots
         self.operations = bindings.operations
         self.number = number
@@ -161,7 +162,7 @@ class Batch:
                 return None
             values = self.yields(parts)
         except Exception as error:
-            add_place(error, f"in the body of {self.output.name}")
+            add_place(error, f"in the body of {self.name}")
             raise
         if not values:
             return None
@@ -190,9 +191,9 @@ class Batch:
         for key, result, identity in self._results(match):
             self.output.add(key, result, identity, cause)
             if self.world.provenance is not None:
-                made = identity if key is None else (self.output.name, key)
+                made = identity if key is None else (self.name, key)
                 parts = [(slot.name, part) for slot, part in zip(self.slots, match.parts, strict=True) if part]
-                self.world.provenance.made(self.output.name, made, result, parts)
+                self.world.provenance.made(self.name, made, result, parts)
 
     def _take_back(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):

@@ -45,6 +45,10 @@ class WrongThread(CartesiusError, RuntimeError):
     """An engine was used by a second thread: it belongs to the thread that built it."""
 
 
+class EngineBroken(CartesiusError, RuntimeError):
+    """A push failed while a handler held a live continuation, which cannot be undone: build a new engine."""
+
+
 class QueueFull(CartesiusError, RuntimeError):
     """A gate with a limit holds as many events as it may: the other inputs lag behind, or the limit is too low."""
 

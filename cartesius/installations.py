@@ -9,12 +9,14 @@ Source: SEMANTICS 1.13.
 from __future__ import annotations
 
 from copy import copy as shallow_copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.continuations import controlled
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
-from cartesius.handlers import Clauses, Handler
+from cartesius.layers import Layer
 from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
@@ -24,30 +26,9 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Match
     from cartesius.families import Family
+    from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
     from cartesius.memories import Entry
-
-
-class Layer(Handler):
-    """Clauses that are known once and for all."""
-
-    def __init__(self, name: str, clauses: Clauses) -> None:
-        self._name = name
-        self._clauses = clauses
-        self._is_plain = not any(is_ctl for is_ctl, _ in clauses.values())
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether no clause is ctl."""
-        return self._is_plain
-
-    def clauses(self) -> Clauses:
-        """Return the clauses."""
-        return self._clauses
-
-    def __repr__(self) -> str:
-        """Show the name."""
-        return self._name
 
 
 class Installed:
@@ -191,6 +172,12 @@ class Installed:
         for method, family, fields, is_ctl in self.marks:
             if family.layer != name:
                 continue
+            if is_ctl and name not in STRAND_LAYERS:
+                message = (
+                    f"{self.restriction!r}: expected handles({family.name}) but got controls: only a strand can be"
+                    " suspended, by arrive, withdraw, ended, tick or push"
+                )
+                raise InvalidArgument(message)
             function = getattr(type(self.restriction), method)
             if family is start:
                 continue
@@ -206,6 +193,10 @@ class Installed:
                 clauses[self.join.bindings.operations[family]] = (is_ctl, self._of_matches(function))
             else:
                 clauses[self.join.bindings.operations[family]] = (is_ctl, self._common(function))
+        later = partial(self.join.go_on_later, self, name)
+        for operation, (is_ctl, clause) in clauses.items():
+            if is_ctl:
+                clauses[operation] = (True, controlled(clause, later))
         return Layer(repr(self.restriction), clauses) if clauses else None
 
     def _slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
@@ -292,4 +283,5 @@ def _own(value: Any) -> Any:
     return shallow_copy(value) if type(value) in (dict, list, set) else value
 
 
+STRAND_LAYERS = ("memory", "gates")
 _SLOT_KINDS = ("slot", "slots")

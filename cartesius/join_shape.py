@@ -20,30 +20,29 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14, as SEMANTICS 1.1 to 1.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.asked_rows import AskedRows
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
-from cartesius.enumeration import Alone, Product, newest_first, oldest_first
+from cartesius.choices import choose
+from cartesius.continuations import is_held
 from cartesius.errors import InvalidArgument
-from cartesius.families import alone, arrive, completes, ended, first_is_oldest, optional, push, row_key, withdraw
-from cartesius.handlers import Clauses, handle
-from cartesius.installations import Installed, Layer
-from cartesius.outputs import Events, Rows
-from cartesius.partial_rows import PartialRows
+from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, withdraw
+from cartesius.handlers import Clauses, Composed, handle
+from cartesius.installations import Installed
+from cartesius.layers import Layer
+from cartesius.outputs import Rows
 from cartesius.strands import Future, Strands, await_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cartesius.enumeration import Rank
     from cartesius.events import Event
     from cartesius.families import Slot
     from cartesius.handlers import Handler
     from cartesius.memories import Entry
-    from cartesius.partial_rows import MaximalRows
     from cartesius.patterns import Pattern
     from cartesius.world import World
 
@@ -61,7 +60,7 @@ class Join:
         self.strands = Strands()
         self.bindings = Bindings(pattern, world)
         self.slots = self.bindings.slots
-        self.batch = Batch(self.bindings, number, world)
+        self.batch = Batch(self.bindings, name, number, world)
         self.installed = [
             Installed(restriction, self, place, self.bindings.prefixes[place])
             for place, restriction in enumerate(pattern.restrictions)
@@ -99,48 +98,13 @@ class Join:
         outer: Handler = Layer("defaults", defaults)
         for layer in self._layer("outer"):
             outer = outer | layer
-        missing = [bool(handle(outer, partial(optional, slot))) for slot in self.slots]
-        batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
-        self._choose_output(handle(outer, operations[row_key]))
-        batch.is_filtered = any(one.admits for one in self.installed)
-        memories = [slot.memory for slot in self.slots]
-        if handle(outer, operations[alone]):
-            batch.product = Alone(memories, batch.rank)
-        else:
-            batch.product = Product(memories, self.bindings.links, batch.rank)
-            if any(missing):
-                batch.partial_rows = self._partial(missing, batch.rank)
+        choose(self.pattern, self.bindings, batch, self.installed, outer)
+        self.is_table = isinstance(batch.output, Rows)
         nothing_more = {slot.operations[push]: (False, lambda _, entry: None) for slot in self.slots}
         trigger: Handler = batch.collect() | batch.admitting()
         for layer in self._layer("trigger"):
             trigger = trigger | layer
         return trigger | batch.triggering() | outer | Layer("product", nothing_more)
-
-    def _choose_output(self, key: Any) -> None:
-        batch = self.batch
-        self.is_table = key is not None
-        batch.output = Events(self.name)
-        if self.is_table:
-            keeps_all = any(one.restriction.retracts for one in self.installed)
-            batch.output = Rows(self.name, self.world.journal, keeps_all=keeps_all)
-        batch.row_key = self.bindings.row_keys(key)
-        batch.finds_rows = isinstance(key, str) and not self.pattern.is_generator
-
-    def _partial(self, missing: list[bool], rank: Rank) -> MaximalRows:
-        memories = [slot.memory for slot in self.slots]
-        links = self.bindings.links
-        if self.pattern.is_direct:
-            keys = [link for link in links if link.is_key]
-            return AskedRows(memories, keys, missing, lambda row: bool(self.batch.yields(row)), rank)
-        if not self.pattern.is_where_traced:
-            message = (
-                "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
-                f" but {self.pattern.untraced[0]}"
-            )
-            raise InvalidArgument(message)
-        links = [link for link in links if not link.is_key or self.bindings.is_spoke(link, missing)]
-        names = [slot.name for slot in self.slots]
-        return PartialRows(names, memories, links, self.pattern.conditions(), missing, rank)
 
     def _inner(self) -> Handler:
         clauses: dict[Any, tuple[bool, Callable[..., Any]]] = {}
@@ -150,16 +114,22 @@ class Join:
             clauses[slot.operations[ended]] = (False, lambda _: None)
         for one in self.installed:
             clauses[one.ticking] = (False, _refuse_forwarding)
-        inner: Handler = Layer("remember", clauses)
-        for layer in reversed(self._layer("memory")):
-            inner = layer | inner
-        for layer in self._layer("gates"):
-            inner = inner | layer
-        return inner
+        inner: list[Handler] = []
+        self._outside: dict[tuple[Installed, str], tuple[Handler, ...]] = {}
+        for name in ("memory", "gates"):
+            for one in self.installed:
+                layer = one.layer(name)
+                if layer is not None:
+                    self._outside[one, name] = tuple(inner)
+                    inner.append(layer)
+            if name == "memory":
+                inner.append(Layer("remember", clauses))
+        return Composed(tuple(inner))
 
     def _build_strands(self) -> None:
         self.strands.drop()
         self.strands = Strands()
+        self.mail: list[deque[list[Entry] | None]] = [deque() for _ in self.slots]
         self.inboxes: list[Future[Any]] = [Future(slot.name) for slot in self.slots]
         self.alarm: Future[Any] = Future("the clock")
         for slot in self.slots:
@@ -174,13 +144,33 @@ class Join:
     # -- strands -------------------------------------------------------------------------------------------------------
 
     def _strand(self, slot: Slot) -> None:
-        while (batch := await_(self.inboxes[slot.index])) is not None:
-            self.inboxes[slot.index] = Future(slot.name)
+        while (batch := self._next_mail(slot)) is not None:
             for entry in batch:
                 self.batch.cause = (entry.start, entry.end)
                 self._enter(slot, entry)
         self.batch.cause = (self.world.clock, self.world.clock)
         ended(slot)
+
+    def _next_mail(self, slot: Slot) -> list[Entry] | None:
+        """Suspend until there is mail for ``slot``: the events of a step, or None for its end."""
+        while not self.mail[slot.index]:
+            await_(self.inboxes[slot.index])
+            self.inboxes[slot.index] = Future(slot.name)
+        return self.mail[slot.index].popleft()
+
+    def _post(self, index: int, mail: list[Entry] | None) -> None:
+        """Leave mail for a strand, which may be suspended elsewhere by a ctl clause: then it finds it later."""
+        self.mail[index].append(mail)
+        if not self.inboxes[index].is_resolved:
+            self.inboxes[index].resolve(None)
+
+    def go_on_later(self, installed: Installed, layer: str, continuation: Callable[[], None]) -> None:
+        """Let a continuation that was held go on as a strand of its own, under the handlers outside that layer."""
+        self.strands.spawn(partial(handle, Composed(self._outside[installed, layer]), continuation))
+
+    def holders(self) -> list[str]:
+        """Return the restrictions whose state holds a continuation."""
+        return [repr(one.restriction) for one in self.installed if any(map(is_held, one.copies.values()))]
 
     def _enter(self, slot: Slot, entry: Entry) -> None:
         """Let an event in through the door of its slot, or queue it there."""
@@ -219,7 +209,7 @@ class Join:
         def arriving() -> None:
             for index, batch in batches.items():
                 if not self.slots[index].ended:
-                    self.inboxes[index].resolve(batch)
+                    self._post(index, batch)
 
         return self._step(arriving, frozenset(batches))
 
@@ -232,7 +222,7 @@ class Join:
                 if not slot.ended:
                     slot.ended = True
                     self.world.journal.append(partial(setattr, slot, "ended", False))
-                    self.inboxes[index].resolve(None)
+                    self._post(index, None)
 
         return self._step(ending)
 

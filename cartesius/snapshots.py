@@ -105,6 +105,8 @@ def entries_in(value: Any) -> list[Entry]:
 def save_engine(engine: Engine) -> dict[str, Any]:
     """Return the state of an engine, apart from its program's fingerprint."""
     joins = engine._program.joins
+    for join in joins:
+        _check_quiescent(join)
     return {
         "events": engine._events,
         "latest": engine._latest,
@@ -113,6 +115,18 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         "world": save_world(engine._world, joins),
         "joins": [save_join(join) for join in joins],
     }
+
+
+def _check_quiescent(join: Join) -> None:
+    holders = join.holders()
+    if not holders:
+        return
+    message = (
+        f"snapshot: expected strands that wait for events but {' and '.join(holders)} holds a continuation in"
+        f" {join.name}; it cannot be saved: resume it before the snapshot, or write a handles clause that holds the"
+        " event itself in a state"
+    )
+    raise NotStorable(message)
 
 
 def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import EngineBroken, InvalidArgument
 from cartesius.events import Delete, Event
 from cartesius.memories import Entry
 from cartesius.records import wrap
@@ -31,18 +31,26 @@ class Steps:
         self.program = program
         self.world = world
         self.is_running = False
+        self.broken_by = ""  # the restrictions that held a continuation while a push failed
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Do ``work``; if it fails, undo all of it and build the strands anew."""
         if self.is_running:
             message = "push: expected a body that is pure but it uses its own engine; nest correlations instead"
             raise InvalidArgument(message)
+        if self.broken_by:
+            message = (
+                f"Engine: expected an engine whose last push succeeded, or was undone, but {self.broken_by} held a"
+                " continuation while a push failed, which cannot be undone; build a new engine, or restore a snapshot"
+            )
+            raise EngineBroken(message)
         before = self.world.begin()
         self.is_running = True
         try:
             out = work()
         except BaseException:
             self.world.roll_back(before)
+            self.broken_by = " and ".join([holder for join in self.program.joins for holder in join.holders()])
             for join in self.program.joins:
                 join.rebuild()
             raise

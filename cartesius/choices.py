@@ -1,0 +1,68 @@
+"""Choices that restrictions make for a whole correlation, asked once, when it is built.
+
+What may be missing, in which order memories are visited, whether events come alone, and whether results are rows of a
+table: each is an operation, so that the right-most restriction with an opinion decides.
+
+Source: SEMANTICS 1.3, 2.2 and 2.6.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from cartesius.asked_rows import AskedRows
+from cartesius.enumeration import Alone, Product, newest_first, oldest_first
+from cartesius.errors import InvalidArgument
+from cartesius.families import alone, first_is_oldest, optional, row_key
+from cartesius.handlers import handle
+from cartesius.outputs import Events, Rows
+from cartesius.partial_rows import PartialRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius.batches import Batch
+    from cartesius.bindings import Bindings
+    from cartesius.handlers import Handler
+    from cartesius.installations import Installed
+    from cartesius.partial_rows import MaximalRows
+    from cartesius.patterns import Pattern
+
+
+def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
+    """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
+    operations = bindings.operations
+    batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
+    key = handle(outer, operations[row_key])
+    batch.output = Events(batch.name)
+    if key is not None:
+        keeps_all = any(one.restriction.retracts for one in installed)
+        batch.output = Rows(batch.name, batch.world.journal, keeps_all=keeps_all)
+    batch.row_key = bindings.row_keys(key)
+    batch.finds_rows = isinstance(key, str) and not pattern.is_generator
+    batch.is_filtered = any(one.admits for one in installed)
+    memories = [slot.memory for slot in bindings.slots]
+    if handle(outer, operations[alone]):
+        batch.product = Alone(memories, batch.rank)
+        return
+    batch.product = Product(memories, bindings.links, batch.rank)
+    missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
+    if any(missing):
+        batch.partial_rows = _partial_rows(pattern, bindings, batch, missing)
+
+
+def _partial_rows(pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool]) -> MaximalRows:
+    memories = [slot.memory for slot in bindings.slots]
+    if pattern.is_direct:
+        keys = [link for link in bindings.links if link.is_key]
+        return AskedRows(memories, keys, missing, lambda row: bool(batch.yields(row)), batch.rank)
+    if not pattern.is_where_traced:
+        message = (
+            "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
+            f" but {pattern.untraced[0]}"
+        )
+        raise InvalidArgument(message)
+    links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
+    names = [slot.name for slot in bindings.slots]
+    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank)

@@ -1,0 +1,76 @@
+"""Continuations of strands: what a ctl clause of a restriction receives as ``resume``.
+
+Inside its clause it resumes at once. Stored in a `state` and called later, from another event's clause, it goes on as a
+strand of its own, once the strands that run now have come to rest: the rest of one strand must not run inside another.
+While one is held the engine can neither be saved nor undo a failed push; both say so.
+
+Source: ICFP 2018, doi:10.1145/3236762, section 4.4.2 (stash: resume in its own thread context); DESIGN 3.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.restriction_base import Restriction
+    from cartesius.resumptions import Resumption, Tail
+
+
+@final
+class Continuation:
+    """The rest of a strand; one-shot."""
+
+    __slots__ = ("_later", "_resume", "is_inside")
+
+    def __init__(self, resume: Resumption, later: Callable[[Callable[[], None]], None]) -> None:
+        self._resume = resume
+        self._later = later
+        self.is_inside = True  # its clause is running
+
+    def __call__(self, value: object = None) -> Any:
+        """Go on with ``value``: at once inside the clause, otherwise as a strand of its own."""
+        if self.is_inside:
+            return self._resume(value)
+        return self._later(partial(self._resume, value))
+
+    def throw(self, error: BaseException) -> Any:
+        """Go on by raising ``error`` where the operation was performed."""
+        if self.is_inside:
+            return self._resume.throw(error)
+        return self._later(partial(self._resume.throw, error))
+
+    def tail(self, value: object = None) -> Tail:
+        """Resume as the last act of the clause: ``return resume.tail(value)``."""
+        tail: Tail = self._resume.tail(value)
+        return tail
+
+    def drop(self) -> None:
+        """Abandon the strand: nothing comes from its slot any more."""
+        self._resume.drop()
+
+
+def controlled(clause: Callable[..., Any], later: Callable[[Callable[[], None]], None]) -> Callable[..., Any]:
+    """Return a ctl clause that gets a `Continuation` as its last argument."""
+
+    def control(*arguments: Any) -> Any:
+        continuation = Continuation(arguments[-1], later)
+        try:
+            return clause(*arguments[:-1], continuation)
+        finally:
+            continuation.is_inside = False
+
+    return control
+
+
+def is_held(copy: Restriction) -> bool:
+    """Whether the state of a copy holds a continuation, directly or in a container."""
+    return any(_holds(getattr(copy, name)) for name in copy._states)
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds, value.values()))
+    return isinstance(value, Continuation) or (isinstance(value, tuple | list) and any(map(_holds, value)))
