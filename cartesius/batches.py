@@ -20,6 +20,7 @@ from cartesius.families import admit, displace, optional, push, retract, row_key
 from cartesius.layers import Layer
 from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry
 from cartesius.operations import Operation
+from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -157,6 +158,8 @@ class Batch:
     def _trigger(self, parts: Candidate) -> Match | None:
         if self.is_filtered and not self.operations[admit](parts):
             return None
+        here = running()
+        copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
         try:
             if self.partial_rows is None and self.where is not None and not self.where(parts):
                 return None
@@ -164,6 +167,8 @@ class Batch:
         except Exception as error:
             add_place(error, f"in the body of {self.name}")
             raise
+        finally:
+            here.copy = copy
         if not values:
             return None
         if not parts:  # the product of no inputs has one candidate, and has always had it

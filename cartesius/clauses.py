@@ -186,6 +186,9 @@ def release(slot: Slot) -> None:
 def _copy(call: str) -> tuple[Any, Any]:
     copy = running().__dict__.get("copy")
     if copy is None:
-        message = f"{call}: expected to be called in a clause of a restriction; there is no restriction at work here"
+        message = (
+            f"{call}: expected to be called in a clause of a restriction but none is at work here; a body must be pure:"
+            " write a Restriction that does it"
+        )
         raise InvalidArgument(message)
     return copy  # type: ignore[no-any-return]

@@ -1,17 +1,23 @@
-"""Explaining a program before it runs: handlers, memory bounds, indexes, and what runs as written and why."""
+"""Explaining a program before it runs: handlers, bounds, order, partitioning, indexes, and what runs as written."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cartesius.expressions import Expression, show
+from cartesius.families import completes, first_is_oldest, optional, retract, row_key
+from cartesius.installations import layer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius.families import Slot
+    from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
+
+UNBOUNDED = "unbounded"
+_CONCERN_ONE = (optional, row_key, completes, first_is_oldest, retract)  # these clauses weigh no events against others
 
 
 def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:
@@ -22,9 +28,13 @@ def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:
 def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
+    lines.append(f"  handlers      {_stack(join)}")
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
-        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: memory {bound}, {by}")
+        waiting = _waiting(join, slot)
+        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: memory {bound}, {by}{waiting}")
+    lines.append(f"  order         {_order(join)}")
+    lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
         lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
     lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
@@ -34,15 +44,76 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
     return lines
 
 
+def _stack(join: Join) -> str:
+    """Return the handlers in force around an event, outermost first; those of a layer in brackets."""
+    layers = []
+    for name, own in (("trigger", "trigger"), ("outer", "product"), ("memory", "remember"), ("gates", "door")):
+        named = [
+            repr(one.restriction)
+            for one in join.installed
+            if any(layer_of(family) == name and family not in _CONCERN_ONE for _, family, _, _ in one.marks)
+        ]
+        layers += [f"[{' | '.join(named)}]", own] if named else [own]
+    keys = [repr(restriction) for restriction in join.pattern.restrictions if restriction.key_space()]
+    return " > ".join(["collect", *layers, *keys])
+
+
 def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     """Return the bound on a slot's memory and what gives it."""
     keyed = any(slot.index in space for space in join.bindings.spaces)
     for installed in join.installed:
         bound = installed.restriction.bound()
-        concerned = [s for slots in installed.slots.values() for s in slots]
-        if bound is not None and slot in concerned:
+        if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")
     if slot.reactive.table:
         return "O(keys)", "one row a key of the table"
-    return "unbounded", "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
+    return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
+
+
+def _waiting(join: Join, slot: Slot) -> str:
+    """Say what bounds the events of a slot that gates hold back."""
+    found = [
+        f"; queue {bound}, held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else "")
+        for one in join.installed
+        if slot in one.named and (bound := one.restriction.waits()) is not None
+    ]
+    return "".join(found)
+
+
+def _order(join: Join) -> str:
+    relying = [repr(one.restriction) for one in join.installed if one.restriction.relies_on_order]
+    if not relying:
+        return "none relied on: the same results in any order of arrival, as a set"
+    return f"arrival order, relied on by {', '.join(relying)}"
+
+
+def _partitioning(join: Join) -> str:
+    """Say by what the events can be spread over engines that do not know of each other."""
+    reasons = []
+    for space, concerned in enumerate(join.bindings.spaces):
+        slots = [join.slots[index] for index in sorted(concerned)]
+        crossing = [one for one in join.installed if _crosses(one, slots, space)]
+        rest = [slot.name for slot in join.slots if slot not in slots]
+        if not crossing:
+            everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
+            return f"by the key of {', '.join(slot.name for slot in slots)}{everywhere}"
+        reasons.append(f"{crossing[0].restriction!r} weighs events of all keys")
+    for (left, left_side), (right, right_side) in join.pattern.equalities:
+        slots = [slot for slot in join.slots if slot.name in (left, right)]
+        crossing = [one for one in join.installed if _crosses(one, slots, None)]
+        rest = [slot.name for slot in join.slots if slot not in slots]
+        if not crossing and not any(slot.reactive.table for slot in slots):
+            everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
+            return f"by {show(left_side)} == {show(right_side)}{everywhere}"
+        reasons += [f"{one.restriction!r} weighs events of all keys" for one in crossing[:1]]
+    return "none: " + (reasons[0] if reasons else "every event may meet every other")
+
+
+def _crosses(one: Installed, slots: list[Slot], space: int | None) -> bool:
+    """Whether a restriction weighs events of ``slots`` against each other that differ in their key in ``space``."""
+    families = [family for _, family, _, _ in one.marks if family not in _CONCERN_ONE]
+    if not families or not one.restriction.relies_on_order:
+        return False
+    concerned = [slot for slot in slots if slot in one.named] if one.named else slots
+    return any(space is None or space not in one.prefixes[slot.index] for slot in concerned)

@@ -170,7 +170,7 @@ class Installed:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
         clauses: Clauses = {}
         for method, family, fields, is_ctl in self.marks:
-            if family.layer != name:
+            if layer_of(family) != name:
                 continue
             if is_ctl and name not in STRAND_LAYERS:
                 message = (
@@ -186,13 +186,14 @@ class Installed:
             elif family is ended:
                 for slot in self._slots_of(fields):
                     clauses[slot.operations[family]] = (is_ctl, self._of_all(function))
-            elif family.of_slot:
+            elif not isinstance(family, Operation) and family.of_slot:
                 for slot in self._slots_of(fields):
                     clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot, family))
             elif family is select:
                 clauses[self.join.bindings.operations[family]] = (is_ctl, self._of_matches(function))
             else:
-                clauses[self.join.bindings.operations[family]] = (is_ctl, self._common(function))
+                operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
+                clauses[operation] = (is_ctl, self._common(function))
         later = partial(self.join.go_on_later, self, name)
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:
@@ -276,6 +277,11 @@ class Installed:
             raise
         finally:
             running().copy = before
+
+
+def layer_of(family: Family | Operation[..., Any]) -> str:
+    """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
+    return "outer" if isinstance(family, Operation) else family.layer
 
 
 def _own(value: Any) -> Any:

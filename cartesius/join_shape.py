@@ -33,6 +33,7 @@ from cartesius.families import alone, arrive, completes, ended, first_is_oldest,
 from cartesius.handlers import Clauses, Composed, handle
 from cartesius.installations import Installed
 from cartesius.layers import Layer
+from cartesius.operations import check_performed
 from cartesius.outputs import Rows
 from cartesius.strands import Future, Strands, await_
 
@@ -65,6 +66,7 @@ class Join:
             Installed(restriction, self, place, self.bindings.prefixes[place])
             for place, restriction in enumerate(pattern.restrictions)
         ]
+        check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         self.outer = self._outer()

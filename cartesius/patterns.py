@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
 from cartesius.handlers import Implicit
+from cartesius.join_shape import Join
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import parts_of
 from cartesius.tracing import parameters_of, symbol_for, trace
+from cartesius.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +112,8 @@ class Pattern:
 
     def unknown_slot(self, name: object, call: str) -> str:
         """Return the message for a slot that does not exist, with the near names."""
-        known = [*self.slots, *(f"{kind}_{slot}" for kind in ("time", "key") for slot in self.slots)]
+        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in self.slots]
+        known = [*self.slots, *(implicit if str(name).startswith(("time", "key")) else ())]
         near = difflib.get_close_matches(str(name), known, n=2)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in self.slots.items())
@@ -227,6 +231,8 @@ def correlate(
         own = name or (getattr(body, "__name__", "") if is_generator else "")
         own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
         pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator)
+        trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
+        trial.strands.drop()
         return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
 
     if yields is None:

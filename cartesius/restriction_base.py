@@ -77,7 +77,8 @@ class Restriction(Handler):
 
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
     `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
-    is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``.
+    is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
+    results do not depend on the order of arrival may say ``relies_on_order = False``.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -101,6 +102,7 @@ class Restriction(Handler):
     consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
     retracts: ClassVar[bool] = False  # takes back the results of what is displaced
     makes_table: ClassVar[bool] = False  # results become rows of a table
+    relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:

@@ -8,7 +8,7 @@ Source: SEMANTICS 1.11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slots, arrive, forward, handles, memory, state
 from cartesius.families import completes, ended
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class completing_with(Restriction):
     """Complete as soon as all of ``slots`` have ended, whatever the others do. State: none. Commutes with all gates."""
+
+    relies_on_order: ClassVar[bool] = False
 
     slots: Slots
 
@@ -48,6 +50,8 @@ class completing_without_value(Restriction):
 
 class never_completing(Restriction):
     """Never complete. State: none."""
+
+    relies_on_order: ClassVar[bool] = False
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:

@@ -8,7 +8,7 @@ Source: ReactiveX (join, group_join); Flink's interval join, by its boundaries; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, Slot, arrive, forward, handles, memory, notify_at, push, state, tick
 from cartesius.clauses import expire
@@ -55,6 +55,8 @@ class lasting(Restriction):
     Law:
         ``lasting(s, a) | lasting(s, b) == lasting(s, min(a, b))``.
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     slot: Slot
     duration: Duration
@@ -122,6 +124,8 @@ class apart(Restriction):
     Source:
         Flink's interval join (both bounds inclusive).
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     left: Slot
     right: Slot

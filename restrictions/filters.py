@@ -5,7 +5,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 5; SEMANTICS 2.4 for tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles
 
@@ -43,6 +43,8 @@ class only(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 5.
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     slot: Slot
     predicate: Callable[[Any], Any]

@@ -10,7 +10,7 @@ Source: SEMANTICS 1.13.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction
 from cartesius.errors import InvalidArgument
@@ -38,6 +38,8 @@ class key_by(Restriction):
     Raises:
         InvalidArgument: No slot, or a key that is neither a name nor a function.
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     keys: Mapping[str, Any]
 

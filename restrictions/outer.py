@@ -8,7 +8,7 @@ Source: SEMANTICS 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, handles
 from cartesius.errors import InvalidArgument
@@ -51,6 +51,8 @@ class optionally(Restriction):
     Source:
         SEMANTICS 2.6.
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     slots: Slots
 

@@ -36,6 +36,8 @@ class retracting(Restriction):
         SEMANTICS 1.14.
     """
 
+    relies_on_order: ClassVar[bool] = False
+
     retracts: ClassVar[bool] = True
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:

@@ -43,6 +43,8 @@ class fifo(Restriction):
         SEMANTICS 1.3.
     """
 
+    relies_on_order: ClassVar[bool] = False
+
     @handles(first_is_oldest)
     def oldest_first(self) -> bool:
         """Say so."""
@@ -67,6 +69,8 @@ class lifo(Restriction):
     Source:
         SEMANTICS 1.3.
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     @handles(first_is_oldest)
     def newest_first(self) -> bool:
@@ -170,6 +174,8 @@ class ordered_by(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Table 2 (custom order).
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     key: Callable[[Match], Any]
     consumes: ClassVar[bool] = False

@@ -9,7 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Table 2 (merge); SEMANTICS 1.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, forward, handles, push
 from cartesius.clauses import expire
@@ -43,6 +43,8 @@ class separately(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Table 2 (merge).
     """
+
+    relies_on_order: ClassVar[bool] = False
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is about parts that meet."""
