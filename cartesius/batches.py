@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.clauses import kept
 from cartesius.errors import add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
@@ -178,7 +179,7 @@ class Batch:
         return Match(parts, start, end, values)
 
     def _select(self, matches: Iterable[Match]) -> None:
-        for match in matches:
+        for match in kept(matches):
             if _is_spent(match.parts):  # by another match, since a selector has listed them
                 continue
             self._spend(match)

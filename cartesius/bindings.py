@@ -19,7 +19,7 @@ from cartesius.operations import Operation
 from cartesius.pauses import Door
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cartesius.enumeration import Candidate
     from cartesius.memories import Entry
@@ -95,15 +95,27 @@ class Bindings:
             links.append(Link(ends[0], ends[1], ends[2], ends[3], False))
         return links
 
-    def add_keys(self, slot: Slot, entry: Entry) -> None:
-        """Give an event at the door its key in each space; what takes back or deletes goes where its target is."""
+    def add_keys(self, slot: Slot, entry: Entry, held: Callable[[], Iterable[Entry]]) -> bool:
+        """Give an event at the door its key in each space; what takes back or deletes goes where its target is.
+
+        Return whether it concerns anything: not so a deletion of a keyed row that is neither at the door, nor among
+        what gates have ``held``, nor in memory.
+        """
         if not self.spaces:
-            return
-        if entry.weight < 0 or entry.deletes:
-            present = slot.memory.rows.get(entry.row_key) if entry.deletes else slot.memory.find(entry.identity)
-            if present is not None:
-                entry.keys = present.keys
-                return
+            return True
+        if entry.weight < 0:
+            present = slot.memory.find(entry.identity)
+        elif entry.deletes:
+            present = slot.door.waiting_row(entry) or slot.memory.rows.get(entry.row_key)
+            if present is None and self._spaces_of[slot.index]:
+                present = next((other for other in held() if other.identity == entry.identity), None)
+                if present is None:
+                    return False
+        else:
+            present = None
+        if present is not None:
+            entry.keys = present.keys
+            return True
         entry.keys = tuple(
             [
                 _checked_key(space[slot.index](entry.value), slot)
@@ -112,6 +124,7 @@ class Bindings:
                 for space in self.spaces
             ]
         )
+        return True
 
     def is_spoke(self, link: Link, missing: Sequence[bool]) -> bool:
         """Whether a link of a key space leads from its first mandatory slot: that is always there, so those suffice."""

@@ -7,14 +7,18 @@ Source: DESIGN 3; SEMANTICS 1.8, 1.13 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.errors import InvalidArgument
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from cartesius.families import Slot
     from cartesius.memories import Entry
+
+T = TypeVar("T")
 
 
 def memory(slot: Slot) -> list[Entry]:
@@ -181,6 +185,26 @@ def release(slot: Slot) -> None:
     if copy is not None:
         installed, key = copy
         installed.release(slot, key)
+
+
+def kept(items: Iterable[T]) -> Iterator[T]:
+    """Return ``items``, each made for the copy that is at work now, whoever asks for it: a lazy choice is its own."""
+    copy = running().__dict__.get("copy")
+    return iter(items) if copy is None else _made_for(copy, iter(items))
+
+
+def _made_for(copy: object, items: Iterator[T]) -> Iterator[T]:
+    while True:
+        here = running()
+        before, here.copy = here.__dict__.get("copy"), copy
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        finally:
+            here.copy = before
+            del here  # a suspended frame must not hold its own coroutine
+        yield item
 
 
 def _copy(call: str) -> tuple[Any, Any]:

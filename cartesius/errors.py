@@ -21,7 +21,7 @@ class CartesiusError(Exception):
 
 def add_place(error: BaseException, place: str) -> None:
     """Note where an error came from, unless a place further inside has been noted."""
-    if not any(note.startswith("in ") for note in getattr(error, "__notes__", ())):
+    if not any(note.startswith(("in the clause ", "in the body of ")) for note in getattr(error, "__notes__", ())):
         error.add_note(place)
 
 

@@ -113,7 +113,7 @@ def _partitioning(join: Join) -> str:
 def _crosses(one: Installed, slots: list[Slot], space: int | None) -> bool:
     """Whether a restriction weighs events of ``slots`` against each other that differ in their key in ``space``."""
     families = [family for _, family, _, _ in one.marks if family not in _CONCERN_ONE]
-    if not families or not one.restriction.relies_on_order:
+    if not families or one.restriction.is_pointwise or not one.restriction.relies_on_order:
         return False
     concerned = [slot for slot in slots if slot in one.named] if one.named else slots
     return any(space is None or space not in one.prefixes[slot.index] for slot in concerned)

@@ -11,36 +11,48 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 4 to 7; Xie & Leijen, Generalize
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from cartesius.errors import InvalidArgument
-from cartesius.operations import Operation
+from cartesius.operations import Frame, Operation
+from cartesius.operations import Implicit as Implicit  # noqa: PLC0414  # it is imported from here too
+from cartesius.operations import check_performed as check_performed  # noqa: PLC0414
 from cartesius.resumptions import Prompt, running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from cartesius.families import Family
+    from cartesius.resumptions import Resumption
+
+    Inside = TypeVarWithDefault("Inside", default=Any)  # the result of the computation inside a handler
+    Answer = TypeVarWithDefault("Answer", default=Any)  # what `handle` answers
+else:
+    Inside = TypeVar("Inside")
+    Answer = TypeVar("Answer")
 
 F = TypeVar("F", bound="Callable[..., Any]")
-T = TypeVar("T")
+H = TypeVar("H")
+P = ParamSpec("P")
+R = TypeVar("R")
+B = TypeVar("B")
+A1 = TypeVar("A1")
+A2 = TypeVar("A2")
+Innermost = TypeVar("Innermost")
 
 Clauses = dict[Operation[..., Any], tuple[bool, "Callable[..., Any]"]]
 
 
-class Frame:
-    """A handler in force: its clauses, the frame outside it, and its prompt if it has ctl clauses."""
-
-    __slots__ = ("clauses", "handler", "outer", "prompt")
-
-    def __init__(self, handler: Handler, clauses: Clauses, outer: Frame | None) -> None:
-        self.handler: Handler | None = handler
-        self.clauses = clauses
-        self.outer = outer
-        self.prompt: Prompt | None = None
-
-
-def handles(operation: Any, *fields: str) -> Callable[[F], F]:
+@overload
+def handles(
+    operation: Operation[P, R],
+) -> Callable[[Callable[Concatenate[H, P], R]], Callable[Concatenate[H, P], R]]: ...
+@overload
+def handles(operation: Family, *fields: str) -> Callable[[F], F]: ...
+def handles(operation: Any, *fields: str) -> Any:
     """Mark a method as the fun clause for ``operation``: its return value resumes. Runs in place.
 
     In a `Restriction`, ``operation`` is a family (`arrive`, `push`, …) and ``fields`` name the fields that hold its
@@ -58,7 +70,23 @@ def handles(operation: Any, *fields: str) -> Callable[[F], F]:
     return _marking(operation, fields, is_ctl=False)
 
 
-def controls(operation: Any, *fields: str) -> Callable[[F], F]:
+@overload
+def controls(operation: Family, *fields: str) -> Callable[[F], F]: ...
+@overload
+def controls(
+    operation: Callable[[], R],
+) -> Callable[[Callable[[H, Resumption[R, B]], B]], Callable[[H, Resumption[R, B]], B]]: ...
+@overload
+def controls(
+    operation: Callable[[A1], R],
+) -> Callable[[Callable[[H, A1, Resumption[R, B]], B]], Callable[[H, A1, Resumption[R, B]], B]]: ...
+@overload
+def controls(
+    operation: Callable[[A1, A2], R],
+) -> Callable[[Callable[[H, A1, A2, Resumption[R, B]], B]], Callable[[H, A1, A2, Resumption[R, B]], B]]: ...
+@overload
+def controls(operation: Operation[..., Any]) -> Callable[[F], F]: ...  # of more parameters: not checked
+def controls(operation: Any, *fields: str) -> Any:
     """Mark a method as the ctl clause for ``operation``: it receives ``resume`` last, and may use it once, or never.
 
     >>> from cartesius import Handler, Operation, controls, handle
@@ -82,8 +110,10 @@ def _marking(operation: Any, fields: tuple[str, ...], *, is_ctl: bool) -> Callab
     return mark
 
 
-class Handler:
+class Handler(Generic[Inside, Answer]):
     """Base of handlers: subclass it, keep parameters as attributes, and mark clauses with `handles` and `controls`.
+
+    ``Handler[Inside, Answer]`` says what a computation inside must return, and what `handle` then answers.
 
     >>> from cartesius import Handler, Operation, handle, handles
     >>> emit = Operation("emit")
@@ -98,8 +128,13 @@ class Handler:
     ...         return self.total
     >>> handle(adding(), lambda: [emit(n) for n in (1, 2, 3, 4)])
     10
+
+    Attributes:
+        performs: The operations that its clauses perform; `handle` checks that each has a handler outside this one.
     """
 
+    performs: ClassVar[tuple[Any, ...]] = ()
+    _has_ctl: ClassVar[bool] = False
     _clause_methods: ClassVar[Mapping[str, list[tuple[Any, tuple[str, ...], bool]]]] = {}
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -111,6 +146,7 @@ class Handler:
                 _check_name(cls, name)
                 marked[name] = value._clause_marks
         cls._clause_methods = marked
+        cls._has_ctl = any(is_ctl for marks in marked.values() for _, _, is_ctl in marks)
 
     def clauses(self) -> Clauses:
         """Return the clauses: for each operation whether it is ctl, and the bound method."""
@@ -120,22 +156,32 @@ class Handler:
             for operation, _, is_ctl in marks
         }
 
-    def returns(self, result: Any) -> Any:
+    @property
+    def handled(self) -> tuple[Operation[..., Any], ...]:
+        """The operations that it has clauses for; those of a composition outermost first."""
+        return tuple(dict.fromkeys(operation for part in self.parts() for operation in part.clauses()))
+
+    def returns(self, result: Inside) -> Answer:
         """The return clause: what a handled computation's value becomes; by default itself."""
-        return result
+        return result  # type: ignore[return-value]  # Invariant: Inside is Answer where this is not overridden
 
     @property
     def is_plain(self) -> bool:
         """Whether there is neither a ctl clause nor a return clause, so that installing it is all there is to do."""
-        return type(self).returns is Handler.returns and not any(is_ctl for is_ctl, _ in self.clauses().values())
+        kind = type(self)
+        if kind.returns is not Handler.returns:
+            return False
+        if kind.clauses is Handler.clauses:
+            return not kind._has_ctl
+        return not any(is_ctl for is_ctl, _ in self.clauses().values())
 
     def parts(self) -> tuple[Handler, ...]:
         """Return the handlers of a composition, outermost first."""
         return (self,)
 
-    def __or__(self, inner: Handler) -> Handler:
+    def __or__(self, inner: Handler[Innermost, Inside]) -> Handler[Innermost, Answer]:
         """Compose: ``inner`` is installed inside ``self``, so it sees an operation first."""
-        return Composed((*self.parts(), *inner.parts()))
+        return Composed((self, check_handler(inner, "|")))
 
     def __repr__(self) -> str:
         """Show the class's name."""
@@ -153,11 +199,21 @@ def _check_name(cls: type, name: str) -> None:
             raise InvalidArgument(message)
 
 
-class Composed(Handler):
-    """A composition of handlers, outermost first; the empty one is the identity."""
+class Composed(Handler[Inside, Answer]):
+    """A composition of handlers, outermost first; the empty one is the identity.
+
+    >>> from cartesius.handlers import Composed, Handler, handle
+    >>> class quoting(Handler):
+    ...     def returns(self, result):
+    ...         return f"'{result}'"
+    >>> Composed((quoting(), Composed(), quoting()))
+    quoting | quoting
+    >>> handle(Composed((quoting(), quoting())), lambda: 1)
+    "''1''"
+    """
 
     def __init__(self, handlers: tuple[Handler, ...] = ()) -> None:
-        self._handlers = handlers
+        self._handlers = tuple(part for handler in handlers for part in handler.parts())
 
     def parts(self) -> tuple[Handler, ...]:
         """Return the composed handlers, outermost first."""
@@ -168,15 +224,27 @@ class Composed(Handler):
         return " | ".join(map(repr, self._handlers)) or "identity"
 
 
-def handle(handler: Handler, thunk: Callable[[], T]) -> Any:
+def handle(handler: Handler[Inside, Answer], thunk: Callable[[], Inside]) -> Answer:
     """Run ``thunk`` under ``handler``; return its value through the return clause, or what a ctl clause answered.
 
     >>> from cartesius import Handler, handle
     >>> handle(Handler(), lambda: 42)
     42
+
+    Raises:
+        InvalidArgument: ``handler`` is none.
+        UnhandledOperation: A handler declares that it performs what no handler outside it handles.
     """
-    outside = frame = getattr(running(), "stack", None)
     parts = check_handler(handler, "handle").parts()
+    for part in parts:
+        if part.performs:
+            check_performed(parts)
+            break
+    return _run(parts, thunk)  # type: ignore[no-any-return]
+
+
+def _run(parts: tuple[Handler, ...], thunk: Callable[[], Any]) -> Any:
+    outside = frame = getattr(running(), "stack", None)
     for place, part in enumerate(parts):
         frame = Frame(part, part.clauses(), frame)
         if not part.is_plain:
@@ -184,7 +252,7 @@ def handle(handler: Handler, thunk: Callable[[], T]) -> Any:
             break
     else:
         return _within(frame, outside, thunk)
-    rest = thunk if not inside else partial(handle, Composed(inside), thunk)
+    rest = thunk if not inside else partial(_run, inside, thunk)
     running().stack = frame.outer
     try:
         if any(is_ctl for is_ctl, _ in frame.clauses.values()):
@@ -195,7 +263,7 @@ def handle(handler: Handler, thunk: Callable[[], T]) -> Any:
         running().stack = outside
 
 
-def _within(frame: Frame | None, outside: Frame | None, thunk: Callable[[], T]) -> T:
+def _within(frame: Frame | None, outside: Frame | None, thunk: Callable[[], Any]) -> Any:
     running().stack = frame
     try:
         return thunk()
@@ -203,57 +271,13 @@ def _within(frame: Frame | None, outside: Frame | None, thunk: Callable[[], T]) 
         running().stack = outside
 
 
-class Implicit(Operation[[], T], Generic[T]):
-    """An implicit variable: bound for a dynamic extent, read by calling it (the paper's ``?v``).
-
-    >>> from cartesius import Implicit
-    >>> depth = Implicit("depth", default=0)
-    >>> with depth.bound_to(3):
-    ...     depth()
-    3
-    >>> depth()
-    0
-
-    Args:
-        name: Its name in errors.
-        default: Its value where nobody has bound it; without one, reading it there raises `UnhandledOperation`.
-    """
-
-    __slots__ = ("default",)
-
-    _missing: ClassVar[object] = object()
-
-    def __init__(self, name: str, default: Any = _missing) -> None:
-        super().__init__(name)
-        self.default = default
-
-    def __call__(self) -> T:
-        """Read the innermost binding, or the default."""
-        frame = getattr(running(), "stack", None)
-        while frame is not None and self not in frame.clauses:
-            frame = frame.outer
-        if frame is None and self.default is not Implicit._missing:
-            return self.default  # type: ignore[no-any-return]
-        return super().__call__()
-
-    @contextmanager
-    def bound_to(self, value: T) -> Iterator[None]:
-        """Bind the variable inside a ``with`` block."""
-        here = running()
-        outside = getattr(here, "stack", None)
-        here.stack = Frame(Handler(), {self: (False, lambda: value)}, outside)
-        del here
-        try:
-            yield
-        finally:
-            running().stack = outside
-
-
 def check_handler(value: object, call: str) -> Handler:
     """Return ``value`` if it is a handler; otherwise raise `InvalidArgument` in the name of ``call``."""
     if isinstance(value, Handler):
         return value
-    message = f"{call}: expected a handler or a restriction but got {value!r} (type={type(value).__name__})"
     if isinstance(value, type) and issubclass(value, Handler):
-        message += f"; call it: {value.__name__}(...)"
+        got = f"the class {value.__name__}; call it: {value.__name__}(...)"
+    else:
+        got = f"{value!r} (type={type(value).__name__}); subclass Handler and make one"
+    message = f"{call}: expected a handler or a restriction but got {got}"
     raise InvalidArgument(message)

@@ -12,6 +12,7 @@ from copy import copy as shallow_copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.clauses import kept
 from cartesius.continuations import controlled
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
@@ -249,6 +250,10 @@ class Installed:
         """Choose among the matches of each key apart, if the restriction is keyed."""
 
         def clause(matches: Iterable[Match]) -> None:
+            matches = kept(matches)
+            if not self.prefix:
+                self._run(function, (), (matches,))
+                return
             keys = set().union(*(self.join.batch.keys(slot, self.prefix) for slot in self.named))
             if len(keys) <= 1:
                 self._run(function, next(iter(keys), ()), (matches,))
@@ -260,7 +265,7 @@ class Installed:
             for key, found in by_key.items():
                 self._run(function, key, (iter(found),))
 
-        return clause if self.prefix else self._common(function)
+        return clause
 
     def _run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         return self._on(self.copy(key), function, key, arguments)

@@ -35,10 +35,11 @@ from cartesius.installations import Installed
 from cartesius.layers import Layer
 from cartesius.operations import check_performed
 from cartesius.outputs import Rows
+from cartesius.snapshots import entries_in
 from cartesius.strands import Future, Strands, await_
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cartesius.events import Event
     from cartesius.families import Slot
@@ -176,7 +177,8 @@ class Join:
 
     def _enter(self, slot: Slot, entry: Entry) -> None:
         """Let an event in through the door of its slot, or queue it there."""
-        self.bindings.add_keys(slot, entry)
+        if not self.bindings.add_keys(slot, entry, self._held):
+            return
         if entry.weight < 0:
             if not slot.door.drop(entry.identity):
                 withdraw(slot, entry)
@@ -185,6 +187,13 @@ class Join:
             one.copy(one.key_of(slot, entry))
         if not slot.door.holds_back(entry):
             arrive(slot, entry)
+
+    def _held(self) -> Iterator[Entry]:
+        """Iterate over the events that gates hold, the latest change of a row first."""
+        for one in self.installed:
+            for copy in one.copies.values():
+                for name in one.restriction._states:
+                    yield from reversed(list(entries_in(getattr(copy, name))))
 
     def _clock_strand(self) -> None:
         while True:

@@ -25,31 +25,34 @@ Pause: TypeAlias = "tuple[tuple[int, ...], tuple[Any, ...]]"  # the key spaces, 
 class Door:
     """The door of one slot: its pauses, and what waits."""
 
-    __slots__ = ("journal", "paused", "queue")
+    __slots__ = ("journal", "paused", "played", "queue")
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.paused: frozenset[Pause] = frozenset()
+        self.played: frozenset[Pause] = frozenset()  # whose events follow once the present step is over
         self.queue = Queue()
         self.journal = journal
 
     def pause(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> None:
         """Hold back the events that have ``key`` in the key spaces at ``positions``."""
-        self._change(self.paused | {(positions, key)}, self.queue)
+        pause = {(positions, key)}
+        self._change(self.paused | pause, self.played - pause, self.queue)
 
     def play(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> bool:
-        """Let them through again; return whether they were held back."""
-        if (positions, key) not in self.paused:
+        """Let them through again, in order; return whether they were held back."""
+        pause = {(positions, key)}
+        if not pause <= self.paused:
             return False
-        self._change(self.paused - {(positions, key)}, self.queue)
+        self._change(self.paused - pause, self.played | pause, self.queue)
         return True
 
     def holds_back(self, entry: Entry) -> bool:
-        """Queue ``entry`` if it must wait; return whether it does."""
+        """Queue ``entry`` if it must wait, or would overtake what waits; return whether it does."""
         if not self.paused and not self.queue:
             return False
-        if not self._is_paused(entry) and not self._waits_already(entry):
+        if not _is_under(self.paused | self.played, entry) and self.waiting_row(entry) is None:
             return False
-        self._change(self.paused, self.queue.append(entry))
+        self._change(self.paused, self.played, self.queue.append(entry))
         return True
 
     def drop(self, identity: Any) -> bool:
@@ -59,7 +62,7 @@ class Door:
         rest = self.queue.without(identity)
         if len(rest) == len(self.queue):
             return False
-        self._change(self.paused, rest)
+        self._change(self.paused, self.played, rest)
         return True
 
     def release(self) -> Entry | None:
@@ -67,26 +70,30 @@ class Door:
         blocked = set()
         entry: Entry
         for entry in self.queue:
-            if self._is_paused(entry) or entry.row_key in blocked:
+            if _is_under(self.paused, entry) or entry.row_key in blocked:
                 blocked.add(entry.row_key)
                 blocked.discard(ABSENT)
                 continue
-            self._change(self.paused, Queue([other for other in self.queue if other is not entry]))
+            self._change(self.paused, self.played, Queue([other for other in self.queue if other is not entry]))
             return entry
+        self._change(self.paused, frozenset(), self.queue)
         return None
 
-    def _is_paused(self, entry: Entry) -> bool:
-        return any(tuple([entry.keys[p] for p in positions]) == key for positions, key in self.paused)
+    def waiting_row(self, entry: Entry) -> Entry | None:
+        """Return the latest waiting change of the same row of a table."""
+        if entry.row_key is ABSENT:
+            return None
+        return next((other for other in reversed(list(self.queue)) if other.row_key == entry.row_key), None)
 
-    def _waits_already(self, entry: Entry) -> bool:
-        """Whether an earlier change of the same row of a table waits."""
-        return entry.row_key is not ABSENT and any(other.row_key == entry.row_key for other in self.queue)
-
-    def _change(self, paused: frozenset[Pause], queue: Queue) -> None:
-        before = (self.paused, self.queue)
+    def _change(self, paused: frozenset[Pause], played: frozenset[Pause], queue: Queue) -> None:
+        before = (self.paused, self.played, self.queue)
 
         def undo() -> None:
-            self.paused, self.queue = before
+            self.paused, self.played, self.queue = before
 
         self.journal.append(undo)
-        self.paused, self.queue = paused, queue
+        self.paused, self.played, self.queue = paused, played, queue
+
+
+def _is_under(pauses: frozenset[Pause], entry: Entry) -> bool:
+    return any(tuple([entry.keys[p] for p in positions]) == key for positions, key in pauses)

@@ -103,6 +103,7 @@ class Restriction(Handler):
     retracts: ClassVar[bool] = False  # takes back the results of what is displaced
     makes_table: ClassVar[bool] = False  # results become rows of a table
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
+    is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:

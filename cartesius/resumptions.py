@@ -13,7 +13,7 @@ Source: Plotkin & Pretnar's handlers with Koka's two kinds of clause; ICFP 2018,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -22,7 +22,15 @@ from cartesius.errors import InternalError, ResumptionUsed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.handlers import Frame
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from cartesius.operations import Frame
+
+    Value = TypeVarWithDefault("Value", default=Any, contravariant=True)  # what the operation returns
+    Answer = TypeVarWithDefault("Answer", default=Any, covariant=True)  # what its handler answers
+else:
+    Value = TypeVar("Value", contravariant=True)
+    Answer = TypeVar("Answer", covariant=True)
 
 
 def running() -> Any:
@@ -62,6 +70,9 @@ class Prompt:
         """Run ``thunk`` under the prompt's frame; return its value, or what a clause answered instead."""
         root = greenlet(lambda _: thunk())
         root.stack = self.frame
+        performing = getcurrent().__dict__.get("performing")
+        if performing is not None:
+            root.performing = performing  # `forward` inside a handler that a clause installs is still the clause's
         self.root = root
         return self.drive(root, None, None)
 
@@ -72,12 +83,14 @@ class Prompt:
             try:
                 answer = target.switch(value) if error is None else target.throw(error)
             finally:
+                error = None  # a frame must not hold what it raises: the cycle would keep all its frames alive
                 self._leave()
             del target
             message, self.cell = self.cell, None
             if message is None:
-                if isinstance(answer, GreenletExit):
-                    raise answer  # the computation inside was abandoned: so is what waits for it
+                if isinstance(answer, GreenletExit):  # the computation inside was abandoned: so is what waits for it
+                    del answer  # as above
+                    raise GreenletExit
                 return self.handler.returns(answer)
             answer = _serve(*message)
             del message
@@ -129,12 +142,24 @@ def _stack(coroutine: Any) -> Any:
     return getattr(coroutine, "stack", None)
 
 
-class Resumption:
+class Resumption(Generic[Value, Answer]):
     """The rest of a computation, up to and including its handler (deep), as a ctl clause receives it. One-shot.
 
     ``resume(value)`` returns the handler's answer. ``return resume.tail(value)`` does the same in constant stack space.
     Dropped unused, it unwinds its computation; only a computation that holds its own resumption cannot be collected,
-    and must be given up by `drop`.
+    and must be given up by `drop`. ``Resumption[Value, Answer]``: the operation returns Value, and its handler
+    answers Answer.
+
+    >>> from cartesius import Handler, Operation, controls, handle
+    >>> ask = Operation("ask")
+    >>> class storing(Handler):
+    ...     @controls(ask)
+    ...     def store(self, resume):
+    ...         self.stored = resume
+    >>> handler = storing()
+    >>> handle(handler, lambda: ask() + 1)
+    >>> handler.stored(41)
+    42
     """
 
     __slots__ = ("__weakref__", "_target", "prompt")
@@ -148,7 +173,8 @@ class Resumption:
         target, self._target = self._target, None
         if target is None:
             message = (
-                "resume: this resumption was used already; a ctl clause may resume once, so keep one copy and drop it"
+                f"resume: expected a resumption that is unused but this one, of {self.prompt.handler!r}, was resumed,"
+                " thrown into or dropped before; resume once, and perform the operation again for a second answer"
             )
             raise ResumptionUsed(message)
         return target
@@ -158,15 +184,26 @@ class Resumption:
         """Whether it was resumed, thrown into or dropped."""
         return self._target is None
 
-    def __call__(self, value: object = None) -> Any:
+    @overload
+    def __call__(self: Resumption[None, Answer]) -> Answer: ...
+    @overload
+    def __call__(self, value: Value) -> Answer: ...
+    def __call__(self, value: Any = None) -> Any:
         """Go on with ``value`` as the operation's result; return the handler's answer."""
         return self.prompt.drive(self.take(), value, None)
 
-    def throw(self, error: BaseException) -> Any:
+    def throw(self, error: BaseException) -> Answer:
         """Go on by raising ``error`` where the operation was performed; return the handler's answer."""
-        return self.prompt.drive(self.take(), None, error)
+        try:
+            return self.prompt.drive(self.take(), None, error)  # type: ignore[no-any-return]
+        finally:
+            del error  # as in `Prompt.drive`
 
-    def tail(self, value: object = None) -> Tail:
+    @overload
+    def tail(self: Resumption[None, Answer]) -> Answer: ...
+    @overload
+    def tail(self, value: Value) -> Answer: ...
+    def tail(self, value: Any = None) -> Any:
         """Resume as the last act of a clause: ``return resume.tail(value)``; runs in constant stack space."""
         return Tail(self, value, None)
 

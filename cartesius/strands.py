@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from cartesius.errors import Deadlock, InvalidArgument
 from cartesius.handlers import Handler, controls, handle
 from cartesius.operations import Operation
+from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,19 +25,35 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-await_: Operation[..., Any] = Operation("await_")
+await_: Operation[[Future[Any]], Any] = Operation("await_")
+"""``await_(future)`` gives the future's value; until it has one, the strand is suspended and the others run."""
 
 
 class Future(Generic[T]):
-    """A value that comes later: resolved once, awaited by any number of strands."""
+    """A value that comes later: resolved once, awaited by any number of strands.
 
-    __slots__ = ("_value", "is_resolved", "waiting")
+    >>> from cartesius.strands import Future
+    >>> tide = Future("tide")
+    >>> tide.resolve(3)
+    >>> tide.is_resolved, tide.value
+    (True, 3)
 
-    def __init__(self) -> None:
+    Args:
+        name: How it is called when strands wait for it in vain.
+    """
+
+    __slots__ = ("_value", "is_resolved", "name", "waiting")
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name
         self.is_resolved = False
         self._value: Any = None
         # The scheduler owns what waits: a suspended strand holds its future, which must not hold the strand.
         self.waiting: list[tuple[weakref.ref[Strands], int]] = []
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return f"<future {self.name or 'without a name'}>"
 
     @property
     def value(self) -> T:
@@ -51,7 +68,8 @@ class Future(Generic[T]):
         """
         if self.is_resolved:
             message = (
-                f"Future.resolve: expected an unresolved future but it has the value {self._value!r}; use a new one"
+                f"Future.resolve: expected an unresolved future but {'it' if self.name is None else repr(self.name)}"
+                f" has the value {self._value!r}; use a new one"
             )
             raise InvalidArgument(message)
         self.is_resolved = True
@@ -64,13 +82,25 @@ class Future(Generic[T]):
 
 
 class Strands(Handler):
-    """The scheduler: spawns strands, runs those that can run, and parks those that await."""
+    """The scheduler: spawns strands, runs those that can run, and parks those that await.
+
+    >>> from cartesius.strands import Future, Strands, await_
+    >>> strands, tide = Strands(), Future("tide")
+    >>> strands.spawn(lambda: print("height", await_(tide)))
+    >>> strands.run()
+    >>> strands.awaited()
+    [<future tide>]
+    >>> tide.resolve(3)
+    >>> strands.run()
+    height 3
+    """
 
     def __init__(self) -> None:
         self.ready: deque[tuple[Callable[[Any], Any], Any]] = deque()
-        self.parked: dict[int, Resumption] = {}
+        self.parked: dict[int, tuple[Resumption, Future[Any]]] = {}
         self._alive = [0]  # a cell, as a strand must not hold its scheduler
         self._number = 0
+        self._spawned = 0
 
     @property
     def alive(self) -> int:
@@ -83,20 +113,22 @@ class Strands(Handler):
         if future.is_resolved:
             return resume.tail(future.value)
         self._number += 1
-        self.parked[self._number] = resume
+        self.parked[self._number] = (resume, future)
         future.waiting.append((weakref.ref(self), self._number))
         return None
 
     def wake(self, number: int, value: object) -> None:
         """Make a parked strand runnable."""
-        self.ready.append((self.parked.pop(number), value))
+        self.ready.append((self.parked.pop(number)[0], value))
 
     def spawn(self, strand: Callable[[], None]) -> None:
         """Add a strand; it first runs at the next `run`."""
         alive = self._alive
         alive[0] += 1
+        place = self._spawned = self._spawned + 1
 
         def counted() -> None:
+            running().place = place
             try:
                 strand()
             finally:
@@ -114,8 +146,13 @@ class Strands(Handler):
         """Abandon all strands: their ``finally`` blocks run now."""
         self.ready.clear()
         while self.parked:
-            _, resumption = self.parked.popitem()
+            _, (resumption, _) = self.parked.popitem()
             resumption.drop()
+
+    def awaited(self) -> list[Future[Any]]:
+        """Return the futures that strands wait for, in the order in which the strands were spawned."""
+        parked = sorted(self.parked.values(), key=lambda one: getattr(one[0].prompt.root, "place", 0))
+        return [future for _, future in parked]
 
 
 def interleave(strands: Iterable[Callable[[], None]]) -> None:
@@ -134,12 +171,20 @@ def interleave(strands: Iterable[Callable[[], None]]) -> None:
         scheduler.spawn(strand)
     try:
         scheduler.run()
-        left = scheduler.alive
+        left, awaited = scheduler.alive, scheduler.awaited()
     finally:
         scheduler.drop()
     if left:
-        message = (
-            f"interleave: {left} strand(s) await futures that nobody is left to resolve;"
-            " resolve them from another strand, or before interleave is called"
-        )
-        raise Deadlock(message)
+        raise Deadlock(_deadlock(left, awaited))
+
+
+def _deadlock(left: int, awaited: list[Future[Any]]) -> str:
+    named = list(dict.fromkeys(repr(future.name) for future in awaited if future.name is not None))
+    unnamed = len({id(future) for future in awaited if future.name is None})
+    if unnamed:
+        named.append(f"{unnamed} without a name, which Future('…') would give")
+    who, what = ("1 strand waits", "a future") if left == 1 else (f"{left} strands wait", "futures")
+    return (
+        f"interleave: expected every strand to end but {who} for {what} that nobody is left to resolve:"
+        f" {', '.join(named)}; resolve them from another strand, or before interleave is called"
+    )

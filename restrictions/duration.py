@@ -57,6 +57,7 @@ class lasting(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     slot: Slot
     duration: Duration
@@ -126,6 +127,7 @@ class apart(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     left: Slot
     right: Slot

@@ -45,6 +45,7 @@ class only(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     slot: Slot
     predicate: Callable[[Any], Any]

@@ -44,6 +44,7 @@ class fifo(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     @handles(first_is_oldest)
     def oldest_first(self) -> bool:
@@ -71,6 +72,7 @@ class lifo(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     @handles(first_is_oldest)
     def newest_first(self) -> bool:

@@ -45,6 +45,7 @@ class separately(Restriction):
     """
 
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is about parts that meet."""
@@ -82,6 +83,7 @@ class momentarily(Restriction):
         SEMANTICS 1.2: leaving is expiry, not displacement.
     """
 
+    is_pointwise: ClassVar[bool] = True
     slots: Slots
 
     @handles(push, "slots")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_type_hints
 import attrs
 
 from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, Tuple
-from cartesius.families import optional
+from cartesius.families import alone, optional
 from cartesius.restriction_base import slot_families
 from cartesius.tracing import parameters_of, trace
 
@@ -234,6 +234,11 @@ def optional_slots(pattern: Pattern) -> set[str]:
         if family is optional
         for slot in slots
     }
+
+
+def are_alone(pattern: Pattern) -> bool:
+    """Whether no parts of a pattern meet."""
+    return any(family is alone for restriction in pattern.restrictions for family, _ in clauses(pattern, restriction))
 
 
 def derived(outputs: tuple[Reactive, ...]) -> list[Reactive]:

@@ -13,8 +13,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
-from cartesius.families import completes, displace, optional, push, row_key, select
-from spark_bridge.lineage import Column, InPattern, clauses, derived, key_of, key_space, optional_slots, origin
+from cartesius.families import admit, alone, completes, displace, first_is_oldest, optional, push, row_key, select
+from spark_bridge.lineage import (
+    Column,
+    InPattern,
+    are_alone,
+    clauses,
+    derived,
+    key_of,
+    key_space,
+    optional_slots,
+    origin,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
     from spark_bridge.lineage import Origin
 
-_HARMLESS = (optional, row_key, completes)  # they concern one combination, or none
+_HARMLESS = (admit, alone, completes, first_is_oldest, optional, row_key)  # they concern one combination, or none
 
 
 class Partitioning:
@@ -65,7 +75,11 @@ class Partitioning:
         if set(split) <= optional_slots(pattern):
             reason = f"its partitioned part may be missing ({', '.join(split)}), and each bucket would yield that row"
             raise _refusal(reactive.name, reason, "make that slot mandatory")
-        self._check_meeting(reactive, pattern, split)
+        if not are_alone(pattern):
+            self._check_meeting(reactive, pattern, split)
+        elif len(split) < len(pattern.slots):
+            reason = "its parts come alone, and each bucket would yield those that are not partitioned"
+            raise _refusal(reactive.name, reason, "partition all of its inputs")
         self._check_restrictions(reactive, pattern, split)
         if reactive.table and not self._is_partition(key_of(reactive)):
             reason = "its key is not the column of the partition, so several buckets would have rows of one key"
@@ -104,7 +118,7 @@ class Partitioning:
         keyed: set[str] = set()
         for restriction in pattern.restrictions:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
-            if restriction.retracts or restriction.makes_table:
+            if restriction.retracts or restriction.makes_table or restriction.is_pointwise:
                 continue
             found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]
             named = [slot for _, slots in found for slot in slots]

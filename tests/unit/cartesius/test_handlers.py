@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Handler, Operation, controls, forward, handle, handles
-from cartesius.errors import UnhandledOperation
+from cartesius import Handler, Implicit, Operation, controls, forward, handle, handles, push
+from cartesius.errors import InvalidArgument, UnhandledOperation
+from cartesius.handlers import Composed, check_performed
 
 emit = Operation("emit")
 ask = Operation("ask")
@@ -300,6 +301,35 @@ def test_accum_adds_what_is_yielded_to_its_parameter():
     assert handle(accum(0), lambda: list(map(emit, [1, 2, 3, 4]))) == 10
 
 
+def test_accum_by_a_fun_clause_is_the_same():
+    class accum(Handler):
+        def __init__(self, total):
+            self.total = total
+
+        @handles(emit)
+        def clause(self, value):
+            self.total += value
+
+        def returns(self, result):
+            return self.total
+
+    assert handle(accum(0), lambda: list(map(emit, [1, 2, 3, 4]))) == 10
+
+
+def test_interactive_with_scripted_keys_prints_1_2_3(capsys):
+    """The paper's Figure 7: return goes on, any other key ends the program after the current item."""
+    keys = iter("⏎⏎q")
+
+    class interactive(Handler):
+        @controls(emit)
+        def clause(self, value, resume):
+            print(value)
+            return resume() if next(keys) == "⏎" else None
+
+    assert handle(interactive(), lambda: list(map(emit, [1, 2, 3, 4]))) is None
+    assert capsys.readouterr().out == "1\n2\n3\n"
+
+
 @pytest.mark.parametrize(
     ("keys", "shown"), [("rrq", [1, 2, 3]), ("q", [1]), ("rrrr", [1, 2, 3, 4]), ("rq", [1, 2]), ("rrrq", [1, 2, 3, 4])]
 )
@@ -428,3 +458,151 @@ def test_one_method_may_be_the_clause_of_several_operations():
 def test_handle_refuses_what_is_no_handler(wrong):
     with pytest.raises(ValueError, match="handle"):
         handle(wrong, lambda: 1)
+
+
+@pytest.mark.parametrize("wrong", [None, 42, collecting])
+def test_composing_refuses_what_is_no_handler(wrong):
+    with pytest.raises(InvalidArgument, match="expected a handler"):
+        collecting() | wrong
+
+
+def test_forward_in_a_handler_that_a_clause_installs_is_still_that_of_the_clause():
+    class nesting(Handler):
+        @handles(ask)
+        def clause(self, n):
+            return handle(catching(), lambda: forward(n) + 1)  # on a stack of its own
+
+    class outer(Handler):
+        @handles(ask)
+        def clause(self, n):
+            return n * 10
+
+    assert handle(outer() | nesting(), lambda: ask(2)) == 21
+
+
+# ------------------------------------------------------------------------------------------- handled and performed
+
+
+class passing_on(Handler):
+    """Handles emit by what it performs: ask, then put."""
+
+    performs = (ask, put)
+
+    @handles(emit)
+    def clause(self, value):
+        put(ask(value))
+
+
+class answering(Handler):
+    @handles(ask)
+    def clause(self, value):
+        return value + 1
+
+
+def test_a_handler_says_what_it_handles():
+    assert holding(0).handled == (get, put)
+    assert Handler().handled == ()
+    assert catching().handled == (leave,)
+
+
+def test_a_composition_handles_what_its_parts_do_outermost_first():
+    assert (catching() | holding(0) | holding(1)).handled == (leave, get, put)
+    assert Composed((collecting(), Composed((catching(), collecting())))).handled == (emit, leave)
+
+
+def test_what_is_performed_must_be_handled_outside():
+    handler = answering() | holding(0) | passing_on()
+    assert handle(handler, lambda: emit(1)) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("handler", "missing"),
+    [
+        (passing_on(), "ask"),
+        (holding(0) | passing_on(), "ask"),
+        (answering() | passing_on(), "put"),
+        (answering() | passing_on() | holding(0), "put"),  # inside is not outside
+        (catching() | (answering() | (passing_on() | holding(0))), "put"),
+    ],
+    ids=repr,
+)
+def test_the_first_operation_without_a_handler_is_named_before_anything_runs(handler, missing):
+    with pytest.raises(UnhandledOperation, match=f"expected a handler outside passing_on for {missing}, which"):
+        handle(handler, lambda: pytest.fail("ran"))
+
+
+def test_a_handler_that_performs_what_it_handles_needs_another_one_outside():
+    class louder(Handler):
+        performs = (ask,)
+
+        @handles(ask)
+        def clause(self, value):
+            return forward(value) * 10
+
+    assert handle(answering() | louder(), lambda: ask(1)) == 20
+    with pytest.raises(UnhandledOperation, match="outside louder for ask"):
+        handle(louder(), lambda: ask(1))
+    with pytest.raises(UnhandledOperation, match="innermost first, are: catching; "):
+        handle(catching() | louder() | answering(), lambda: ask(1))
+
+
+def test_handlers_in_force_outside_count_and_only_they():
+    inner = holding(0) | passing_on()
+    assert handle(answering(), lambda: handle(inner, lambda: emit(1))) == (None, 2)
+    assert handle(answering() | catching(), lambda: handle(inner, lambda: emit(1))) == (None, 2)
+    with pytest.raises(UnhandledOperation, match="are: holding; "):
+        handle(inner, lambda: handle(answering(), lambda: emit(1)))
+
+
+def test_an_implicit_variable_with_a_default_needs_no_handler_and_one_without_needs_a_binding():
+    with_default, without = Implicit("with_default", default=1), Implicit("without")
+
+    class reading(Handler):
+        performs = (with_default, without)
+
+        @handles(ask)
+        def clause(self):
+            return with_default() + without()
+
+    with without.bound_to(2):
+        assert handle(reading(), ask) == 3
+    with pytest.raises(UnhandledOperation, match="for without, which it performs"):
+        handle(reading(), ask)
+
+
+def test_families_are_checked_elsewhere():
+    class of_a_family(Handler):
+        performs = (push,)
+
+    check_performed([of_a_family()])
+
+
+def test_the_check_speaks_in_the_name_of_its_caller():
+    with pytest.raises(UnhandledOperation, match=r"^correlate: expected a handler outside passing_on for ask"):
+        check_performed([passing_on()], "correlate")
+
+
+def test_a_subclass_inherits_what_is_performed():
+    class special(passing_on):
+        pass
+
+    with pytest.raises(UnhandledOperation, match="outside special for ask"):
+        handle(special(), lambda: 1)
+
+
+def test_performs_is_no_name_for_a_clause():
+    with pytest.raises(InvalidArgument, match="'performs' is a method of Handler"):
+
+        class wrong(Handler):
+            @handles(ask)
+            def performs(self):  # type: ignore[override]
+                return 1
+
+
+def test_a_handler_with_type_arguments_is_the_same_at_run_time():
+    class showing(Handler[int, str]):
+        def returns(self, result):
+            return str(result)
+
+    assert handle(showing(), lambda: 1) == "1"
+    assert handle(Handler[int, int](), lambda: 1) == 1

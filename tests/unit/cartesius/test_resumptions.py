@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import greenlet
 import pytest
 
 from cartesius import Handler, Operation, controls, forward, handle, handles
-from cartesius.errors import ResumptionUsed
+from cartesius.errors import Deadlock, ResumptionUsed
 from cartesius.strands import Future, await_, interleave
 
 if TYPE_CHECKING:
@@ -357,6 +358,45 @@ def test_nested_abandoned_computations_are_unwound_from_the_inside_out():
     assert trace == ["inner", "outer"]
 
 
+def test_what_is_abandoned_from_a_clause_inside_is_unwound_at_once_too():
+    trace = []
+    passing = with_clause(lambda resume: resume.tail(1), operation=Operation("unused"))
+    inner = with_clause(lambda resume: tell())
+    outer = with_clause(lambda resume: "aborted", operation=tell)
+
+    def program():
+        try:
+            ask()
+        finally:
+            trace.append("unwound")
+
+    gc.disable()  # by counting references alone
+    try:
+        assert handle(outer | passing | inner, program) == "aborted"
+        assert trace == ["unwound"]
+    finally:
+        gc.enable()
+
+
+def test_what_an_error_thrown_in_a_clause_abandons_is_unwound_with_the_error():
+    trace = []
+    throwing = with_clause(lambda resume: resume.throw(KeyError()), operation=tell)
+
+    def program():
+        try:
+            ask()
+        finally:
+            trace.append("unwound")
+
+    gc.disable()  # by counting references alone
+    try:
+        with contextlib.suppress(KeyError):
+            handle(with_clause(lambda resume: handle(throwing, tell)), program)
+        assert trace == ["unwound"]
+    finally:
+        gc.enable()
+
+
 def test_operations_in_the_finally_block_of_an_abandoned_computation_reach_the_handlers_inside():
     trace = []
 
@@ -391,6 +431,37 @@ def _abandon_nested():
 def _store_and_drop():
     handler = storing()
     handle(handler, ask)
+
+
+def _store_and_resume_from_another_strand():
+    handler, ready = storing(), Future()
+
+    def performing():
+        handle(handler, ask)
+        ready.resolve(0)
+
+    def resuming():
+        await_(ready)
+        handler.stored[0](1)
+
+    interleave([performing, resuming])
+
+
+def _throw_into_a_stored_one():
+    handler = storing()
+    handle(handler, lambda: [ask(), ask()])
+    with pytest.raises(KeyError):
+        handler.stored[0].throw(KeyError())
+
+
+def _abandon_from_a_clause_inside():
+    outer = with_clause(lambda resume: "aborted", operation=tell)
+    handle(outer | with_clause(lambda resume: resume(1)) | with_clause(lambda resume: tell()), ask)
+
+
+def _deadlock():
+    with pytest.raises(Deadlock):
+        interleave([lambda: await_(Future("left")), lambda: await_(Future("right"))])
 
 
 def _resume():
@@ -438,6 +509,10 @@ def _fail_in_strand():
         _fail_in_clause,
         _await,
         _fail_in_strand,
+        _store_and_resume_from_another_strand,
+        _throw_into_a_stored_one,
+        _abandon_from_a_clause_inside,
+        _deadlock,
     ],
     ids=lambda function: function.__name__.strip("_"),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from cartesius import Handler, Operation, controls, handle, handles
 from cartesius.errors import Deadlock, InvalidArgument
-from cartesius.strands import Future, await_, interleave
+from cartesius.strands import Future, Strands, await_, interleave
 
 emit = Operation("emit")
 
@@ -243,3 +243,68 @@ def test_many_strands_with_many_turns_run_in_constant_space():
 
     interleave([lambda: strand(0), lambda: strand(1)])
     assert total == list(range(2_000))
+
+
+# ------------------------------------------------------------------------------------------------- names of futures
+
+
+def waiting_for(*futures):
+    with pytest.raises(Deadlock) as caught:
+        interleave([partial(await_, future) for future in futures])
+    return str(caught.value)
+
+
+def test_a_deadlock_names_what_the_strands_wait_for_in_their_order():
+    left, right = Future("left"), Future("right")
+    assert "2 strands wait for futures that nobody is left to resolve: 'left', 'right';" in waiting_for(left, right)
+    assert ": 'right', 'left';" in waiting_for(right, left)
+    assert "3 strands wait for futures that nobody is left to resolve: 'left', 'right';" in waiting_for(
+        left, right, left
+    )
+
+
+def test_the_order_is_that_of_the_strands_not_of_their_waiting():
+    first, second, third = (Future(name) for name in ("first", "second", "third"))
+
+    def strand():
+        await_(first)
+        await_(second)
+
+    def resolving():
+        first.resolve(None)
+        await_(third)
+
+    with pytest.raises(Deadlock, match=": 'second', 'third';"):
+        interleave([strand, resolving])
+
+
+def test_a_deadlock_counts_futures_without_a_name():
+    assert "1 strand waits for a future that nobody is left to resolve: 1 without a name, which" in waiting_for(
+        Future()
+    )
+    assert ": 'tide', 2 without a name, which" in waiting_for(Future(), Future(name="tide"), Future())
+
+
+def test_a_future_shows_its_name():
+    assert repr(Future("tide")) == "<future tide>"
+    assert repr(Future()) == "<future without a name>"
+
+
+def test_a_future_that_is_resolved_twice_is_named():
+    future = Future("tide")
+    future.resolve(1)
+    with pytest.raises(InvalidArgument, match="'tide' has the value 1"):
+        future.resolve(2)
+
+
+def test_a_scheduler_says_what_its_strands_await():
+    strands, left, right = Strands(), Future("left"), Future("right")
+    strands.spawn(lambda: await_(left))
+    strands.spawn(lambda: await_(right))
+    strands.run()
+    assert strands.awaited() == [left, right]
+    left.resolve(None)
+    strands.run()
+    assert strands.awaited() == [right]
+    strands.drop()
+    assert strands.awaited() == []

@@ -1,0 +1,350 @@
+"""Engine(trace=True): why an event came out, or did not (DESIGN 1: an explanation of every match and non-match)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine, Event, Reactive, Update, correlate
+from cartesius.errors import InvalidArgument
+from restrictions import (
+    affinely,
+    aligning,
+    as_table,
+    cartesian,
+    combine_latest,
+    key_by,
+    most_recently,
+    only,
+    retracting,
+    zip_,
+)
+from restrictions.streams import map_
+
+
+class Broken(Exception):
+    """What a user's code raises."""
+
+
+@pytest.fixture
+def a():
+    return Reactive("a")
+
+
+@pytest.fixture
+def b():
+    return Reactive("b")
+
+
+def test_a_result_names_its_parts_by_slot_with_value_and_time(a, b):
+    engine = Engine(combine_latest(a, b), trace=True)
+    engine.push(a, "old", at=1)
+    engine.push(a, "new", at=(2, 4))
+    (pair,) = engine.push(b, "B", at=7)
+    text = engine.why(pair)
+    assert text.splitlines()[0] == "combine_latest(a, b) ('new', 'B') @ 2..7"
+    assert "a = a 'new' @ 2..4" in text
+    assert "b = b 'B' @ 7" in text
+    assert "old" not in text
+
+
+def test_an_event_names_who_saw_it_and_what_it_became(a, b):
+    engine = Engine(zip_(a, b), trace=True)
+    engine.push(a, "A", at=1)
+    engine.push(b, "B", at=2)
+    first, second = engine.pushed
+    for event in (first, second):
+        text = engine.why(event)
+        assert text.startswith(f"{event.reactive} {event.value!r} @ {event.start}")
+        assert "aligning('a', 'b')" in text
+        assert "most_recently('a', 'b')" in text
+        assert "became: zip_(a, b) ('A', 'B') @ 1..2" in text
+
+
+def test_a_nested_result_shows_the_whole_tree(a, b):
+    inner = correlate(x=a, yields=lambda x: x + 1, name="inner")
+    outer = correlate(p=inner, y=b, yields=lambda p, y: (p, y), name="outer")
+    engine = Engine(outer, trace=True)
+    engine.push(a, 10, at=1)
+    (result,) = engine.push(b, "B", at=2)
+    lines = engine.why(result).splitlines()
+    assert lines[0] == "outer (11, 'B') @ 1..2"
+    assert "  p = inner 11 @ 1" in lines
+    assert "    x = a 10 @ 1" in lines
+    assert "  y = b 'B' @ 2" in lines
+    assert "became: inner 11 @ 1" in engine.why(engine.pushed[0])
+
+
+def test_of_a_self_join_both_parts_are_shown(a):
+    engine = Engine(correlate(x=a, y=a, yields=lambda x, y: (x, y), name="pairs"), trace=True)
+    engine.push(a, 1, at=1)
+    results = engine.push(a, 2, at=2)
+    texts = {result.value: engine.why(result) for result in results}
+    assert "x = a 2 @ 2" in texts[2, 1]
+    assert "y = a 1 @ 1" in texts[2, 1]
+    assert engine.why(engine.pushed[1]).count("became") == 3
+
+
+def test_each_of_several_yields_is_an_event_of_its_own(a):
+    @correlate(x=a)
+    def twice(x):
+        yield x, 1
+        yield x, 2
+
+    engine = Engine(twice, trace=True)
+    results = engine.push(a, "A")
+    assert [repr(result.value) in engine.why(result) for result in results] == [True, True]
+    assert "('A', 1)" not in engine.why(results[1])
+    assert engine.why(engine.pushed[0]).count("became") == 2
+
+
+def test_two_equal_events_are_two_events(a, b):
+    engine = Engine(cartesian(a, b, restrict=affinely("a", "b")), trace=True)
+    engine.push(a, "A", at=1)
+    engine.push(a, "A", at=1)
+    engine.push(b, "B", at=2)
+    older, newer, _ = engine.pushed
+    assert older == newer
+    assert "nothing" in engine.why(older)
+    assert "('A', 'B')" in engine.why(newer)
+
+
+def test_an_event_that_made_nothing_says_so_and_who_stopped_it(a):
+    engine = Engine(correlate(x=a, yields=lambda x: x, restrict=only("x", lambda n: n > 0)), trace=True)
+    engine.push(a, -1)
+    text = engine.why(engine.pushed[0])
+    assert "became: nothing so far" in text
+    assert "seen by x: arrive only('x'" in text
+
+
+def test_an_event_that_a_gate_holds_says_which(a, b):
+    engine = Engine(zip_(a, b), trace=True)
+    engine.push(a, 1)
+    text = engine.why(engine.pushed[0])
+    assert "seen by a: arrive aligning('a', 'b')" in text
+    assert "most_recently" not in text
+    assert "became: nothing so far" in text
+
+
+def test_an_event_that_was_late_says_so(a):
+    """Engine.why: which events made it, which handlers saw them, and what became of it."""
+    engine = Engine(correlate(x=a, yields=lambda x: x), trace=True)
+    engine.advance(10)
+    engine.push(a, "slow", at=3)
+    ((late, _, _),) = engine.late
+    assert engine.pushed == [late]
+    assert "late" in engine.why(late) or "before the clock" in engine.why(late)
+
+
+def test_an_event_that_a_full_gate_drops_says_so(a, b):
+    restrict = aligning("a", "b", limit=1, overflow="drop_newest")
+    engine = Engine(cartesian(a, b, restrict=restrict), trace=True)
+    engine.push(a, 1)
+    engine.push(a, 2)
+    ((dropped, _, reason),) = engine.late
+    assert "aligning" in engine.why(dropped)
+    assert reason in engine.why(dropped)
+
+
+# -------------------------------------------------------------------------------------------- tables and retractions
+
+
+def rows(restrict=None):
+    table = Reactive("t", table=True)
+    output = correlate(
+        x=table, yields=lambda x: x.v, restrict=retracting() if restrict is None else retracting() | restrict, name="out"
+    )
+    return table, output
+
+
+def test_each_change_of_a_row_is_explained_by_its_own_value_and_time():
+    table, output = rows()
+    engine = Engine(output, trace=True)
+    (first,) = engine.push(table, Update("k", {"v": 111}), at=1)
+    taken, second = engine.push(table, Update("k", {"v": 222}), at=2)
+    (deleted,) = engine.push(table, Delete("k"), at=3)
+    assert (first.value, taken.value, second.value, deleted.value) == (111, 111, 222, 222)
+    assert "111" in engine.why(first)
+    assert "222" in engine.why(second)
+    assert "111" not in engine.why(second)
+
+
+def test_a_pushed_change_of_a_row_is_shown_as_it_was_pushed():
+    table, output = rows()
+    engine = Engine(output, trace=True)
+    engine.push(table, Update("k", {"v": 111}), at=1)
+    engine.push(table, Update("k", {"v": 222}), at=2)
+    engine.push(table, Delete("k"), at=3)
+    heads = [engine.why(event).splitlines()[0] for event in engine.pushed]
+    assert ["111" in head for head in heads] == [True, False, False]
+    assert ["222" in head for head in heads] == [False, True, False]
+    assert "Delete" in heads[2]
+
+
+def test_a_change_of_a_derived_table_is_explained_by_the_row_it_shows(a):
+    output = correlate(x=a, yields=lambda x: x.v, restrict=key_by(x="k") | most_recently("x") | as_table("x"), name="out")
+    engine = Engine(output, trace=True)
+    engine.push(a, {"k": "p", "v": 111}, at=1)
+    (change,) = engine.push(a, {"k": "p", "v": 222}, at=2)
+    assert change.value == Update("p", 222)
+    text = engine.why(change)
+    assert "222" in text.splitlines()[0]
+    assert "111" not in text
+    assert "x = a" in text
+
+
+def test_a_deletion_from_a_derived_table_is_explained_as_one(a):
+    table, output = rows(as_table("x"))
+    engine = Engine(output, trace=True)
+    engine.push(table, Update("k", {"v": 111}), at=1)
+    (change,) = engine.push(table, Delete("k"), at=2)
+    assert change.value == Delete("k")
+    assert "Delete" in engine.why(change)
+
+
+def test_a_retraction_is_explained_by_the_result_that_it_takes_back(a, b):
+    output = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=retracting() | most_recently("x", "y"), name="out")
+    engine = Engine(output, trace=True)
+    engine.push(a, 1, at=1)
+    (made,) = engine.push(b, "B", at=2)
+    taken, _ = engine.push(a, 2, at=3)
+    assert taken.weight == -1
+    assert "x = a 1 @ 1" in engine.why(taken)
+    assert engine.why(made) == engine.why(taken)
+    assert "displace" in engine.why(engine.pushed[0])
+
+
+# ------------------------------------------------------------------------------------------------- recorded, and not
+
+
+def test_without_trace_a_clear_error_says_what_to_write(a):
+    engine = Engine(correlate(x=a, yields=lambda x: x))
+    (event,) = engine.push(a, 1)
+    for ask in (lambda: engine.why(event), lambda: engine.pushed):
+        with pytest.raises(InvalidArgument, match=r"trace=True"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    "unknown", [Event("x", 1, 1), Event(Update("k", 1), 1, 1, 1, "t"), Event(Delete([]), 1, 1), None, 3, "a", Reactive("a")]
+)
+def test_what_the_engine_does_not_know_is_refused(a, unknown):
+    engine = Engine(correlate(x=a, yields=lambda x: x), trace=True)
+    engine.push(a, 1)
+    with pytest.raises(InvalidArgument, match="why: expected an event"):
+        engine.why(unknown)
+
+
+def test_an_event_of_another_engine_is_refused(a, b):
+    one = Engine(correlate(x=a, yields=lambda x: x), trace=True)
+    other = Engine(correlate(y=b, yields=lambda y: y), trace=True)
+    other.push(b, 1)
+    with pytest.raises(InvalidArgument):
+        one.why(other.pushed[0])
+
+
+def test_a_restored_engine_records_from_then_on(a, b):
+    output = zip_(a, b)
+    engine = Engine(output, trace=True)
+    engine.push(a, "A", at=1)
+    (before,) = engine.pushed
+    restored = Engine.restore(engine.snapshot(), output, trace=True)
+    assert restored.pushed == []
+    with pytest.raises(InvalidArgument, match="before a snapshot"):
+        restored.why(before)
+    (pair,) = restored.push(b, "B", at=2)
+    assert "a = a 'A' @ 1" in restored.why(pair)
+
+
+def test_recording_changes_neither_results_nor_snapshots(a, b):
+    output = zip_(a, b)
+    recording, plain = Engine(output, trace=True), Engine(output)
+    for engine in (recording, plain):
+        for number in range(4):
+            engine.push((a, b)[number % 2], number)
+    assert recording.snapshot() == plain.snapshot()
+
+
+def careful(source, broken):
+    def where(x):
+        if broken:
+            raise Broken
+        return True
+
+    return correlate(x=source, where=where, yields=lambda x: x, name="out")
+
+
+def test_a_failed_push_leaves_no_trace(a, b):
+    broken = [True]
+    engine = Engine(careful(map_(a, lambda n: n), broken), trace=True)
+    with pytest.raises(Broken):
+        engine.push(a, 1, at=1)
+    assert engine.pushed == []
+    broken.clear()
+    (event,) = engine.push(a, 2, at=2)
+    assert len(engine.pushed) == 1
+    assert " 1 @ 1" not in engine.why(event) + engine.why(engine.pushed[0])
+
+
+def test_a_failed_push_does_not_become_part_of_what_others_became(a, b):
+    broken: list[bool] = []
+
+    def where(x, y):
+        if broken:
+            raise Broken
+        return True
+
+    engine = Engine(correlate(x=a, y=b, where=where, yields=lambda x, y: (x, y), name="out"), trace=True)
+    engine.push(a, 1, at=1)
+    engine.push(b, 2, at=2)
+    before = engine.why(engine.pushed[0])
+    broken.append(True)
+    with pytest.raises(Broken):
+        engine.push(b, 3, at=3)
+    assert engine.why(engine.pushed[0]) == before
+    assert [event.value for event in engine.pushed] == [1, 2]
+
+
+def test_of_two_equal_events_the_one_that_failed_leaves_no_trace(a):
+    broken: list[bool] = []
+    engine = Engine(careful(a, broken), trace=True)
+    engine.push(a, 1, at=1)
+    broken.append(True)
+    with pytest.raises(Broken):
+        engine.push(a, 1, at=1)
+    (event,) = engine.pushed
+    assert "became: out 1 @ 1" in engine.why(event)
+
+
+def test_a_prefix_is_among_what_was_pushed():
+    engine = Engine(correlate(x=Reactive.of([1, 2]), yields=lambda x: x, name="out"), trace=True)
+    results = engine.pull()
+    assert [event.value for event in engine.pushed] == [1, 2]
+    assert "x = of 2" in engine.why(results[1])
+
+
+def test_of_two_sources_without_a_name_it_is_clear_which_one_it_was():
+    engine = Engine(cartesian(Reactive.of(["p"]), Reactive.of(["q"])), trace=True)
+    (result,) = engine.pull()
+    assert "= of 'p'" in engine.why(result)
+    assert "= of#2 'q'" in engine.why(result)
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1)), max_size=10))
+def test_every_event_pushed_and_emitted_can_be_explained(steps):
+    inputs = {name: Reactive(name) for name in "ab"}
+    newest = correlate(
+        x=inputs["a"], yields=lambda x: x, restrict=retracting() | most_recently("x") | as_table(lambda n: n), name="newest"
+    )
+    output = correlate(
+        row=newest, y=inputs["b"], yields=lambda row, y: (row, y), restrict=retracting() | most_recently("y"), name="out"
+    )
+    engine = Engine(output, newest, trace=True)
+    for name, value in steps:
+        emitted = engine.push(inputs[name], value)
+        for event in [*engine.pushed, *emitted]:
+            assert engine.why(event)
+        for event in emitted:
+            if event.weight > 0 and event.reactive == "out":
+                assert repr(event.value) in engine.why(event).splitlines()[0]

@@ -1,0 +1,12 @@
+from cartesius import Handler, Operation, handle, handles
+
+ask = Operation("ask")
+
+
+class answering(Handler):
+    @handles(ask)
+    def answer(self):
+        return 42
+
+
+handle(answering() | answering, lambda: ask())

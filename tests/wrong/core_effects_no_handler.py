@@ -1,0 +1,3 @@
+from cartesius import handle
+
+handle("aloud", lambda: 42)

@@ -1,0 +1,5 @@
+from cartesius.strands import Future
+
+tide = Future("tide")
+tide.resolve(3)
+tide.resolve(4)
