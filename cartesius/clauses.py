@@ -207,6 +207,14 @@ def _made_for(copy: object, items: Iterator[T]) -> Iterator[T]:
         yield item
 
 
+def refuse_forwarding(*_: object) -> None:
+    """Refuse what nobody outside handles: a tick is for one copy alone."""
+    message = (
+        "forward: expected arrive(slot, event) in a clause for tick: nobody outside waits for this copy's deadline"
+    )
+    raise InvalidArgument(message)
+
+
 def _copy(call: str) -> tuple[Any, Any]:
     copy = running().__dict__.get("copy")
     if copy is None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cartesius.restriction_base import Restriction
     from cartesius.resumptions import Resumption, Tail
@@ -65,12 +65,16 @@ def controlled(clause: Callable[..., Any], later: Callable[[Callable[[], None]],
     return control
 
 
-def is_held(copy: Restriction) -> bool:
-    """Whether the state of a copy holds a continuation, directly or in a container."""
-    return any(_holds(getattr(copy, name)) for name in copy._states)
+def held_by(copy: Restriction) -> Iterator[Continuation]:
+    """Iterate over the continuations that the state of a copy holds, directly or in a container."""
+    for name in copy._states:
+        yield from _held_in(getattr(copy, name))
 
 
-def _holds(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds, value.values()))
-    return isinstance(value, Continuation) or (isinstance(value, tuple | list) and any(map(_holds, value)))
+def _held_in(value: Any) -> Iterator[Continuation]:
+    if isinstance(value, Continuation):
+        yield value
+    elif isinstance(value, dict):
+        yield from (held for item in value.values() for held in _held_in(item))
+    elif isinstance(value, tuple | list):
+        yield from (held for item in value for held in _held_in(item))

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.choices import choose
-from cartesius.continuations import is_held
-from cartesius.errors import InvalidArgument
+from cartesius.clauses import refuse_forwarding
+from cartesius.continuations import held_by
 from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, withdraw
 from cartesius.handlers import Clauses, Composed, handle
 from cartesius.installations import Installed
@@ -116,7 +116,7 @@ class Join:
             clauses[slot.operations[withdraw]] = (False, self.batch.withdraw)
             clauses[slot.operations[ended]] = (False, lambda _: None)
         for one in self.installed:
-            clauses[one.ticking] = (False, _refuse_forwarding)
+            clauses[one.ticking] = (False, refuse_forwarding)
         inner: list[Handler] = []
         self._outside: dict[tuple[Installed, str], tuple[Handler, ...]] = {}
         for name in ("memory", "gates"):
@@ -173,7 +173,19 @@ class Join:
 
     def holders(self) -> list[str]:
         """Return the restrictions whose state holds a continuation."""
-        return [repr(one.restriction) for one in self.installed if any(map(is_held, one.copies.values()))]
+        return [
+            repr(one.restriction)
+            for one in self.installed
+            if any(True for copy in one.copies.values() for _ in held_by(copy))
+        ]
+
+    def drop(self) -> None:
+        """Unwind all strands: what they suspend refers to itself, and would never be collected."""
+        self.strands.drop()
+        for one in self.installed:
+            for copy in one.copies.values():
+                for continuation in held_by(copy):
+                    continuation.drop()
 
     def _enter(self, slot: Slot, entry: Entry) -> None:
         """Let an event in through the door of its slot, or queue it there."""
@@ -284,10 +296,3 @@ class Join:
         self.batch.clear()
         self._played.clear()
         self._build_strands()
-
-
-def _refuse_forwarding(*_: object) -> None:
-    message = (
-        "forward: expected arrive(slot, event) in a clause for tick: nobody outside waits for this copy's deadline"
-    )
-    raise InvalidArgument(message)

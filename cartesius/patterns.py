@@ -232,7 +232,7 @@ def correlate(
         own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
         pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator)
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
-        trial.strands.drop()
+        trial.drop()
         return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
 
     if yields is None:

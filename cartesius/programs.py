@@ -68,9 +68,9 @@ class Program:
         return name
 
     def drop(self) -> None:
-        """Unwind the strands of all correlations: what they suspend refers to itself, and would never be collected."""
+        """Unwind the strands of all correlations."""
         for join in self.joins:
-            join.strands.drop()
+            join.drop()
 
     def describe(self, **options: Any) -> str:
         """Return a canonical text of the program, the same in every process; its fingerprint goes with saved state."""

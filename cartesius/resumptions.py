@@ -225,7 +225,7 @@ def _unwind(prompt: Prompt, target: Any) -> None:
     root = prompt.root
     try:
         root.parent = getcurrent()
-    except ValueError:  # the computation belongs to a thread that has ended: greenlet itself frees it
+    except (ValueError, RuntimeError):  # its thread has ended, or who drops it is being finalized: greenlet frees it
         return
     del root
     target.throw(GreenletExit)

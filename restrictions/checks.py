@@ -35,8 +35,8 @@ def refuse_tables(restriction: Restriction, slots: Iterable[Slot]) -> None:
     for slot in slots:
         if slot.reactive.table:
             message = (
-                f"{restriction!r}: expected streams but {slot.name!r} is bound to a table, {slot.reactive.name!r}, whose"
-                " rows replace each other; restrict the stream that the table is made from"
+                f"{restriction!r}: expected streams but {slot.name!r} is bound to a table, {slot.reactive.name!r},"
+                " whose rows replace each other; restrict the stream that the table is made from"
             )
             raise InvalidArgument(message)
 
