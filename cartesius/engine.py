@@ -28,6 +28,7 @@ from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
 from cartesius.outputs import Rows
 from cartesius.programs import Program
+from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.snapshots import load_engine, save_engine
@@ -308,7 +309,11 @@ class Engine:
         Raises:
             InvalidArgument: The engine does not know it, or was built without ``trace=True``.
         """
-        return self._recorded("why").why(event)
+        return self._recorded("why").why(event, self._whereabouts)
+
+    def _whereabouts(self, identity: Any) -> list[str]:
+        late = [f"set aside: {reason}" for event, _, reason in self._world.late if event.identity == identity]
+        return late + [place for join in self._program.joins for place in whereabouts(join, identity)]
 
     def _recorded(self, call: str) -> Provenance:
         self._check_thread()

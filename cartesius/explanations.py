@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.expressions import Expression, show
 from cartesius.families import completes, first_is_oldest, optional, retract, row_key
-from cartesius.installations import layer_of
+from cartesius.layers import layer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,13 +17,14 @@ from cartesius.continuations import controlled
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
-from cartesius.layers import Layer
+from cartesius.layers import STRAND_LAYERS, Layer, layer_of
 from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
+from cartesius.snapshots import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cartesius.batches import Match
     from cartesius.families import Family
@@ -146,6 +147,12 @@ class Installed:
             return
         if all(getattr(copy, name) == initial for name, initial in self.restriction._states.items()):
             del self.copies[key]
+
+    def held(self) -> Iterator[Entry]:
+        """Iterate over the entries in the states of all copies, of each the latest first."""
+        for copy in self.copies.values():
+            for name in self.restriction._states:
+                yield from reversed(entries_in(getattr(copy, name)))
 
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
@@ -284,15 +291,9 @@ class Installed:
             running().copy = before
 
 
-def layer_of(family: Family | Operation[..., Any]) -> str:
-    """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
-    return "outer" if isinstance(family, Operation) else family.layer
-
-
 def _own(value: Any) -> Any:
     """Return a copy of what a clause might change in place, although it should replace it."""
     return shallow_copy(value) if type(value) in (dict, list, set) else value
 
 
-STRAND_LAYERS = ("memory", "gates")
 _SLOT_KINDS = ("slot", "slots")

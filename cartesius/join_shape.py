@@ -35,7 +35,6 @@ from cartesius.installations import Installed
 from cartesius.layers import Layer
 from cartesius.operations import check_performed
 from cartesius.outputs import Rows
-from cartesius.snapshots import entries_in
 from cartesius.strands import Future, Strands, await_
 
 if TYPE_CHECKING:
@@ -203,9 +202,7 @@ class Join:
     def _held(self) -> Iterator[Entry]:
         """Iterate over the events that gates hold, the latest change of a row first."""
         for one in self.installed:
-            for copy in one.copies.values():
-                for name in one.restriction._states:
-                    yield from reversed(list(entries_in(getattr(copy, name))))
+            yield from one.held()
 
     def _clock_strand(self) -> None:
         while True:
@@ -295,4 +292,6 @@ class Join:
         """Make the strands anew from the state, after a failure or a restore."""
         self.batch.clear()
         self._played.clear()
+        for one in self.installed:
+            one.released.clear()
         self._build_strands()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cartesius.handlers import Handler
+from cartesius.operations import Operation
 
 if TYPE_CHECKING:
+    from cartesius.families import Family
     from cartesius.handlers import Clauses
+
+STRAND_LAYERS = ("memory", "gates")
+"""The layers inside the strands, whose clauses can suspend one."""
 
 
 class Layer(Handler):
@@ -30,3 +35,8 @@ class Layer(Handler):
     def __repr__(self) -> str:
         """Show the name."""
         return self._name
+
+
+def layer_of(family: Family | Operation[..., Any]) -> str:
+    """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
+    return "outer" if isinstance(family, Operation) else family.layer

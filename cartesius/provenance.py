@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.families import Family, Slot
+    from cartesius.join_shape import Join
     from cartesius.memories import Entry
 
 
@@ -75,8 +76,13 @@ class Provenance:
             notes.append(note)
             self.journal.append(lambda: notes.remove(note))
 
-    def why(self, event: object) -> str:
-        """Return a short tree: what made the event, who saw it, and what it became."""
+    def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> str:
+        """Return a short tree: what made the event, who saw it, where it is, and what it became.
+
+        Args:
+            event: The event.
+            whereabouts: Says, for an identity, where the event is now.
+        """
         identity = _identity(event) if isinstance(event, Event) else None
         record = self.records.get(identity)
         if record is None:
@@ -85,10 +91,11 @@ class Provenance:
                 " it records events from when it was built, not from before a snapshot"
             )
             raise InvalidArgument(message)
-        lines = [record.text, *self._branches(record)]
-        if not record.results:
-            return "\n".join(lines if record.parts else [*lines, "  became: nothing so far"])
-        return "\n".join([*lines, *(f"  became: {self.records[made].text}" for made in record.results)])
+        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in whereabouts(identity))]
+        became = [self.records[made].text for made in record.results]
+        if not became and not record.parts:
+            became = ["nothing so far"]
+        return "\n".join([*lines, *(f"  became {text}" for text in became)])
 
     def _branches(self, record: Made, indent: str = "  ") -> list[str]:
         lines = [f"{indent}seen by {note}" for note in record.seen]
@@ -97,6 +104,20 @@ class Provenance:
             lines.append(f"{indent}{slot} = {part.text}")
             lines += self._branches(part, indent + "  ")
         return lines
+
+
+def whereabouts(join: Join, identity: Any) -> list[str]:
+    """Say where the event of that identity is now in a correlation: at a door, held by a gate, or in memory."""
+    found = []
+    for slot in join.slots:
+        if any(entry.identity == identity for entry in slot.door.queue):
+            found.append(f"waiting at the door of {slot.name}")
+        if any(entry.identity == identity for entry in slot.memory):
+            found.append(f"in the memory of {slot.name}")
+    for one in join.installed:
+        if any(entry.identity == identity and entry.number < 0 for entry in one.held()):
+            found.append(f"held by {one.restriction!r}")
+    return found
 
 
 def _identity(event: Event) -> Any:
