@@ -197,9 +197,8 @@ class Batch:
         for key, result, identity in self._results(match):
             self.output.add(key, result, identity, cause)
             if self.world.provenance is not None:
-                made = identity if key is None else (self.name, key)
-                parts = [(slot.name, part) for slot, part in zip(self.slots, match.parts, strict=True) if part]
-                self.world.provenance.made(self.name, made, result, parts)
+                parts = [(slot, part) for slot, part in zip(self.slots, match.parts, strict=True) if part]
+                self.world.provenance.made(self.name, identity, result, parts)
 
     def _take_back(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):

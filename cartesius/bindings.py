@@ -45,6 +45,7 @@ class Bindings:
                 Memory(world.journal, finds=reactive.pattern is not None and not reactive.table),
                 Door(world.journal),
                 {family: Operation(f"{family.name}_{slot}") for family in FAMILIES if family.of_slot},
+                reactive.name,
             )
             for index, (slot, reactive) in enumerate(pattern.slots.items())
         ]

@@ -14,14 +14,14 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (reify); SEMANTICS 1.2 to 1.4.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from cartesius.memories import FRESH, GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cartesius.memories import Entry, Memory
 
@@ -92,7 +92,7 @@ class Product:
         self.memories = memories
         self.links = links
         self.rank = rank
-        self._visited: Callable[[Collection[Entry]], Iterable[Entry]] = reversed if rank is newest_first else iter  # type: ignore[assignment]
+        self._visited: Any = reversed if rank is newest_first else iter
         self.plans = [self._plan(slot) for slot in range(len(memories))]
         for steps, walk in self.plans:
             for step in (*steps, *walk):

@@ -224,6 +224,7 @@ class Slot:
     memory: Memory
     door: Door
     operations: dict[Family, Operation[..., Any]]
+    source: str  # the name of its reactive in the program
     ended: bool = False
 
     def __repr__(self) -> str:

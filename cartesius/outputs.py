@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.events import Time
+    from cartesius.provenance import Provenance
 
 Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
@@ -50,8 +51,16 @@ class Events:
 class Rows:
     """The table that `as_table` keeps."""
 
-    def __init__(self, name: str, journal: list[Callable[[], None]], *, keeps_all: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        journal: list[Callable[[], None]],
+        provenance: Provenance | None = None,
+        *,
+        keeps_all: bool,
+    ) -> None:
         self.name = name
+        self.provenance = provenance
         self.journal = journal
         self.keeps_all = (
             keeps_all  # with `retracting`: every live result of a key, otherwise only the latest step's first
@@ -100,6 +109,10 @@ class Rows:
 
         self.journal.append(undo)
 
+    def _explain(self, change: Event, made: Any) -> None:
+        if self.provenance is not None:
+            self.provenance.changed(change, made)
+
     def settle(self) -> list[Event]:
         """End the step: return one change for each key whose shown value changed, in order of first mention."""
         events = []
@@ -111,21 +124,22 @@ class Rows:
                 if key in self.shown:
                     del self.shown[key]
                     events.append(Event(Delete(key), since, until, 1, self.name, identity))
+                    self._explain(events[-1], None)
                 continue
-            _, value, start, end = (
-                min(results.values(), key=_rank) if len(results) > 1 else next(iter(results.values()))
-            )
+            made = min(results.items(), key=_rank)
+            _, (_, value, start, end) = made
             if key in self.shown and is_unchanged(self.shown[key], value):
                 continue
             self.shown[key] = value
             events.append(Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity))
+            self._explain(events[-1], made)
         self._mentioned.clear()
         self._yielded.clear()
         return events
 
 
-def _rank(result: Result) -> tuple[float, ...]:
-    return result[0]
+def _rank(item: tuple[Any, Result]) -> tuple[float, ...]:
+    return item[1][0]
 
 
 def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool:

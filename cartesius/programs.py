@@ -57,6 +57,7 @@ class Program:
         self.joins.append(join)
         self.join_of[reactive] = join
         for slot in join.slots:
+            slot.source = self.names[slot.reactive]
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
 
     def _free(self, wanted: str) -> str:

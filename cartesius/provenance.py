@@ -14,6 +14,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
+from cartesius.memories import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ class Made:
 
 
 class Provenance:
-    """The records of one engine."""
+    """The records of one engine, by identity and text: changes of one row share an identity, as their results do."""
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
@@ -44,31 +45,44 @@ class Provenance:
     def pushed(self, event: Event) -> None:
         """Record an event that was pushed."""
         self.events.append(event)
-        self.journal.append(lambda: self.events.remove(event))
-        self._record(_identity(event), _shown(event.reactive, event.value, event.start, event.end))
+        self.journal.append(self._forget_last)
+        self._record(*_of_event(event))
+
+    def _forget_last(self) -> None:
+        self.events.pop()
 
     def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
         """Record that a handler saw an event."""
-        record = self._record(entry.identity, _shown(slot.reactive.name, entry.value, entry.start, entry.end))
+        record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
 
-    def made(self, output: str, identity: Any, result: tuple[Any, ...], parts: Sequence[tuple[str, Entry]]) -> None:
-        """Record a result with its parts by slot."""
+    def made(self, output: str, identity: Any, result: tuple[Any, ...], parts: Sequence[tuple[Slot, Entry]]) -> None:
+        """Record a result with its parts."""
         _, value, start, end = result
-        record = self._record(identity, "")
-        before = (record.text, record.parts)
-        self.journal.append(lambda: _reset(record, *before))
-        record.text = _shown(output, value, start, end)
-        record.parts = tuple([(slot, part.identity) for slot, part in parts])
-        for slot, part in parts:
-            origin = self._record(part.identity, _shown(slot, part.value, part.start, part.end))
-            self._note(origin.results, identity)
+        text = _shown(output, value, start, end)
+        made = (identity, text)
+        record = self._record(made, text)
+        made_of = [(slot.name, *_of_entry(part, slot)) for slot, part in parts]
+        record.parts = tuple([(slot, key) for slot, key, _ in made_of])
+        for _, key, shown in made_of:
+            self._note(self._record(key, shown).results, made)
 
-    def _record(self, identity: Any, text: str) -> Made:
-        record = self.records.get(identity)
+    def changed(self, event: Event, made: tuple[Any, tuple[Any, ...]] | None) -> None:
+        """Record a change of a table, and the result (identity, and what it is) that its row is now, or None."""
+        key, text = _of_event(event)
+        record = self._record(key, text)
+        if made is not None:
+            identity, (_, value, start, end) = made
+            shown = self.records[identity, _shown(event.reactive, value, start, end)]
+            record.parts = shown.parts
+            for _, part in shown.parts:
+                self._note(self.records[part].results, key)
+
+    def _record(self, key: Any, text: str) -> Made:
+        record = self.records.get(key)
         if record is None:
-            record = self.records[identity] = Made(text)
-            self.journal.append(lambda: self.records.__delitem__(identity))
+            record = self.records[key] = Made(text)
+            self.journal.append(lambda: self.records.__delitem__(key))
         return record
 
     def _note(self, notes: list[Any], note: Any) -> None:
@@ -83,19 +97,25 @@ class Provenance:
             event: The event.
             whereabouts: Says, for an identity, where the event is now.
         """
-        identity = _identity(event) if isinstance(event, Event) else None
-        record = self.records.get(identity)
+        record, places = None, list[str]()
+        if isinstance(event, Event):
+            key, _ = _of_event(event)
+            places = whereabouts(event.identity)
+            try:
+                record = self.records.get(key)
+            except TypeError:  # what cannot be hashed is no identity
+                record = None
         if record is None:
             message = (
                 f"why: expected an event that this engine emitted, or took in (engine.pushed), but got {event!r};"
                 " it records events from when it was built, not from before a snapshot"
             )
             raise InvalidArgument(message)
-        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in whereabouts(identity))]
+        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in places)]
         became = [self.records[made].text for made in record.results]
         if not became and not record.parts:
             became = ["nothing so far"]
-        return "\n".join([*lines, *(f"  became {text}" for text in became)])
+        return "\n".join([*lines, *(f"  became: {text}" for text in became)])
 
     def _branches(self, record: Made, indent: str = "  ") -> list[str]:
         lines = [f"{indent}seen by {note}" for note in record.seen]
@@ -120,13 +140,21 @@ def whereabouts(join: Join, identity: Any) -> list[str]:
     return found
 
 
-def _identity(event: Event) -> Any:
-    """Return the identity under which correlations know an event: a row's is its key (SEMANTICS 1.9)."""
-    return (event.reactive, event.value.key) if isinstance(event.value, Update | Delete) else event.identity
+def _of_event(event: Event) -> tuple[Any, str]:
+    """Return the key and the text of an event's record."""
+    text = _shown(event.reactive, event.value, event.start, event.end)
+    if isinstance(event.value, Update | Delete):
+        return ((event.reactive, event.value.key), text), text
+    return (event.identity, text), text
 
 
-def _reset(record: Made, text: str, parts: tuple[tuple[str, Any], ...]) -> None:
-    record.text, record.parts = text, parts
+def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, str]:
+    """Return the key and the text of the record of an event inside a correlation."""
+    value = entry.value
+    if entry.row_key is not ABSENT:
+        value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
+    text = _shown(slot.source, value, entry.start, entry.end)
+    return (entry.identity, text), text
 
 
 def _shown(name: str, value: object, start: Any, end: Any) -> str:
