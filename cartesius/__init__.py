@@ -7,7 +7,6 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
-from .batches import Match as Match
 from .clauses import expire as expire
 from .clauses import memory as memory
 from .clauses import notify_at as notify_at
@@ -34,6 +33,7 @@ from .handlers import Implicit as Implicit
 from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
+from .matches import Match as Match
 from .memories import Entry as Entry
 from .operations import Operation as Operation
 from .operations import forward as forward

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from cartesius.clauses import kept
 from cartesius.errors import add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
-from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry
+from cartesius.matches import Match
+from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent
 from cartesius.operations import Operation
 from cartesius.resumptions import running
 
@@ -32,32 +31,6 @@ if TYPE_CHECKING:
     from cartesius.outputs import Events, Rows, Span
     from cartesius.partial_rows import MaximalRows
     from cartesius.world import World
-
-
-@attrs.define(slots=True)
-class Match:
-    """A candidate that satisfied the body, as clauses for `select` receive it.
-
-    >>> from cartesius import Match
-    >>> def lasts(match: Match) -> int:
-    ...     return match.end - match.start  # also: .value (what was yielded first), .values, .parts (entries by slot)
-
-    Args:
-        parts: The entries, in slot order; None where an optional part is missing.
-        start: First instant of the hull, in time units.
-        end: Last instant of the hull, in time units.
-        values: What the body yielded, one value or more.
-    """
-
-    parts: Candidate
-    start: Any
-    end: Any
-    values: list[Any]
-
-    @property
-    def value(self) -> Any:
-        """What the body yielded first."""
-        return self.values[0]
 
 
 class Batch:
@@ -180,8 +153,6 @@ class Batch:
 
     def _select(self, matches: Iterable[Match]) -> None:
         for match in kept(matches):
-            if _is_spent(match.parts):  # by another match, since a selector has listed them
-                continue
             self._spend(match)
             self.yielded(match, self._cause_of(match.parts, FRESH))
 
@@ -220,20 +191,24 @@ class Batch:
             if self.partial_rows is not None:
                 self._commit_partial(self.partial_rows, fresh, gone)
             else:
-                for parts in self.product.candidates(taken, GONE):
-                    self._retract_results(parts, self._cause_of(parts, GONE))
+                if any(taken):
+                    for parts in self.product.candidates(taken, GONE):
+                        self._retract_results(parts, self._cause_of(parts, GONE))
                 self.operations[select](self._matches(fresh))
-        for slot, arrived, left in zip(self.slots, fresh, gone, strict=True):
+            self._collect_garbage()
+        for slot, entry in self._leaving:
+            if slot.memory.entries.get(entry.number) is entry:
+                slot.memory.remove(entry)
+        self._leaving.clear()
+
+    def _collect_garbage(self) -> None:
+        for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
             for entry in left:
                 slot.memory.remove(entry)
             slot.memory.settle(arrived)
             arrived.clear()
             left.clear()
-            taken[slot.index].clear()
-        for slot, entry in self._leaving:
-            if slot.memory.entries.get(entry.number) is entry:
-                slot.memory.remove(entry)
-        self._leaving.clear()
+            taken.clear()
 
     def begin(self) -> None:
         """Yield the one candidate that the product of no inputs has."""
@@ -241,9 +216,14 @@ class Batch:
         if match is not None:
             self.operations[select](iter([match]))
 
-    def keys(self, slot: Slot, positions: tuple[int, ...]) -> set[tuple[Any, ...]]:
-        """Return the keys, in the key spaces at ``positions``, of what is fresh in ``slot``."""
-        return {tuple([entry.keys[p] for p in positions]) for entry in self._fresh[slot.index]}
+    def the_key(self, slots: Iterable[Slot], positions: tuple[int, ...]) -> tuple[Any, ...] | None:
+        """Return the one key, in the key spaces at ``positions``, of all matches of the batch; None if it is not known.
+
+        It is known if all that is fresh is in ``slots``, which have these spaces, and has one key.
+        """
+        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._fresh[slot.index]}
+        others = set(range(len(self.slots))) - {slot.index for slot in slots}
+        return None if len(keys) != 1 or any(self._fresh[index] for index in others) else keys.pop()
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
@@ -270,7 +250,7 @@ class Batch:
 
     def _matches(self, fresh: Sequence[list[Entry]]) -> Iterator[Match]:
         for parts in self.product.candidates(fresh, FRESH):
-            if _is_spent(parts):
+            if is_spent(parts):
                 continue
             self.world.candidates += 1
             match = self.trigger(parts)
@@ -284,10 +264,6 @@ class Batch:
             if part is not None and part.state == state
         ]
         return _hull(spans) if spans else default or self.cause
-
-
-def _is_spent(parts: Candidate) -> bool:
-    return any([part is not None and part.uses <= 0 for part in parts])
 
 
 def _hull(spans: Sequence[Span]) -> Span:

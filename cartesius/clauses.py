@@ -7,18 +7,18 @@ Source: DESIGN 3; SEMANTICS 1.8, 1.13 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
+from cartesius.memories import is_spent
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.families import Slot
+    from cartesius.matches import Match
     from cartesius.memories import Entry
-
-T = TypeVar("T")
 
 
 def memory(slot: Slot) -> list[Entry]:
@@ -41,7 +41,7 @@ def memory(slot: Slot) -> list[Entry]:
     2 retained
     [(3,), (4,)]
     """
-    installed, key = _copy("memory")
+    installed, key = _copy("memory", slot)
     return slot.memory.under(installed.prefixes[slot.index], key)
 
 
@@ -93,7 +93,7 @@ def pause(slot: Slot) -> None:
     >>> [event.value for event in engine.push(level, 3)], engine.push(level, 4), engine.stats.waiting
     ([(3,)], [], 1)
     """
-    installed, key = _copy("pause")
+    installed, key = _copy("pause", slot)
     slot.door.pause(installed.prefixes[slot.index], key)
 
 
@@ -123,7 +123,7 @@ def play(slot: Slot) -> None:
     >>> engine.push(level, 3), engine.push(level, 4), [event.value for event in engine.push(go, None)]
     ([], [], [3, 4])
     """
-    installed, key = _copy("play")
+    installed, key = _copy("play", slot)
     installed.play(slot, key)
 
 
@@ -144,7 +144,7 @@ def expire(slot: Slot, entry: Entry) -> None:
     >>> [event.value for event in run(pairs, [(left, 1), (right, "x"), (left, 2), (right, "y")])]
     [(2, 'x')]
     """
-    installed, _ = _copy("expire")
+    installed, _ = _copy("expire", slot)
     installed.join.batch.expire(slot, entry)
 
 
@@ -169,7 +169,7 @@ def set_aside(slot: Slot, event: Entry, reason: str) -> None:
     >>> [(event.value, slot, reason) for event, slot, reason in engine.late]
     [(-3, 'level', 'not positive')]
     """
-    installed, _ = _copy("set_aside")
+    installed, _ = _copy("set_aside", slot)
     installed.set_aside(slot, event, reason)
 
 
@@ -187,24 +187,28 @@ def release(slot: Slot) -> None:
         installed.release(slot, key)
 
 
-def kept(items: Iterable[T]) -> Iterator[T]:
-    """Return ``items``, each made for the copy that is at work now, whoever asks for it: a lazy choice is its own."""
-    copy = running().__dict__.get("copy")
-    return iter(items) if copy is None else _made_for(copy, iter(items))
+def kept(matches: Iterable[Match]) -> Iterator[Match]:
+    """Return the matches that a clause for `select` forwards, as the next one gets them.
+
+    Each is made for the copy that is at work now, whoever asks for it: a lazy choice is its own. And one whose parts
+    have been spent meanwhile, since a selector has listed them, is left out.
+    """
+    return _kept(iter(matches), running().__dict__.get("copy"))
 
 
-def _made_for(copy: object, items: Iterator[T]) -> Iterator[T]:
+def _kept(items: Iterator[Match], copy: object) -> Iterator[Match]:
     while True:
         here = running()
         before, here.copy = here.__dict__.get("copy"), copy
         try:
-            item = next(items)
+            match = next(items)
         except StopIteration:
             return
         finally:
             here.copy = before
             del here  # a suspended frame must not hold its own coroutine
-        yield item
+        if not is_spent(match.parts):
+            yield match
 
 
 def refuse_forwarding(*_: object) -> None:
@@ -215,12 +219,24 @@ def refuse_forwarding(*_: object) -> None:
     raise InvalidArgument(message)
 
 
-def _copy(call: str) -> tuple[Any, Any]:
+def is_drained(slot: Slot) -> bool:
+    """Whether ``slot`` has ended, and nothing of it waits at its door or in a gate: nothing can come of it any more."""
+    installed, _ = _copy("is_drained", slot)
+    return slot.ended and not slot.door.queue and not any(entry.number < 0 for entry in installed.join.held(slot))
+
+
+def _copy(call: str, slot: object = None) -> tuple[Any, Any]:
     copy = running().__dict__.get("copy")
     if copy is None:
         message = (
             f"{call}: expected to be called in a clause of a restriction but none is at work here; a body must be pure:"
             " write a Restriction that does it"
+        )
+        raise InvalidArgument(message)
+    if slot is not None and not hasattr(slot, "door"):
+        message = (
+            f"{call}: expected a slot, as a clause receives it or a field holds it, but got {slot!r}"
+            f" (type={type(slot).__name__})"
         )
         raise InvalidArgument(message)
     return copy  # type: ignore[no-any-return]

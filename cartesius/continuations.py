@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cartesius.restriction_base import Restriction
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
     from cartesius.resumptions import Resumption, Tail
 
 
@@ -65,10 +66,16 @@ def controlled(clause: Callable[..., Any], later: Callable[[Callable[[], None]],
     return control
 
 
-def held_by(copy: Restriction) -> Iterator[Continuation]:
-    """Iterate over the continuations that the state of a copy holds, directly or in a container."""
-    for name in copy._states:
-        yield from _held_in(getattr(copy, name))
+def held_by(installed: Installed) -> Iterator[Continuation]:
+    """Iterate over the continuations that the states of a restriction hold, directly or in a container."""
+    for copy in installed.copies.values():
+        for name in copy._states:
+            yield from _held_in(getattr(copy, name))
+
+
+def holders(join: Join) -> list[str]:
+    """Return the restrictions whose state holds a continuation."""
+    return [repr(one.restriction) for one in join.installed if any(True for _ in held_by(one))]
 
 
 def _held_in(value: Any) -> Iterator[Continuation]:

@@ -29,7 +29,7 @@ from cartesius.measures import measure
 from cartesius.outputs import Rows
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
-from cartesius.pulling import Prefixes, listen
+from cartesius.pulling import Prefixes, listen, value_and_time
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
@@ -94,6 +94,7 @@ class Engine:
         self._latest: Time = EARLIEST
         self._ended: set[Reactive] = set()
         self._prefixes = Prefixes(self.inputs)
+        self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
 
     # -- the program ---------------------------------------------------------------------------------------------------
@@ -125,18 +126,38 @@ class Engine:
         if reactive in self._ended:
             message = f"push: expected an input that goes on but {name!r} has ended; push before end() or close()"
             raise InvalidArgument(message)
-        start, end = checked_times(at, self._latest, self._world.clock)
+        checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
-        return self._tell(self._eat_prefixes() + self._take(reactive, value, start, end))
+        return self._do(lambda: self._take(reactive, value, at))
 
-    def _take(self, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event]:
-        before = (self._events, self._latest)
+    def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
+        """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
+        before = (self._events, self._latest, set(self._ended))
+        try:
+            out = self._steps.atomically(lambda: self._steps.begin() + self._eat() + work())
+        except BaseException:
+            self._events, self._latest, self._ended = before
+            self._prefixes.settle(succeeded=False)
+            raise
+        self._prefixes.settle(succeeded=True)
+        for listener in list(self._listeners):
+            listener(out)
+        return out
+
+    def _eat(self) -> list[Event]:
+        out: list[Event] = []
+        for reactive, item in self._prefixes:
+            value, at = value_and_time(item)
+            out += self._take(reactive, checked_value(reactive, value), at)
+        return out
+
+    def _take(self, reactive: Reactive, value: Any, at: At) -> list[Event]:
         name = self._program.names[reactive]
+        start, end = checked_times(at, self._latest, self._world.clock)
         event = Event(value, start, end, 1, name, (name, self._events + 1))
-
-        def work() -> list[Event]:
+        try:
             self._events += 1
             self._latest = max(self._latest, end)
             if self._world.provenance is not None:
@@ -149,11 +170,7 @@ class Engine:
                 self._world.late.append((event, name, reason))
                 return out
             return out + self._steps.propagate({reactive: [event]}, set())
-
-        try:
-            return self._steps.atomically(work)
         except BaseException as error:
-            self._events, self._latest = before
             slots = ", ".join(
                 f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._program.bound[reactive]
             )
@@ -163,28 +180,14 @@ class Engine:
     def pull(self) -> list[Event]:
         """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
         self._check_thread()
-        return self._tell(self._eat_prefixes())
-
-    def _eat_prefixes(self) -> list[Event]:
-        out = self._steps.begin()
-        for reactive, item in self._prefixes:
-            value, at = (item.value, (item.start, item.end)) if isinstance(item, Event) else (item, None)
-            start, end = checked_times(at, self._latest, self._world.clock)
-            out += self._take(reactive, checked_value(reactive, value), start, end)
-            self._prefixes.eaten(reactive)
-        return out
-
-    def _tell(self, events: list[Event]) -> list[Event]:
-        for listener in self._listeners:
-            listener(events)
-        return events
+        return self._do(list)
 
     def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event]:
         """Iterate, under asyncio, over what the outputs emit from now on: ``async for event in engine.events(…)``.
 
         It eats the async iterables of the inputs as their items come, each ending its input when it ends, and shows
-        what other tasks' pushes emit. It ends when the outputs have completed, or all ``sources`` have ended, or the
-        engine is closed. An error of a source comes out of it.
+        what other tasks' pushes emit. It ends when the outputs have completed, all ``sources`` have ended, or the
+        engine is closed. An error of a source comes out of it. Of several iterations one feeds an input, all hear.
 
         >>> import asyncio
         >>> from cartesius import Engine, Reactive
@@ -215,28 +218,22 @@ class Engine:
         if isinstance(time, bool) or not isinstance(time, int):
             message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
             raise InvalidArgument(message)
-        return self._tell(self._eat_prefixes() + self._steps.atomically(lambda: self._steps.move_clock(time)))
+        return self._do(lambda: self._steps.move_clock(time))
 
     def end(self, reactive: Reactive) -> list[Event]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread()
         check_input(self._program.names, reactive, "end")
-        return self._tell(self._eat_prefixes() + self._end([reactive]))
+        return self._do(lambda: self._end([reactive]))
 
     def close(self) -> list[Event]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread()
-        out = self._eat_prefixes() + self._steps.atomically(lambda: self._steps.move_clock(LATEST))
-        return self._tell(out + self._end(self.inputs.values()))
+        return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
-        ended = set(self._ended)
         self._ended |= set(reactives)
-        try:
-            return self._steps.atomically(lambda: self._steps.propagate({}, set(self._ended)))
-        except Exception:
-            self._ended = ended
-            raise
+        return self._steps.propagate({}, set(self._ended))
 
     @property
     def done(self) -> bool:
@@ -245,6 +242,11 @@ class Engine:
             output in self._ended or (output in self._program.join_of and self._program.join_of[output].is_done)
             for output in self.outputs
         )
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether nothing more can be emitted: the outputs have completed, or all inputs have ended."""
+        return self.done or self._ended >= set(self.inputs.values())
 
     def _check_thread(self) -> None:
         caller = threading.current_thread()
@@ -284,7 +286,7 @@ class Engine:
     @property
     def pushed(self) -> list[Event]:
         """The events pushed so far, in order; kept only with ``trace=True``."""
-        return self._recorded("pushed").events
+        return list(self._recorded("pushed").events)
 
     def why(self, event: Event) -> str:
         """Explain an event as a short tree: which events made it, which handlers saw them, and what became of it.
@@ -327,7 +329,7 @@ class Engine:
     @property
     def late(self) -> list[tuple[Event, str, str]]:
         """The events that came too late: (event, reactive or slot, reason), in order of arrival."""
-        return self._world.late
+        return list(self._world.late)
 
     @property
     def stats(self) -> Stats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.clauses import pause
 from cartesius.expressions import Expression, show
 from cartesius.families import completes, first_is_oldest, optional, retract, row_key
 from cartesius.layers import layer_of
@@ -78,7 +79,18 @@ def _waiting(join: Join, slot: Slot) -> str:
         for one in join.installed
         if slot in one.named and (bound := one.restriction.waits()) is not None
     ]
+    found += [
+        f"; queue unbounded, while {one.restriction!r} pauses it"
+        for one in join.installed
+        if slot in one.named and _pauses(one)
+    ]
     return "".join(found)
+
+
+def _pauses(one: Installed) -> bool:
+    """Whether a clause of a restriction mentions `pause`."""
+    clauses = (getattr(type(one.restriction), method) for method, _, _, _ in one.marks)
+    return any(pause.__name__ in clause.__code__.co_names for clause in clauses)
 
 
 def _order(join: Join) -> str:

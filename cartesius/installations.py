@@ -18,6 +18,7 @@ from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
 from cartesius.layers import STRAND_LAYERS, Layer, layer_of
+from cartesius.matches import by_key
 from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
@@ -26,10 +27,10 @@ from cartesius.snapshots import entries_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cartesius.batches import Match
     from cartesius.families import Family
     from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
+    from cartesius.matches import Match
     from cartesius.memories import Entry
 
 
@@ -63,6 +64,7 @@ class Installed:
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
         self._stateless = self._fresh()
+        self._stateless.validate()  # once more, now that durations are in time units
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
@@ -77,7 +79,8 @@ class Installed:
         return tuple(dict.fromkeys(found))
 
     def _check_spaces(self, prefixes: set[tuple[int, ...]]) -> None:
-        if self.has_copies and len(prefixes) > 1:
+        chooses = any(family is select for _, family, _, _ in self.marks)
+        if (self.has_copies or chooses) and len(prefixes) > 1:
             message = (
                 f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
@@ -87,10 +90,6 @@ class Installed:
     def check(self, others: tuple[Restriction, ...]) -> None:
         """Check the composition, with the restriction's own rules."""
         self.restriction.check(self.slots, others)
-
-    def handles(self, family: Family) -> bool:
-        """Whether the restriction has a clause for ``family``."""
-        return any(mark is family for _, mark, _, _ in self.marks)
 
     def key_of(self, slot: Slot, entry: Entry) -> tuple[Any, ...]:
         """Return the key of the copy that an event of ``slot`` concerns."""
@@ -107,7 +106,7 @@ class Installed:
                 fields[name] = self.slots[name]
             elif field_kind == "slot":
                 fields[name] = self.slots[name][0]
-            elif field_kind == "duration":
+            elif field_kind == "duration" and fields[name] is not None:
                 fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
@@ -165,7 +164,7 @@ class Installed:
 
     def set_aside(self, slot: Slot, entry: Entry, reason: str) -> None:
         """Put an event that will not be used beside the late ones."""
-        event = Event(entry.value, entry.start, entry.end, entry.weight, slot.reactive.name, entry.identity)
+        event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
 
     def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
@@ -261,16 +260,15 @@ class Installed:
             if not self.prefix:
                 self._run(function, (), (matches,))
                 return
-            keys = set().union(*(self.join.batch.keys(slot, self.prefix) for slot in self.named))
-            if len(keys) <= 1:
-                self._run(function, next(iter(keys), ()), (matches,))
+            key = self.join.batch.the_key(self.named, self.prefix)
+            if key is not None:
+                self._run(function, key, (matches,))
                 return
-            by_key: dict[tuple[Any, ...], list[Match]] = {}
-            for match in matches:
-                part = next(part for slot in self.named if (part := match.parts[slot.index]) is not None)
-                by_key.setdefault(tuple([part.keys[p] for p in self.prefix]), []).append(match)
-            for key, found in by_key.items():
-                self._run(function, key, (iter(found),))
+            for one, found in by_key(matches, self.named, self.prefix).items():
+                if one is None:  # no keyed part is there to choose by
+                    forward(iter(found))
+                else:
+                    self._run(function, one, (iter(found),))
 
         return clause
 

@@ -71,7 +71,7 @@ class Join:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         self.outer = self._outer()
         self.inner = self._inner()
-        self._completes_early = any(one.handles(completes) for one in self.installed)
+        self._completes_early = any(one.restriction.completes_early for one in self.installed)
         self._openers = [
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
         ]
@@ -170,25 +170,17 @@ class Join:
         """Let a continuation that was held go on as a strand of its own, under the handlers outside that layer."""
         self.strands.spawn(partial(handle, Composed(self._outside[installed, layer]), continuation))
 
-    def holders(self) -> list[str]:
-        """Return the restrictions whose state holds a continuation."""
-        return [
-            repr(one.restriction)
-            for one in self.installed
-            if any(True for copy in one.copies.values() for _ in held_by(copy))
-        ]
-
     def drop(self) -> None:
         """Unwind all strands: what they suspend refers to itself, and would never be collected."""
         self.strands.drop()
         for one in self.installed:
-            for copy in one.copies.values():
-                for continuation in held_by(copy):
-                    continuation.drop()
+            for continuation in held_by(one):
+                continuation.drop()
 
     def _enter(self, slot: Slot, entry: Entry) -> None:
         """Let an event in through the door of its slot, or queue it there."""
-        if not self.bindings.add_keys(slot, entry, self._held):
+        entry.slot = slot.name
+        if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
             return
         if entry.weight < 0:
             if not slot.door.drop(entry.identity):
@@ -199,10 +191,10 @@ class Join:
         if not slot.door.holds_back(entry):
             arrive(slot, entry)
 
-    def _held(self) -> Iterator[Entry]:
-        """Iterate over the events that gates hold, the latest change of a row first."""
+    def held(self, slot: Slot) -> Iterator[Entry]:
+        """Iterate over the events of ``slot`` in the states of restrictions, the latest change of a row first."""
         for one in self.installed:
-            yield from one.held()
+            yield from (entry for entry in one.held() if entry.slot == slot.name)
 
     def _clock_strand(self) -> None:
         while True:
@@ -253,6 +245,11 @@ class Join:
     def play(self, slot: Slot) -> None:
         """Note that events may be released at a slot's door once the present step is over."""
         self._played.add(slot.index)
+
+    @property
+    def has_played(self) -> bool:
+        """Whether events may be released at a door."""
+        return bool(self._played)
 
     def release(self) -> list[Event] | None:
         """Run one step with the next event released at a door, in slot order; None if there is none."""

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cartesius.snapshots import entries_in
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -53,11 +51,6 @@ def _waiting(join: Join) -> dict[str, int]:
     """Count, for each slot, what waits at its door and what gates hold: entries in their state but in no memory."""
     waiting = {slot.name: len(slot.door.queue) for slot in join.slots}
     for installed in join.installed:
-        for copy in installed.copies.values():
-            for name in installed.restriction._states:
-                held = getattr(copy, name)
-                by_slot = held if isinstance(held, dict) else {installed.named[0].name: held} if installed.named else {}
-                for slot, events in by_slot.items():
-                    if slot in waiting:
-                        waiting[slot] += sum(entry.number < 0 for entry in entries_in(events))
+        for entry in {id(entry): entry for entry in installed.held() if entry.number < 0}.values():
+            waiting[entry.slot] += 1
     return waiting

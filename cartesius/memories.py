@@ -37,8 +37,8 @@ class Entry:
     """
 
     __slots__ = (
-        "cause", "deletes", "end", "identity", "keys", "number", "probe", "row_key", "start", "state", "uses", "value",
-        "weight",
+        "cause", "deletes", "end", "identity", "keys", "number", "probe", "row_key", "slot", "start", "state", "uses",
+        "value", "weight",
     )  # fmt: skip
 
     def __init__(self, value: Any, start: Time, end: Time, identity: Any, *, weight: int = 1) -> None:
@@ -51,6 +51,7 @@ class Entry:
         self.keys: tuple[Any, ...] = ()
         self.row_key: Any = ABSENT
         self.deletes = False
+        self.slot = ""  # the name of the slot that it came to
         self.number = -1  # arrival number in memory; -1 while held before it
         self.probe: tuple[Any, ...] = ()
         self.state = LIVE
@@ -59,7 +60,7 @@ class Entry:
     def as_deletion(self) -> Entry:
         """Return the deletion of this row, at the same time."""
         entry = Entry(None, self.start, self.end, self.identity)
-        entry.row_key, entry.keys, entry.deletes = self.row_key, self.keys, True
+        entry.row_key, entry.keys, entry.deletes, entry.slot = self.row_key, self.keys, True, self.slot
         return entry
 
     def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
@@ -67,12 +68,13 @@ class Entry:
         start = self.start if start is None else start
         entry = Entry(value, start, self.end if end is None else end, self.identity, weight=self.weight)
         entry.uses, entry.keys, entry.row_key, entry.deletes = self.uses, self.keys, self.row_key, self.deletes
+        entry.slot = self.slot
         return entry
 
     def again(self) -> Entry:
         """Return another event that equals this one."""
         entry = Entry(self.value, self.start, self.end, ("again", self.identity, self.number), weight=self.weight)
-        entry.keys, entry.row_key = self.keys, self.row_key
+        entry.keys, entry.row_key, entry.slot = self.keys, self.row_key, self.slot
         return entry
 
     def own_key(self) -> Any:
@@ -222,6 +224,11 @@ _NONE: Final[dict[int, Entry]] = {}
 
 def _at(probe: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple([probe[p] for p in positions])
+
+
+def is_spent(parts: Iterable[Entry | None]) -> bool:
+    """Whether a part of a candidate has no use left."""
+    return any([part is not None and part.uses <= 0 for part in parts])
 
 
 def is_exact(value: Any) -> bool:

@@ -74,7 +74,9 @@ class Door:
                 blocked.add(entry.row_key)
                 blocked.discard(ABSENT)
                 continue
-            self._change(self.paused, self.played, Queue([other for other in self.queue if other is not entry]))
+            is_head = entry is self.queue.head
+            rest = self.queue.rest() if is_head else Queue([other for other in self.queue if other is not entry])
+            self._change(self.paused, self.played, rest)
             return entry
         self._change(self.paused, frozenset(), self.queue)
         return None

@@ -6,6 +6,7 @@ constant time (amortised), and older versions, kept for a failed push, stay as t
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Queue:
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate from the head."""
-        return iter(self._items[self._from : self._to])
+        return islice(self._items, self._from, self._to)
 
     def __len__(self) -> int:
         """The number of items."""

@@ -10,21 +10,18 @@ positional rest, and what follows it or has a default is keyword-only.
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cartesius.annotations import kind_of
 from cartesius.errors import InvalidArgument
-from cartesius.families import Duration, Family, Slot, Slots, select
+from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
 from cartesius.reactives import Reactive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration"}
-_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration"}
 _REQUIRED: Any = object()
 
 
@@ -39,6 +36,8 @@ class State:
 
 def state(initial: object = None) -> Any:
     """Declare a parameter of a `Restriction`: plain data or events, replaced and never mutated; one copy a key.
+
+    What is changed in place, rather than replaced, is not undone when a push fails.
 
     >>> from cartesius import Restriction, state
     >>> class counting(Restriction):
@@ -103,6 +102,7 @@ class Restriction(Handler):
     retracts: ClassVar[bool] = False  # takes back the results of what is displaced
     makes_table: ClassVar[bool] = False  # results become rows of a table
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
+    completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
     configuration: Mapping[str, Any]
 
@@ -116,7 +116,7 @@ class Restriction(Handler):
         for name, annotation in vars(cls).get("__annotations__", {}).items():
             if "ClassVar" in str(annotation) or name in states or name == "configuration":
                 continue
-            fields[name] = _kind(annotation)
+            fields[name] = kind_of(annotation)
             if name in vars(cls):
                 defaults[name] = vars(cls)[name]
         cls._fields, cls._defaults, cls._states = fields, defaults, states
@@ -185,6 +185,8 @@ class Restriction(Handler):
             )
             raise InvalidArgument(message)
         is_units = isinstance(value, int) and not isinstance(value, bool)
+        if value is None and self._defaults.get(name, value) is None and name in self._defaults:
+            return  # Duration | None = None
         if self._fields[name] == "duration" and not is_units and not isinstance(value, timedelta):
             message = (
                 f"{type(self).__name__}: expected a duration, an int of time units or a timedelta, but got"
@@ -193,11 +195,14 @@ class Restriction(Handler):
             raise InvalidArgument(message)
 
     def _usage(self) -> str:
-        star = {"slots": "*"}
-        return ", ".join(
-            f"{star.get(kind, '')}{name}" + (f"={self._defaults[name]!r}" if name in self._defaults else "")
-            for name, kind in self._fields.items()
-        )
+        shown, is_keyword = [], False
+        for name, kind in self._fields.items():
+            if name in self._defaults:
+                shown.append(f"{name}={self._defaults[name]!r}")
+            else:
+                shown.append(f"*{name}" if kind == "slots" else f"{name}=…" if is_keyword else name)
+            is_keyword = is_keyword or kind == "slots"
+        return ", ".join(shown)
 
     def validate(self) -> None:
         """Check the configuration when the restriction is made; override to raise `InvalidArgument`."""
@@ -276,17 +281,3 @@ def _show_slot(value: object) -> str:
         return value.name
     name = getattr(value, "__qualname__", None)
     return name if callable(value) and name else repr(value)
-
-
-def _kind(annotation: object) -> str:
-    if isinstance(annotation, str):
-        text = annotation.removeprefix("typing.").removeprefix("collections.abc.")
-        if text.startswith("Callable") and not text.endswith("None"):
-            return "function"
-        return _NAMES.get(text.rsplit(".", 1)[-1], "plain")
-    if annotation in (Callable, typing.Callable) or typing.get_origin(annotation) is Callable:
-        return "function"
-    try:
-        return _KINDS.get(annotation, "plain")
-    except TypeError:
-        return "plain"

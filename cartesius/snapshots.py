@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.codec import pack, storable
+from cartesius.continuations import holders
 from cartesius.errors import NotStorable
 from cartesius.memories import ABSENT, Entry
 from cartesius.outputs import Rows
@@ -44,10 +45,20 @@ class Stored:
     row_key: Any
     deletes: bool
     number: int
+    slot: str
+    place: int  # the same for all mentions of one entry
 
 
-def save_entry(entry: Entry) -> Stored:
-    """Turn an entry into plain data."""
+@storable
+@attrs.frozen
+class HeldSet:
+    """A set of entries, as stored: entries are told apart by identity, which plain data are not."""
+
+    items: tuple[Any, ...]
+
+
+def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
+    """Turn an entry into plain data; ``places`` numbers the entries that have been met."""
     return Stored(
         entry.value,
         entry.start,
@@ -59,6 +70,8 @@ def save_entry(entry: Entry) -> Stored:
         [] if entry.row_key is ABSENT else [entry.row_key],
         entry.deletes,
         entry.number,
+        entry.slot,
+        places.setdefault(id(entry), len(places)),
     )
 
 
@@ -70,17 +83,24 @@ def load_entry(stored: Stored) -> Entry:
     entry.row_key = stored.row_key[0] if stored.row_key else ABSENT
     entry.deletes = stored.deletes
     entry.number = stored.number
+    entry.slot = stored.slot
     return entry
 
 
-def save_fields(value: Any) -> Any:
+def save_fields(value: Any, places: dict[int, int]) -> Any:
     """Replace the entries in a copy's field by what is stored of them."""
-    return _map(value, Entry, save_entry)
+    return _map(value, Entry, lambda entry: save_entry(entry, places))
 
 
-def load_fields(value: Any, known: Mapping[int, Entry]) -> Any:
-    """Bring the entries of a copy's field back; those that are in memory, by number, are the ones there."""
-    return _map(value, Stored, lambda stored: known.get(stored.number) or load_entry(stored))
+def load_fields(value: Any, known: dict[int, Entry]) -> Any:
+    """Bring the entries of a copy's field back; those that are ``known``, by place, are the ones there."""
+
+    def load(stored: Stored) -> Entry:
+        if stored.place not in known:
+            known[stored.place] = load_entry(stored)
+        return known[stored.place]
+
+    return _map(value, Stored, load)
 
 
 def _map(value: Any, kind: type, change: Any) -> Any:
@@ -92,6 +112,15 @@ def _map(value: Any, kind: type, change: Any) -> Any:
         return type(value)([_map(item, kind, change) for item in value])
     if type(value) is dict:
         return {key: _map(item, kind, change) for key, item in value.items()}
+    if isinstance(value, HeldSet):
+        return {_map(item, kind, change) for item in value.items}
+    if type(value) in (set, frozenset) and any(isinstance(item, kind) for item in value):
+        changed = [_map(item, kind, change) for item in value]
+        return (
+            HeldSet(tuple(sorted(changed, key=lambda stored: stored.place)))
+            if isinstance(changed[0], Stored)
+            else value
+        )
     return value
 
 
@@ -111,18 +140,18 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         "events": engine._events,
         "latest": engine._latest,
         "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
-        "eaten": engine._prefixes.counts(),
+        "eaten": {name: prefix.eaten for name, prefix in engine._prefixes.of.items()},
         "world": save_world(engine._world, joins),
         "joins": [save_join(join) for join in joins],
     }
 
 
 def _check_quiescent(join: Join) -> None:
-    holders = join.holders()
-    if not holders:
+    found = holders(join)
+    if not found:
         return
     message = (
-        f"snapshot: expected strands that wait for events but {' and '.join(holders)} holds a continuation in"
+        f"snapshot: expected strands that wait for events but {' and '.join(found)} holds a continuation in"
         f" {join.name}; it cannot be saved: resume it before the snapshot, or write a handles clause that holds the"
         " event itself in a state"
     )
@@ -134,7 +163,8 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
     joins = engine._program.joins
     engine._events, engine._latest = state["events"], state["latest"]
     engine._ended = {engine.inputs[name] for name in state["ended"]}
-    engine._prefixes.skip(state["eaten"])
+    for name, eaten in state["eaten"].items():
+        engine._prefixes.of[name].eaten = eaten
     for join, saved in zip(joins, state["joins"], strict=True):
         load_join(join, saved)
     load_world(engine._world, joins, state["world"])
@@ -148,13 +178,14 @@ def save_join(join: Join) -> dict[str, Any]:
     for slot in join.slots:
         for entry in slot.memory.entries.values():
             _check_storable(entry, slot.name, slot.reactive.name, join.name)
+    places: dict[int, int] = {}
     state: dict[str, Any] = {
-        "memories": [[save_entry(entry) for entry in slot.memory.entries.values()] for slot in join.slots],
+        "memories": [[save_entry(entry, places) for entry in slot.memory.entries.values()] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
-        "doors": [_save_door(slot.door) for slot in join.slots],
-        "copies": [_save_copies(installed) for installed in join.installed],
+        "doors": [_save_door(slot.door, places) for slot in join.slots],
+        "copies": [_save_copies(installed, places) for installed in join.installed],
     }
     if isinstance(join.batch.output, Rows):
         state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
@@ -172,13 +203,14 @@ def _check_storable(entry: Entry, slot: str, reactive: str, correlation: str) ->
 
 def load_join(join: Join, state: dict[str, Any]) -> None:
     """Bring the state of a correlation back."""
+    known: dict[int, Entry] = {}
     for slot, stored, ended in zip(join.slots, state["memories"], state["ended"], strict=True):
         for one in stored:
-            slot.memory.store(load_entry(one))
+            known[one.place] = load_entry(one)
+            slot.memory.store(known[one.place])
         slot.memory.settle(slot.memory.entries.values())
         slot.ended = ended
     join.is_begun, join.is_done = state["begun"], state["done"]
-    known = {number: entry for slot in join.slots for number, entry in slot.memory.entries.items()}
     for installed, copies in zip(join.installed, state["copies"], strict=True):
         _load_copies(installed, copies, known)
     for slot, (paused, queue) in zip(join.slots, state["doors"], strict=True):
@@ -189,17 +221,20 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         join.batch.output.shown = dict(state["shown"])
 
 
-def _save_door(door: Door) -> tuple[list[Any], Any]:
+def _save_door(door: Door, places: dict[int, int]) -> tuple[list[Any], Any]:
     paused: list[Pause] = sorted(door.paused, key=repr)
-    return paused, save_fields(door.queue)
+    return paused, save_fields(door.queue, places)
 
 
-def _save_copies(installed: Installed) -> list[Any]:
+def _save_copies(installed: Installed, places: dict[int, int]) -> list[Any]:
     names = installed.restriction._states
-    return [(key, {name: save_fields(getattr(copy, name)) for name in names}) for key, copy in installed.copies.items()]
+    return [
+        (key, {name: save_fields(getattr(copy, name), places) for name in names})
+        for key, copy in installed.copies.items()
+    ]
 
 
-def _load_copies(installed: Installed, copies: list[Any], known: Mapping[int, Entry]) -> None:
+def _load_copies(installed: Installed, copies: list[Any], known: dict[int, Entry]) -> None:
     installed.copies.clear()
     for key, fields in copies:
         copy = installed.make(key)

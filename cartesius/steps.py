@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.continuations import holders
 from cartesius.errors import EngineBroken, InvalidArgument
 from cartesius.events import Delete, Event
 from cartesius.memories import Entry
@@ -50,7 +51,7 @@ class Steps:
             out = work()
         except BaseException:
             self.world.roll_back(before)
-            self.broken_by = " and ".join([holder for join in self.program.joins for holder in join.holders()])
+            self.broken_by = " and ".join([holder for join in self.program.joins for holder in holders(join)])
             for join in self.program.joins:
                 join.rebuild()
             raise
@@ -63,7 +64,7 @@ class Steps:
         """Run the step of the correlations without inputs, before anything else."""
         if all(join.is_begun for join in self.program.joins):
             return []
-        return self.atomically(lambda: self.propagate({}, set()))
+        return self.propagate({}, set())
 
     def move_clock(self, time: Time) -> list[Event]:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
@@ -82,6 +83,8 @@ class Steps:
     def propagate(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
         """Run one step, and then one for each event that is released at a door by it."""
         out = self._step(events, ended)
+        if not any([join.has_played for join in self.program.joins]):
+            return out
         while (released := self._release()) is not None:
             reactive, found, done = released
             out += self._step({reactive: found}, {reactive} if done else set())

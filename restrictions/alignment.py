@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
-from cartesius.clauses import copies, set_aside
+from cartesius.clauses import is_drained, set_aside
 from cartesius.errors import InvalidArgument, QueueFull
 from cartesius.families import completes, withdraw
 from cartesius.queues import Queue
@@ -138,10 +138,7 @@ class aligning(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """No row can be released once an aligned input has ended with nothing held."""
-        return any(
-            slot.ended and not slot.door.queue and not any(slot.name in copy.held for copy in copies())
-            for slot in self.slots
-        ) or bool(forward(arrived))
+        return any(map(is_drained, self.slots)) or bool(forward(arrived))
 
     def waits(self) -> str:
         """What is held has no bound of its own."""

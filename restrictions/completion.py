@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius import Restriction, Slots, arrive, forward, handles, memory, state
+from cartesius import Restriction, Slots, arrive, forward, handles, state
+from cartesius.clauses import is_drained
 from cartesius.families import completes, ended
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class completing_with(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Compare what has ended."""
-        return all(slot.ended for slot in self.slots) or bool(forward(arrived))
+        return all(map(is_drained, self.slots)) or bool(forward(arrived))
 
 
 class completing_without_value(Restriction):
@@ -42,7 +43,7 @@ class completing_without_value(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """Compare what has ended with what came."""
         return bool(forward(arrived)) or any(
-            any(slot.ended and not memory(slot) for slot in self.slots)
+            any(is_drained(slot) and not slot.memory for slot in self.slots)
             and all(slot.ended for slot in self.slots if slot.index != index)
             for index in arrived
         )
@@ -98,4 +99,4 @@ class at_end(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can come without a last event."""
-        return any(slot.ended and slot.name not in self.last for slot in self.slots) or bool(forward(arrived))
+        return any(map(is_drained, self.slots)) or bool(forward(arrived))

@@ -5,7 +5,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Table 1 (positional selection); SEMANTIC
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius import Reactive, Slot
-    from cartesius.batches import Match
+    from cartesius.matches import Match
     from cartesius.memories import Entry
 
 
@@ -32,6 +32,7 @@ class take_results(Restriction):
 
     n: int
     seen: int = state(0)
+    completes_early: ClassVar[bool] = True
 
     def validate(self) -> None:
         """Check the count."""
@@ -82,6 +83,9 @@ class take_events(Restriction):
         if seen < self.n:
             self.seen = {**self.seen, slot.name: seen + 1}
             forward(slot, event)
+
+
+take_results.__name__ = take_events.__name__ = "take"  # as it is written, in messages and explanations
 
 
 def take(n: int, *slots: str | Reactive) -> Restriction:
@@ -162,6 +166,9 @@ class every_nth_event(Restriction):
         self.seen = {**self.seen, slot.name: seen}
         if not seen:
             forward(slot, event)
+
+
+every_nth_result.__name__ = every_nth_event.__name__ = "every_nth"
 
 
 def every_nth(n: int, *slots: str | Reactive) -> Restriction:

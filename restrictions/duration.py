@@ -10,9 +10,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius import Duration, Restriction, Slot, arrive, forward, handles, memory, notify_at, push, state, tick
-from cartesius.clauses import expire
+from cartesius import (
+    Duration,
+    Restriction,
+    Slot,
+    arrive,
+    expire,
+    forward,
+    handles,
+    memory,
+    notify_at,
+    push,
+    state,
+    tick,
+)
+from cartesius.clauses import is_drained
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.families import admit, completes, withdraw
 from restrictions.checks import refuse_tables
 
@@ -69,8 +83,11 @@ class lasting(Restriction):
 
     @handles(push, "slot")
     def limit(self, slot: Slot, entry: Entry) -> None:
-        """Ask for the time when it may leave."""
-        self._ask(int(entry.end))
+        """Ask for the time when it may leave; what has always been so can match nothing that ends."""
+        if entry.end == EARLIEST:
+            expire(slot, entry)
+        else:
+            self._ask(int(entry.end))
         forward(slot, entry)
 
     def _ask(self, end: int) -> None:
@@ -101,7 +118,7 @@ class lasting(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can match what has ended and left."""
-        return (self.slot.ended and not memory(self.slot)) or bool(forward(arrived))
+        return (is_drained(self.slot) and not self.slot.memory) or bool(forward(arrived))
 
     def bound(self) -> str:
         """What comes within the duration, and before the clock has passed it."""
@@ -147,8 +164,11 @@ class apart(Restriction):
 
     @handles(push, "left", "right")
     def limit(self, slot: Slot, entry: Entry) -> None:
-        """Ask for the time when it may leave."""
-        self._ask(self._last(slot, entry))
+        """Ask for the time when it may leave; what has always been so can match nothing that ends."""
+        if entry.end == EARLIEST:
+            expire(slot, entry)
+        else:
+            self._ask(self._last(slot, entry))
         forward(slot, entry)
 
     def _ask(self, due: int) -> None:
@@ -181,7 +201,7 @@ class apart(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can match what has ended and left."""
-        return any(slot.ended and not memory(slot) for slot in (self.left, self.right)) or bool(forward(arrived))
+        return any(is_drained(s) and not s.memory for s in (self.left, self.right)) or bool(forward(arrived))
 
     def bound(self) -> str:
         """What comes within the band, and before the clock has passed it."""
@@ -266,7 +286,7 @@ class grouping(Restriction):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """No group is open, and none will be."""
-        return self.left.ended and not self.open
+        return is_drained(self.left)
 
     def waits(self) -> str:
         """What comes within the durations."""

@@ -20,7 +20,7 @@ from cartesius.families import first_is_oldest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cartesius.batches import Match
+    from cartesius.matches import Match
 
 
 class fifo(Restriction):

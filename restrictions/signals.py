@@ -5,9 +5,10 @@ Source: ReactiveX (skipUntil, takeUntil, sample); SEMANTICS 1.11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Slot, arrive, forward, handles, state
+from cartesius.clauses import copies, is_drained
 from cartesius.families import completes, ended
 from restrictions.folding import of_streams
 
@@ -57,7 +58,7 @@ class sampling(of_streams):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Only as said above."""
-        return self.is_over
+        return bool(copies()) and all(copy.is_over for copy in copies())
 
 
 class after(of_streams):
@@ -94,7 +95,7 @@ class after(of_streams):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Only as said above."""
-        return self.is_over
+        return bool(copies()) and all(copy.is_over for copy in copies())
 
 
 class until(of_streams):
@@ -110,6 +111,7 @@ class until(of_streams):
     slot: Slot
     signal: Slot
     is_over: bool = state(False)
+    completes_early: ClassVar[bool] = True
 
     @handles(arrive, "signal")
     def close(self, slot: Slot, event: Entry) -> None:
@@ -125,4 +127,4 @@ class until(of_streams):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """The signal has come, or the slot has ended."""
-        return self.is_over or self.slot.ended
+        return any(copy.is_over for copy in copies()) or is_drained(self.slot)

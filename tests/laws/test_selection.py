@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given
@@ -158,7 +158,7 @@ def choices(seed, possible, draws):
 
 
 def chi_square(counts, cells):
-    """Return how far ``counts`` are from uniform over ``cells`` cells; about the number of cells less one, if they are."""
+    """Return how far ``counts`` are from uniform over ``cells`` cells: if they are, about as many less one."""
     expected = sum(counts.values()) / cells
     return sum((counts[cell] - expected) ** 2 for cell in counts) / expected + expected * (cells - len(counts))
 
@@ -174,7 +174,7 @@ def test_randomly_chooses_uniformly_batch_after_batch():
     drawn = choices(7, 4, 1200)
     assert len(drawn) == 1200
     assert chi_square(Counter(drawn), 4) < 31
-    assert chi_square(Counter(zip(drawn, drawn[1:], strict=False)), 16) < 55  # nor does one choice tell of the next
+    assert chi_square(Counter(pairwise(drawn)), 16) < 55  # nor does one choice tell of the next
 
 
 def test_neighbouring_seeds_do_not_give_the_same_choices_one_batch_later():

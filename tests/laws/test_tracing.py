@@ -1,4 +1,4 @@
-"""Traced = untraced: what an expression tree and its indexes change is the work, never the outcome (SEMANTICS 1.4, 1.15).
+"""Traced = untraced: an expression tree and its indexes change the work, never the outcome (SEMANTICS 1.4, 1.15).
 
 Each body is here once, as a lambda that traces. The same lambda behind a call does not trace, and so runs as written,
 for each candidate. Likewise for laziness: a body that counts its calls shows how many candidates were looked at.
@@ -45,15 +45,13 @@ NUMERIC_TWO = [
     Body(lambda a, b: lambda x, y: x.k == y.k, lambda a, b: lambda x, y: x.k == y.k),
     Body(lambda a, b: lambda x, y: y.j == x.k, lambda a, b: lambda x, y: y.j == x.k),
     Body(lambda a, b: lambda x, y: x.k + a == y.j * b, lambda a, b: lambda x, y: x.k + a == y.j * b),
-    Body(lambda a, b: lambda x, y: (x.k, x.j) == (y.j, y.k), lambda a, b: lambda x, y: (x.k, x.j) == (y.j, y.k)),
+    Body(lambda a, b: lambda x, y: (x.k == y.j) & (x.j == y.k), lambda a, b: lambda x, y: (x.k == y.j) & (x.j == y.k)),
     Body(lambda a, b: lambda x, y: x.pair[0] == y.k, lambda a, b: lambda x, y: x.pair[0] == y.k),
     Body(lambda a, b: lambda x, y: x.within.k == y.within.j, lambda a, b: lambda x, y: x.within.k == y.within.j),
     Body(lambda a, b: lambda x, y: abs(x.k - a) == y.k % 2, lambda a, b: lambda x, y: abs(x.k - a) == y.k % 2),
-    Body(lambda a, b: lambda x, y: -x.k == ~y.j + a, lambda a, b: lambda x, y: -x.k == ~y.j + a),
+    Body(lambda a, b: lambda x, y: -x.k == a - y.j, lambda a, b: lambda x, y: -x.k == a - y.j),
     Body(lambda a, b: lambda x, y: (x.k == y.k) & (x.j < y.j), lambda a, b: lambda x, y: x.k == y.k),
-    Body(
-        lambda a, b: lambda x, y: (x.k == y.k) & (x.j == y.j), lambda a, b: lambda x, y: (x.k == y.k) & (x.j == y.j)
-    ),
+    Body(lambda a, b: lambda x, y: (x.k == y.k) & (x.j == y.j), lambda a, b: lambda x, y: (x.k == y.k) & (x.j == y.j)),
     Body(lambda a, b: lambda x, y: (x.k == a) & (x.j == y.k) & (y.j != b), lambda a, b: lambda x, y: x.j == y.k),
     Body(
         lambda a, b: lambda x, y, time_x, time_y: (time_x.end == time_y.start) & (x.k >= y.k),
@@ -74,7 +72,10 @@ NUMERIC_TWO = [
 ]
 ANY_TWO = [  # of values of any type: equality alone
     Body(lambda a, b: lambda x, y: x.any == y.any, lambda a, b: lambda x, y: x.any == y.any),
-    Body(lambda a, b: lambda x, y: (x.any, x.k) == (y.any, y.j), lambda a, b: lambda x, y: (x.any, x.k) == (y.any, y.j)),
+    Body(
+        lambda a, b: lambda x, y: (x.any == y.any) & (x.k == y.j),
+        lambda a, b: lambda x, y: (x.any == y.any) & (x.k == y.j),
+    ),
     Body(lambda a, b: lambda x, y: (x.any == y.k) & (y.any == y.any), lambda a, b: lambda x, y: x.any == y.k),
     Body(lambda a, b: lambda x, y: x.any != y.any),
 ]
@@ -112,7 +113,7 @@ YIELDS: dict[int, list[Any]] = {
 
 
 def untraced(body: Any, note: Any = None) -> Any:
-    """Return the same function behind a call, which does not trace; ``note`` is called first, with the same arguments."""
+    """Return the same function behind a call, which does not trace; ``note`` is called first with the same."""
     names = body.__code__.co_varnames[: body.__code__.co_argcount]
     note = note or (lambda **parts: None)
 
@@ -144,7 +145,9 @@ def untraced(body: Any, note: Any = None) -> Any:
 # ----------------------------------------------------------------------------------------- programs and traces
 
 NAN = float("nan")
-ANYTHING = st.sampled_from([None, 0, 1, 2, True, 1.0, "1", "", NAN, (1, None), [1], [1.0], {"k": 1}, -0.0, 2**70, 2.0**70])
+ANYTHING = st.sampled_from(
+    [None, 0, 1, 2, True, 1.0, "1", "", NAN, (1, None), (NAN,), [1], [1.0], {"k": 1}, -0.0, 2**70, 2.0**70]
+)
 SMALL = st.sampled_from([0, 1, 2, True, 1.0])
 
 
@@ -156,7 +159,7 @@ def layers(draw: Any, count: int) -> Any:
     for kind in draw(st.lists(st.sampled_from(KINDS), max_size=3)):
         slots = draw(some)
         if kind == "align":
-            one = aligning(*names) if out is None or "aligning" not in repr(out) else lifo()
+            one: Any = aligning(*names) if out is None or "aligning" not in repr(out) else lifo()
             one = lifo() if out is not None and "key_by" in repr(out) else one
         elif kind == "keys":
             one = key_by(**{slot: draw(st.sampled_from(["k", "j"])) for slot in slots})
@@ -218,6 +221,7 @@ def test_traced_is_untraced(count, bodies, data, constants):
     where, yields = body.make(*constants), data.draw(st.sampled_from(YIELDS[count]), label="yields")
     restrict, trace = data.draw(layers(count), label="restrict"), data.draw(pushes(count), label="trace")
     equal = body.equalities(*constants) if body.equalities else lambda **parts: True
+    is_told_apart = not any(isinstance(value["any"], list | dict) or value["any"] is NAN for _, value, _ in trace)
     seen: list[bool] = []
 
     def note(**parts: Any) -> None:
@@ -236,10 +240,10 @@ def test_traced_is_untraced(count, bodies, data, constants):
         assert traced.stats.slots == plain.stats.slots
         assert traced.done == plain.done
         # SEMANTICS 1.17: candidates that reach the body after keys and indexes. With three slots the last one to be
-        # looked up may be left to the body.
+        # looked up may be left to the body; an index cannot tell unhashable values apart, and finds a NaN by identity.
         assert plain.stats.tuples == len(seen)
         assert sum(seen) <= traced.stats.tuples <= plain.stats.tuples
-        if count == 2 or body.equalities is None:
+        if body.equalities is None or (count == 2 and is_told_apart):
             assert traced.stats.tuples == sum(seen)
 
 

@@ -3,8 +3,8 @@
 Written from SEMANTICS 1.1 to 1.13 and the docstrings of `restrictions`, not from their code: plain lists, nested loops
 and a comprehension over all that is in memory; no index, no handler, no engine. A batch goes right to left through the
 gates, then each of its events, in slot order, is stored and right to left restricted; then the candidates come newest
-first, slot 0 outermost, through `where` and, right-most first, the selectors; what they let through spends its uses, and
-is skipped if a part has none left.
+first, slot 0 outermost, through `where` and, right-most first, the selectors; what these let through spends its uses,
+and is skipped if a part has none left.
 
 A selector of the library names no slots, so it is common to all keys. What `randomly` chooses is read off the engine.
 """
@@ -97,7 +97,7 @@ class Push(NamedTuple):
     end: int
 
 
-KEYS: dict[str, Any] = {"k": "k", "j": "j", "sum": lambda row: (row.k + row.j) % 2, "constant": lambda row: 0}
+KEYS: dict[str, Any] = {"k": "k", "j": "j", "sum": lambda row: (row.k + row.j) % 2, "null": lambda row: row.k or None}
 PREDICATES: dict[str, Callable[[Row], Any]] = {
     "k": lambda row: row.k != 1,
     "j": lambda row: row.j > 0,
@@ -246,6 +246,7 @@ class Reference:
     held: dict[tuple[int, Any], dict[int, list[Item]]] = field(default_factory=dict)  # (layer, key) -> slot -> items
     counts: Counter[Any] = field(default_factory=Counter)
     dropped: list[int] = field(default_factory=list)  # numbers of the rows that `aligning` had no room for
+    rows: int = 0  # how many `aligning` has released
     is_done: bool = False
 
     def __post_init__(self) -> None:
@@ -263,11 +264,26 @@ class Reference:
         """Return what the push gives; of ``emitted``, what the engine gave, only the choices of `randomly` are used."""
         if self.is_done:
             return []
-        batch: list[Item] = []
+        batches: list[list[Item]] = [[]]
+        before = self.rows
         for slot, source in enumerate(self.program.sources):
-            if source == push.source:
-                for row in push.rows:
-                    batch += self._through_gates(self._at_the_door(row, slot, push), len(self.program.layers))
+            for row in push.rows if source == push.source else ():
+                already = self.rows
+                passed = self._through_gates(self._at_the_door(row, slot, push), len(self.program.layers))
+                if (
+                    before < already < self.rows
+                ):  # each row that `aligning` releases is a batch: the second, the third, …
+                    batches.append(passed)
+                else:
+                    batches[0] += passed
+        out = [result for batch in batches for result in self._combine(batch, emitted)]
+        self.is_done = any(
+            self.counts[number] >= layer.n for number, layer in self._layers() if layer.kind == "take_results"
+        )
+        return out
+
+    def _combine(self, batch: list[Item], emitted: list[Any]) -> list[tuple[Any, int, int]]:
+        """Store and restrict all of a batch, yield, spend, and collect garbage."""
         batch.sort(key=lambda item: item.slot)
         for item in batch:
             self.memory[item.slot].append(item)
@@ -282,9 +298,6 @@ class Reference:
                     part.uses -= 1
         for slot, items in enumerate(self.memory):
             self.memory[slot] = [item for item in items if item.uses > 0 and not item.is_momentary]
-        self.is_done = any(
-            self.counts[number] >= layer.n for number, layer in self._layers() if layer.kind == "take_results"
-        )
         return out
 
     def _layers(self) -> list[tuple[int, Layer]]:
@@ -320,6 +333,7 @@ class Reference:
         queue = queues[item.slot]
         queue.append(item)
         if all(queues.values()):
+            self.rows += 1
             row = [queues[slot].pop(0) for slot in layer.slots]
             return [passed for part in row for passed in self._through_gates(part, number)]
         if layer.names and len(queue) > layer.n:
@@ -355,7 +369,7 @@ class Reference:
             present = [part for part in parts if part is not None]
             if not any(part in batch for part in present) or not all(part.uses > 0 for part in present):
                 continue
-            if not all(len({p.keys[space] for p in present if space in p.keys}) < 2 for space, _ in self._layers()):
+            if not all(may_meet([p.keys[space] for p in present if space in p.keys]) for space, _ in self._layers()):
                 continue
             rows = [part and part.row for part in parts]
             if program.where is None or WHERE[len(rows)][program.where][1](*rows):
@@ -395,6 +409,11 @@ class Reference:
         chosen = [match for match in possible if match.values[0] in emitted]
         assert len(chosen) == min(1, len(possible))
         yield from chosen
+
+
+def may_meet(keys: list[Any]) -> bool:
+    """Whether parts with these keys of one space meet: all are equal, and none is null."""
+    return len(keys) < 2 or (len(set(keys)) == 1 and None not in keys)
 
 
 def scope(item: Item, number: int) -> tuple[Any, ...]:

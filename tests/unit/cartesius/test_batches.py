@@ -121,7 +121,7 @@ def test_a_candidate_that_was_made_spends_nothing_if_it_is_not_chosen(a, b):
     assert values(engine.push(b, "s", at=6)) == []
 
 
-# ---------------------------------------------------------------------------------------------------- one step, one batch
+# -------------------------------------------------------------------------------------------------- one step, one batch
 
 
 def test_a_diamond_is_one_batch(a):
@@ -132,7 +132,9 @@ def test_a_diamond_is_one_batch(a):
 
 
 def test_all_retractions_of_a_batch_precede_all_its_yields(a, b):
-    pairs = correlate(x=map_concat(a, list), y=b, yields=lambda x, y: (x, y), restrict=retracting() | most_recently("x"))
+    pairs = correlate(
+        x=map_concat(a, list), y=b, yields=lambda x, y: (x, y), restrict=retracting() | most_recently("x")
+    )
     engine = Engine(pairs)
     engine.push(b, 1)
     engine.push(b, 2)
@@ -242,7 +244,7 @@ def test_a_failing_choice_spends_nothing(a, b):
     assert engine.stats.retained == 1
 
 
-# -------------------------------------------------------------------------------------------------------- what is chosen
+# ------------------------------------------------------------------------------------------------------- what is chosen
 
 
 def test_a_match_shows_parts_values_and_times(a, b):

@@ -137,7 +137,7 @@ class waking(Restriction):
         TICKS.append(now)
 
 
-TICKS: list[int] = []
+TICKS: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
@@ -592,6 +592,11 @@ class grumbling(Restriction):
         self._grumble("tick")
 
 
+def push_and_advance(engine, source):
+    engine.push(source, 1, at=1)
+    engine.advance(10)
+
+
 @pytest.mark.parametrize(
     ("where", "clause"),
     [("arrive", "at_the_gate"), ("push", "in_memory"), ("select", "at_the_end"), ("tick", "in_time")],
@@ -601,8 +606,7 @@ def test_an_error_in_a_clause_names_clause_and_restriction(a, where, clause, is_
     restrict: Any = grumbling("x", where=where)
     engine = Engine(through(a, key_by(x=lambda x: x) | restrict if is_keyed else restrict))
     with pytest.raises(Broken) as caught:
-        engine.push(a, 1, at=1)
-        engine.advance(10)
+        push_and_advance(engine, a)
     notes = notes_of(caught.value)
     assert clause in notes
     assert f"grumbling('x', where={where!r})" in notes
@@ -704,7 +708,7 @@ def test_a_lazy_choice_acts_for_the_key_of_its_own_clause_whoever_asks_for_it(a)
         assert engine.stats.waiting == 2
 
 
-# ---------------------------------------------------------------------------------------- what is checked when it is made
+# -------------------------------------------------------------------------------------- what is checked when it is made
 
 
 class by_function(Restriction):
@@ -714,7 +718,7 @@ class by_function(Restriction):
 
 class by_typing(Restriction):
     slot: Slot
-    by: typing.Callable[[Any], Any]  # noqa: UP006
+    by: typing.Callable[[Any], Any]
 
 
 class by_optional(Restriction):
@@ -810,7 +814,7 @@ def test_memory_in_a_tick_is_of_the_key_of_the_copy(a):
 
         @handles(tick)
         def count(self, now):
-            TICKS.append((now, [entry.value for entry in memory(self.slot)]))  # type: ignore[arg-type]
+            TICKS.append((now, [entry.value for entry in memory(self.slot)]))
 
     engine = Engine(through(a, key_by(x=lambda x: x[0]) | counting("x")))
     for value in (("p", 10), ("q", 20), ("p", 30)):
@@ -825,7 +829,7 @@ def test_memory_shows_what_was_stored_before_in_the_same_step(a):
 
         @handles(push, "slot")
         def look(self, slot, entry):
-            TICKS.append([stored.value for stored in memory(slot)])  # type: ignore[arg-type]
+            TICKS.append([stored.value for stored in memory(slot)])
             forward(slot, entry)
 
     run(through(map_concat(a, list), looking("x") | most_recently("x")), [(a, "pq"), (a, "r")])
@@ -845,3 +849,66 @@ def test_the_answer_of_memory_is_the_clauses_own_list(a, b):
             forward(slot, entry)
 
     assert len(run(cartesian(a, b, restrict=clearing("a")), [(a, 1), (a, 2), (b, 3)])) == 2
+
+
+# ------------------------------------------------------------------------------------------------------- what is held
+
+HELD: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "tuple": ((), lambda held, event: (*held, event)),
+    "list": ([], lambda held, event: [*held, event]),
+    "dict by slot": ({}, lambda held, event: {**held, "x": [*held.get("x", []), event]}),
+    "dict by value": ({}, lambda held, event: {**held, event.value: event}),
+    "dict of lists": ({}, lambda held, event: {**held, event.value % 2: [*held.get(event.value % 2, []), event]}),
+    "set": (frozenset(), lambda held, event: held | {event}),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_events_held_in_a_state_of_any_shape_wait_and_survive_a_snapshot(a, kind):
+    """1.8: held events count as waiting; `state`: plain data or events, saved."""
+    initial, add = HELD[kind]
+
+    class holding(Restriction):
+        slot: Slot
+        held: Any = state(initial)
+
+        @handles(arrive, "slot")
+        def hold(self, slot, event):
+            self.held = add(self.held, event)
+
+    output = through(a, holding("x"))
+    engine = Engine(output)
+    for number in range(3):
+        engine.push(a, number)
+    assert (engine.stats.waiting, engine.stats.retained) == (3, 0)
+    assert Engine.restore(engine.snapshot(), output).stats == engine.stats
+
+
+def test_an_event_that_two_states_hold_is_one_event_after_a_restore_too(a):
+    class best_last(Restriction):
+        """Hold events until a zero comes; then let all through, the largest last."""
+
+        slot: Slot
+        held: Any = state(())
+        best: Any = state(None)
+
+        @handles(arrive, "slot")
+        def hold(self, slot, event):
+            if event.value:
+                self.held = (*self.held, event)
+                if self.best is None or event.value > self.best.value:
+                    self.best = event
+                return
+            held, best = self.held, self.best
+            self.held, self.best = (), None
+            for other in held:
+                if other is not best:
+                    arrive(slot, other)
+            arrive(slot, best)
+
+    output = through(a, best_last("x"))
+    engine = Engine(output)
+    for number in (2, 3, 1):
+        engine.push(a, number)
+    restored = Engine.restore(engine.snapshot(), output)
+    assert values(engine.push(a, 0)) == values(restored.push(a, 0)) == [2, 1, 3]

@@ -153,7 +153,10 @@ def test_an_event_that_a_full_gate_drops_says_so(a, b):
 def rows(restrict=None):
     table = Reactive("t", table=True)
     output = correlate(
-        x=table, yields=lambda x: x.v, restrict=retracting() if restrict is None else retracting() | restrict, name="out"
+        x=table,
+        yields=lambda x: x.v,
+        restrict=retracting() if restrict is None else retracting() | restrict,
+        name="out",
     )
     return table, output
 
@@ -183,7 +186,9 @@ def test_a_pushed_change_of_a_row_is_shown_as_it_was_pushed():
 
 
 def test_a_change_of_a_derived_table_is_explained_by_the_row_it_shows(a):
-    output = correlate(x=a, yields=lambda x: x.v, restrict=key_by(x="k") | most_recently("x") | as_table("x"), name="out")
+    output = correlate(
+        x=a, yields=lambda x: x.v, restrict=key_by(x="k") | most_recently("x") | as_table("x"), name="out"
+    )
     engine = Engine(output, trace=True)
     engine.push(a, {"k": "p", "v": 111}, at=1)
     (change,) = engine.push(a, {"k": "p", "v": 222}, at=2)
@@ -204,7 +209,9 @@ def test_a_deletion_from_a_derived_table_is_explained_as_one(a):
 
 
 def test_a_retraction_is_explained_by_the_result_that_it_takes_back(a, b):
-    output = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=retracting() | most_recently("x", "y"), name="out")
+    output = correlate(
+        x=a, y=b, yields=lambda x, y: (x, y), restrict=retracting() | most_recently("x", "y"), name="out"
+    )
     engine = Engine(output, trace=True)
     engine.push(a, 1, at=1)
     (made,) = engine.push(b, "B", at=2)
@@ -227,7 +234,8 @@ def test_without_trace_a_clear_error_says_what_to_write(a):
 
 
 @pytest.mark.parametrize(
-    "unknown", [Event("x", 1, 1), Event(Update("k", 1), 1, 1, 1, "t"), Event(Delete([]), 1, 1), None, 3, "a", Reactive("a")]
+    "unknown",
+    [Event("x", 1, 1), Event(Update("k", 1), 1, 1, 1, "t"), Event(Delete([]), 1, 1), None, 3, "a", Reactive("a")],
 )
 def test_what_the_engine_does_not_know_is_refused(a, unknown):
     engine = Engine(correlate(x=a, yields=lambda x: x), trace=True)
@@ -335,10 +343,17 @@ def test_of_two_sources_without_a_name_it_is_clear_which_one_it_was():
 def test_every_event_pushed_and_emitted_can_be_explained(steps):
     inputs = {name: Reactive(name) for name in "ab"}
     newest = correlate(
-        x=inputs["a"], yields=lambda x: x, restrict=retracting() | most_recently("x") | as_table(lambda n: n), name="newest"
+        x=inputs["a"],
+        yields=lambda x: x,
+        restrict=retracting() | most_recently("x") | as_table(lambda n: n),
+        name="newest",
     )
     output = correlate(
-        row=newest, y=inputs["b"], yields=lambda row, y: (row, y), restrict=retracting() | most_recently("y"), name="out"
+        row=newest,
+        y=inputs["b"],
+        yields=lambda row, y: (row, y),
+        restrict=retracting() | most_recently("y"),
+        name="out",
     )
     engine = Engine(output, newest, trace=True)
     for name, value in steps:

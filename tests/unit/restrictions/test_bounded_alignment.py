@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
@@ -22,9 +24,7 @@ def dropped(engine):
 
 
 def zipped(left, right, **options):
-    return cartesian(
-        left, right, restrict=most_recently("left", "right") | aligning("left", "right", **options)
-    )
+    return cartesian(left, right, restrict=most_recently("left", "right") | aligning("left", "right", **options))
 
 
 @pytest.fixture
@@ -63,7 +63,6 @@ def test_up_to_the_limit_nothing_is_different(left, right, overflow):
 
 def test_fail_is_the_default_and_leaves_everything_as_it_was(left, right):
     output = zipped(left, right, limit=2)
-    assert values is not None
     engine = Engine(output)
     engine.push(left, 1)
     engine.push(left, 2)
@@ -100,6 +99,22 @@ def test_dropping_the_newest_sets_it_aside_with_slot_and_reason(left, right):
     assert (event.value, event.end, event.reactive, slot) == (3, 3, "left", "left")
     assert "aligning" in reason
     assert [values(engine.push(right, value)) for value in "abc"] == [[(1, "a")], [(2, "b")], []]
+
+
+def test_what_is_dropped_names_its_input_as_a_late_event_does():
+    """Of two sources without a name it is clear which one it was."""
+    sources = [Reactive.of([1, 2]), Reactive.of([])]
+    output = correlate(
+        x=sources[1],
+        y=sources[0],
+        yields=lambda x, y: (x, y),
+        restrict=aligning("x", "y", limit=1, overflow="drop_newest"),
+    )
+    engine = Engine(output, trace=True)
+    engine.pull()
+    ((event, slot, _),) = engine.late
+    assert (event.value, slot) == (2, "y")
+    assert event.reactive == engine.pushed[1].reactive == "of#2"
 
 
 def test_the_limit_is_of_each_slot(left, right):
@@ -183,12 +198,14 @@ STEPS = st.lists(st.tuples(st.sampled_from(("left", "left", "right")), st.intege
 
 
 @pytest.mark.parametrize("overflow", OVERFLOWS)
+@settings(max_examples=50)
 @given(steps=STEPS, limit=st.integers(1, 2), is_keyed=st.booleans(), is_restored=st.booleans())
 def test_a_bounded_zip_is_what_plain_queues_say(overflow, steps, limit, is_keyed, is_restored):
     inputs = {side: Reactive(side) for side in ("left", "right")}
     restrict = most_recently("left", "right") | aligning("left", "right", limit=limit, overflow=overflow)
     output = cartesian(*inputs.values(), restrict=key_by(left="k", right="k") | restrict if is_keyed else restrict)
-    engine, held, lost = Engine(output), {}, []
+    engine, lost = Engine(output), []
+    held: dict[Any, dict[str, list[int]]] = {}
     for n, (side, k) in enumerate(steps):
         queues = held.setdefault(k if is_keyed else None, {"left": [], "right": []})
         expected = []
