@@ -21,7 +21,28 @@ if TYPE_CHECKING:
     from cartesius.memories import Entry
 
 
-class take_results(Restriction):
+class _of_n(Restriction):
+    """Base: has a count."""
+
+    n: int
+
+    def validate(self) -> None:
+        """Check the count."""
+        check_count(self, self.n)
+
+
+class _of_n_events(_of_n):
+    """Base: counts events of streams."""
+
+    slots: Slots
+    seen: Mapping[str, int] = state({})
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse tables."""
+        refuse_tables(self, slots["slots"])
+
+
+class take_results(_of_n):
     """Let the first ``n`` results through: what `take` without slots is. Completes with the n-th.
 
     State: the number of results let through. Relies on arrival order. Commutes with no other selector.
@@ -30,13 +51,8 @@ class take_results(Restriction):
         ``take_results(n) | take_results(m) == take_results(min(n, m))``.
     """
 
-    n: int
     seen: int = state(0)
     completes_early: ClassVar[bool] = True
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
 
     @handles(select)
     def let_first_through(self, matches: Iterator[Match]) -> None:
@@ -55,7 +71,7 @@ class take_results(Restriction):
         return self.seen >= self.n or bool(forward(arrived))
 
 
-class take_events(Restriction):
+class take_events(_of_n_events):
     """Let the first ``n`` events of each slot through, before they reach any memory: what `take` with slots is.
 
     State: a count a slot (and key). Relies on arrival order. Commutes with what handles stored entries.
@@ -63,18 +79,6 @@ class take_events(Restriction):
     Law:
         ``take_events(n, s) | take_events(m, s) == take_events(min(n, m), s)``.
     """
-
-    n: int
-    slots: Slots
-    seen: Mapping[str, int] = state({})
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
-
-    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
-        """Refuse tables."""
-        refuse_tables(self, slots["slots"])
 
     @handles(arrive, "slots")
     def let_first_through(self, slot: Slot, event: Entry) -> None:
@@ -120,15 +124,10 @@ def take(n: int, *slots: str | Reactive) -> Restriction:
     return take_events(n, *slots) if slots else take_results(n)
 
 
-class every_nth_result(Restriction):
+class every_nth_result(_of_n):
     """Let the results number n, 2n, 3n, … through: what `every_nth` without slots is. State: a count."""
 
-    n: int
     seen: int = state(0)
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
 
     @handles(select)
     def let_nth_through(self, matches: Iterator[Match]) -> None:
@@ -144,20 +143,8 @@ class every_nth_result(Restriction):
                 yield attrs.evolve(match, values=values)
 
 
-class every_nth_event(Restriction):
+class every_nth_event(_of_n_events):
     """Let the events number n, 2n, 3n, … of each slot through: `every_nth` with slots. State: a count a slot."""
-
-    n: int
-    slots: Slots
-    seen: Mapping[str, int] = state({})
-
-    def validate(self) -> None:
-        """Check the count."""
-        check_count(self, self.n)
-
-    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
-        """Refuse tables."""
-        refuse_tables(self, slots["slots"])
 
     @handles(arrive, "slots")
     def let_nth_through(self, slot: Slot, event: Entry) -> None:

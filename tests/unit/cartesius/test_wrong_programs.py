@@ -1,4 +1,4 @@
-"""Programs with engines that must fail, each with its whole message: `tests/wrong/core_engine_<case>.py` and `.txt`.
+"""Programs with effects and engines that must fail, each with its whole message: `tests/wrong/core_<case>.py` and `.txt`.
 
 After a deliberate change of a message, `WRITE_MESSAGES=1 pytest …/test_wrong_programs.py` writes them anew;
 read the difference.
@@ -16,7 +16,7 @@ from tests.unit.dsl.test_wrong_programs import WRONG, message_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAMS = sorted(WRONG.glob("core_engine_*.py"))
+PROGRAMS = sorted(WRONG.glob("core_*.py"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
@@ -34,4 +34,4 @@ def test_every_message_says_what_was_expected_and_what_came(program: Path):
 
 
 def test_every_message_has_its_program():
-    assert [path.stem for path in sorted(WRONG.glob("core_engine_*.txt"))] == [path.stem for path in PROGRAMS]
+    assert [path.stem for path in sorted(WRONG.glob("core_*.txt"))] == [path.stem for path in PROGRAMS]
