@@ -9,21 +9,23 @@ Source: SEMANTICS 1.3, 2.2 and 2.6.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
 from cartesius.enumeration import Alone, Product, newest_first, oldest_first
 from cartesius.errors import InvalidArgument
+from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, row_key
 from cartesius.handlers import handle
 from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
+    from cartesius.enumeration import Candidate
     from cartesius.handlers import Handler
     from cartesius.installations import Installed
     from cartesius.partial_rows import MaximalRows
@@ -45,11 +47,34 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):
         batch.product = Alone(memories, batch.rank)
+        if pattern.is_where_traced and batch.where is not None:
+            batch.where = _where_alone(pattern)
         return
     batch.product = Product(memories, bindings.links, batch.rank)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         batch.partial_rows = _partial_rows(pattern, bindings, batch, missing)
+
+
+def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:
+    """Return the condition where no parts meet: of each part its own; a condition on several is refused."""
+    index = {name: place for place, name in enumerate(pattern.slots)}
+    checks: dict[int | None, list[Callable[[Candidate], Any]]] = {}
+    for condition in pattern.conditions():
+        slots = slots_of(condition)
+        if len(slots) > 1:
+            message = (
+                f"separately: expected conditions on one slot but got {show(condition)}, whose parts never meet;"
+                " leave it out"
+            )
+            raise InvalidArgument(message)
+        checks.setdefault(index[min(slots)] if slots else None, []).append(evaluator(condition, index))
+
+    def holds(parts: Candidate) -> bool:
+        place = next(place for place, part in enumerate(parts) if part is not None)
+        return all(check(parts) for check in (*checks.get(place, ()), *checks.get(None, ())))
+
+    return holds
 
 
 def _partial_rows(pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool]) -> MaximalRows:

@@ -328,8 +328,15 @@ class Engine:
 
     @property
     def late(self) -> list[tuple[Event, str, str]]:
-        """The events that came too late: (event, reactive or slot, reason), in order of arrival."""
+        """The events that came too late or were set aside: (event, reactive or slot, reason), in order of arrival."""
         return list(self._world.late)
+
+    def take_late(self) -> list[tuple[Event, str, str]]:
+        """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
+        self._check_thread()
+        late = self.late
+        self._world.late.clear()
+        return late
 
     @property
     def stats(self) -> Stats:

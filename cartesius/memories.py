@@ -10,6 +10,7 @@ Invariant: outside a batch every entry is live, and each index holds exactly the
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, final
 
 if TYPE_CHECKING:
@@ -237,9 +238,14 @@ def is_exact(value: Any) -> bool:
 
 
 def hashable(value: Any) -> Any:
-    """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then."""
+    """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then.
+
+    A value that equals nothing, itself included, gets a stand-in of its own: an index would find it by identity.
+    """
     try:
         hash(value)
+        if isinstance(value, float | Decimal) and value != value:  # noqa: PLR0124 - NaN
+            return object()
     except TypeError:
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
         if isinstance(value, set):

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class completing_with(Restriction):
-    """Complete as soon as all of ``slots`` have ended, whatever the others do. State: none. Commutes with all gates."""
+    """Complete as soon as all of ``slots`` have ended, whatever the others do. State: none.
+
+    Commutes with all gates that leave completion to others; of several that do not, the right-most decides.
+    """
 
     relies_on_order: ClassVar[bool] = False
 

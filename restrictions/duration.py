@@ -220,7 +220,8 @@ class grouping(Restriction):
         left_duration: Time units or a `timedelta`, ≥ 0.
         right_duration: Time units or a `timedelta`, ≥ 0.
 
-    State: the live events of both. Relies on no order, but for the lists. Commutes with what handles stored entries.
+    State: the live events of both. Relies on no order, but for the lists. Commutes with `most_recently`,
+    `earliest`, `at_most`, `affinely` and `momentarily`.
 
     Completes when ``left`` has ended and no group is open.
 

@@ -1,6 +1,6 @@
 """Selection: which of the possible matches, and which of the events, in which order.
 
-A selector sees the matches of one batch (right of a `key_by` that names its slots: of one key), lazily, before
+A selector sees the matches of one batch (of one key, if it names slots keyed by a `key_by` to its left), lazily, before
 anything is spent. A selector to the right chooses first. What cuts matches consumes, in the sense of SEMANTICS 1.14: it
 is refused together with `retracting` and `optionally`. `take` and `every_nth` are in `counting`.
 

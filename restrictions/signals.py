@@ -21,10 +21,11 @@ class sampling(of_streams):
     """Hold the latest event of ``slot`` back until the next of ``signal``, which is not let through. Never suspends.
 
     State: one event. Relies on arrival order. The end of the signal is one more signal. Completes with that,
-    or at the first signal after the end of the slot. Commutes with what handles stored entries.
+    or at the first signal after the end of the slot. Commutes with `most_recently`, `earliest`, `at_most`,
+    `affinely` and `momentarily`.
 
     Law:
-        Idempotent.
+        Not idempotent: the one to the right keeps the signal to itself.
     """
 
     slot: Slot
@@ -65,10 +66,11 @@ class after(of_streams):
     """Drop the events of ``slot`` that come before the first of ``signal``, which is not let through. Never suspends.
 
     State: whether the signal has come. Relies on arrival order. Completes when the slot ends after the signal; if it
-    ended before, never. Commutes with what handles stored entries.
+    ended before, never. Commutes with `most_recently`, `earliest`, `at_most`,
+    `affinely` and `momentarily`.
 
     Law:
-        Idempotent.
+        Not idempotent: the one to the right keeps the signal to itself.
     """
 
     slot: Slot
@@ -102,7 +104,8 @@ class until(of_streams):
     """Drop the events of ``slot`` from the first of ``signal`` on, which is not let through. Never suspends.
 
     State: whether the signal has come. Relies on arrival order. Completes when the signal comes, or the slot has ended.
-    Commutes with what handles stored entries.
+    Commutes with `most_recently`, `earliest`, `at_most`,
+    `affinely` and `momentarily`.
 
     Law:
         Idempotent.

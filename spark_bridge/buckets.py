@@ -225,10 +225,9 @@ class Buckets:
             return aside("dead", raised(error))
         out = self._results(bucket, events)
         if engine.late:
-            for _, name, reason in engine.late:
+            for _, name, reason in engine.take_late():
                 where = "" if name == source.name else f" (at {name})"
                 out += aside("late", reason + where) if is_told_here else []
-            engine.late.clear()
         return out
 
     def _results(self, bucket: int, events: Iterable[Event]) -> list[dict[str, Any]]:

@@ -299,7 +299,10 @@ def _classes() -> dict[str, type[Restriction]]:
         name: value
         for module in (importlib.import_module(one.name) for one in found)
         for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Restriction) and value.__module__ == module.__name__
+        if not name.startswith("_")  # a base
+        and isinstance(value, type)
+        and issubclass(value, Restriction)
+        and value.__module__ == module.__name__
     }
 
 

@@ -379,7 +379,7 @@ class Reference:
     def _selected(self, matches: Iterator[Match], emitted: list[Any]) -> Iterator[Match]:
         for number, layer in self._layers():
             if layer.kind in SELECTORS:
-                matches = getattr(self, f"_{layer.kind}")(matches, number, layer, emitted)
+                matches = getattr(self, f"_{layer.kind}")(unspent(matches), number, layer, emitted)
         return matches
 
     def _first_match(self, matches: Iterator[Match], *_: Any) -> Iterator[Match]:
@@ -409,6 +409,11 @@ class Reference:
         chosen = [match for match in possible if match.values[0] in emitted]
         assert len(chosen) == min(1, len(possible))
         yield from chosen
+
+
+def unspent(matches: Iterator[Match]) -> Iterator[Match]:
+    """Skip, when it is reached, what has lost a part to another match since a selector to the right has listed it."""
+    yield from (match for match in matches if all(part.uses > 0 for part in match.parts if part is not None))
 
 
 def may_meet(keys: list[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Programs with effects and engines that must fail, each with its whole message: `tests/wrong/core_<case>.py` and `.txt`.
+"""Programs of the core that must fail, each with its whole message: `tests/wrong/core_<case>.py` and `.txt`.
 
 After a deliberate change of a message, `WRITE_MESSAGES=1 pytest …/test_wrong_programs.py` writes them anew;
 read the difference.

@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from cartesius import Engine, Reactive, correlate, run
-from restrictions import affinely, aligning, cartesian, most_recently, zip_
+from restrictions import affinely, aligning, cartesian, key_by, most_recently, zip_
+from restrictions.streams import map_concat
 
 
 def values(events):
@@ -97,3 +98,16 @@ def test_rows_released_in_one_step_are_steps_of_their_own(left, right):
         engine.push(right, value)
     assert values(engine.push(left, 1)) == [((1, 1), "a")]
     assert values(engine.push(left, 2)) == [((2, 2), "b"), ((2, 1), "c"), ((1, 2), "d")]
+
+
+def test_rows_of_several_keys_that_one_step_releases_are_batches_of_their_own():
+    xs, ys = Reactive("xs"), Reactive("ys")
+    pairs = correlate(
+        x=map_concat(xs, list),
+        y=map_concat(ys, list),
+        yields=lambda x, y: x + y,
+        restrict=most_recently("x", "y") | key_by(x=lambda x: x[0], y=lambda y: y[0]) | aligning("x", "y"),
+    )
+    engine = Engine(pairs)
+    assert engine.push(xs, ["a1", "b1"]) == []
+    assert [event.value for event in engine.push(ys, ["a2", "b2"])] == ["a1a2", "b1b2"]

@@ -218,3 +218,20 @@ def test_momentarily_commutes(name, steps, is_restored):
         assert len({(engine.stats.retained, engine.stats.waiting) for engine in engines}) == 1
         if is_restored:
             engines = [Engine.restore(engine.snapshot(), *engine.outputs) for engine in engines]
+
+
+def test_a_condition_on_parts_that_never_meet_is_refused_and_one_on_a_single_part_is_asked_of_that_alone():
+    xs, ys = Reactive("xs"), Reactive("ys")
+
+    def united(where):
+        return correlate(
+            x=xs, y=ys, where=where, yields=lambda x, y: (x, y), restrict=separately() | momentarily("x", "y")
+        )
+
+    with pytest.raises(InvalidArgument, match="separately: expected conditions on one slot"):
+        united(lambda x, y: x.k == y.k)
+    engine = Engine(united(lambda x: x > 2))
+    assert [event.value for event in engine.push(xs, 1) + engine.push(xs, 3) + engine.push(ys, 0)] == [
+        (3, None),
+        (None, 0),
+    ]
