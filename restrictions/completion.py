@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 
 class completing_with(Restriction):
-    """Complete as soon as all of ``slots`` have ended, whatever the others do. State: none.
+    """Complete as soon as all of ``slots`` have ended, whatever the others do.
 
-    Commutes with all gates that leave completion to others; of several that do not, the right-most decides.
+    State: none. Relies on no order. Commutes with all gates that leave completion to others; of several that do not,
+    the right-most decides.
+
+    Law:
+        Idempotent.
     """
 
     relies_on_order: ClassVar[bool] = False
@@ -38,7 +42,13 @@ class completing_with(Restriction):
 
 
 class completing_without_value(Restriction):
-    """RxPY's rule: no result can come any more once an input has ended without a value, seen when an event comes."""
+    """RxPY's rule: no result can come any more once an input has ended without a value, seen when an event comes.
+
+    State: none. Relies on arrival order. Commutes as `completing_with` does.
+
+    Law:
+        Idempotent.
+    """
 
     slots: Slots
 
@@ -53,7 +63,13 @@ class completing_without_value(Restriction):
 
 
 class never_completing(Restriction):
-    """Never complete. State: none."""
+    """Never complete.
+
+    State: none. Relies on no order. Commutes with no restriction that says itself when the output completes.
+
+    Law:
+        Idempotent.
+    """
 
     relies_on_order: ClassVar[bool] = False
 
@@ -80,6 +96,9 @@ class at_end(Restriction):
     State: one event a slot. Relies on arrival order. Commutes with what handles stored entries.
 
     Completes when one of them ends without an event: no result can come.
+
+    Law:
+        Idempotent.
     """
 
     slots: Slots

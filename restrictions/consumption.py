@@ -73,6 +73,8 @@ class affinely(at_most):
     Args:
         *slots: The slots concerned, by variable name or reactive.
 
+    State: the use left, of each entry. Relies on arrival order, as who comes first uses first.
+
     Law:
         ``affinely(s) == at_most(1, s)``; it commutes as `at_most` does.
 

@@ -125,7 +125,13 @@ def take(n: int, *slots: str | Reactive) -> Restriction:
 
 
 class every_nth_result(_of_n):
-    """Let the results number n, 2n, 3n, … through: what `every_nth` without slots is. State: a count."""
+    """Let the results number n, 2n, 3n, … through: what `every_nth` without slots is.
+
+    State: a count. Relies on arrival order. Commutes with no other selector.
+
+    Law:
+        ``every_nth(n) | every_nth(m) == every_nth(n * m)``.
+    """
 
     seen: int = state(0)
 
@@ -144,7 +150,14 @@ class every_nth_result(_of_n):
 
 
 class every_nth_event(_of_n_events):
-    """Let the events number n, 2n, 3n, … of each slot through: `every_nth` with slots. State: a count a slot."""
+    """Let the events number n, 2n, 3n, … of each slot through: what `every_nth` with slots is.
+
+    State: a count a slot (and key). Relies on arrival order. Commutes with no gate that drops or holds events of its
+    slots.
+
+    Law:
+        ``every_nth(n, s) | every_nth(m, s) == every_nth(n * m, s)``.
+    """
 
     @handles(arrive, "slots")
     def let_nth_through(self, slot: Slot, event: Entry) -> None:

@@ -139,6 +139,9 @@ class apart(Restriction):
     Raises:
         InvalidArgument: ``lower`` exceeds ``upper``.
 
+    Law:
+        ``apart(l, r, a, b) | apart(l, r, c, d) == apart(l, r, max(a, c), min(b, d))``, where that is not empty.
+
     Source:
         Flink's interval join (both bounds inclusive).
     """
@@ -227,6 +230,9 @@ class grouping(Restriction):
 
     Raises:
         InvalidArgument: A negative duration; when a correlation is built: a table.
+
+    Law:
+        Its lists are those of a comprehension over all events; tested in ``tests/oracle/test_streams.py``.
 
     Source:
         ReactiveX (group_join), with lists in place of nested streams.

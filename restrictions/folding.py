@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class of_streams(Restriction):
-    """Base: refuses tables."""
+    """Base of gates on streams: refuses tables."""
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables."""

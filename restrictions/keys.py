@@ -35,8 +35,17 @@ class key_by(Restriction):
     Args:
         **keys: For each slot a field's name, or a function of the value.
 
+    State: none; the keys travel with the events. Relies on no order. Does not commute: what is to its right has a
+    copy a key, what is to its left is common.
+
     Raises:
         InvalidArgument: No slot, or a key that is neither a name nor a function.
+
+    Law:
+        Where all events have one key it is the identity.
+
+    Source:
+        SEMANTICS 1.13.
     """
 
     relies_on_order: ClassVar[bool] = False

@@ -40,6 +40,8 @@ class optionally(Restriction):
     Args:
         *slots: The slots whose part may be missing.
 
+    State: none; it looks at memory. Relies on no order. Commutes with `retracting` and with every other `optionally`.
+
     Raises:
         InvalidArgument: When a correlation is built: without `retracting`, with a restriction that consumes, with a
             ``where`` function that did not trace, with conditions that form a cycle or span three slots, or with three

@@ -29,8 +29,14 @@ class retracting(Restriction):
     >>> [(event.value, event.weight) for event in run(view, [(left, 1), (right, "x"), (left, 2)])]
     [((1, 'x'), 1), ((1, 'x'), -1), ((2, 'x'), 1)]
 
+    State: none. Relies on no order. Commutes with the restrictions of memory (`most_recently`, `earliest`,
+    `momentarily`).
+
     Raises:
         InvalidArgument: When a correlation is built: together with a restriction that spends or cuts.
+
+    Law:
+        Idempotent. What is left of its results is what a from-scratch evaluation of the memory gives.
 
     Source:
         SEMANTICS 1.14.
@@ -67,8 +73,15 @@ class as_table(Restriction):
     Args:
         key: A slot's name (that slot's key), or a function of the yielded value.
 
+    State: the live rows of each key. Relies on arrival order, unless beside `retracting`. Commutes with the
+    restrictions of memory (`most_recently`, `earliest`, `momentarily`).
+
     Raises:
         InvalidArgument: The key is neither.
+
+    Law:
+        To apply its changes to an empty dict gives the table that a from-scratch evaluation gives (beside
+        `retracting`); each changed key once a step. Tested in ``tests/oracle/test_core_tables.py``.
 
     Source:
         SEMANTICS 2.2.

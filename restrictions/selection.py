@@ -62,7 +62,7 @@ class lifo(Restriction):
     >>> [event.value for event in run(pairs, [(left, 1), (left, 2), (right, "x"), (right, "y")])]
     [(2, 'x'), (1, 'y')]
 
-    State: none. Relies on arrival order.
+    State: none. Relies on arrival order. Commutes with everything but `fifo`.
 
     Law:
         ``lifo()`` is the identity, except to the right of `fifo`, which it undoes.
@@ -165,7 +165,7 @@ class ordered_by(Restriction):
     Args:
         key: A function of a match: of its ``value``, ``start``, ``end``, or ``parts`` (events, in slot order).
 
-    State: none. Relies on no order of its own.
+    State: none. Relies on no order of its own. Commutes with no other selector.
 
     Raises:
         InvalidArgument: ``key`` is not a function.

@@ -36,8 +36,12 @@ class separately(Restriction):
 
     State: none. Relies on no order. Commutes with everything but the restrictions it refuses.
 
+    Law:
+        Idempotent.
+
     Raises:
-        InvalidArgument: When a correlation is built: beside a `key_by` of several slots or an `optionally`, which speak
+        InvalidArgument: When a correlation is built: a condition on several slots, or beside a `key_by` of several
+            slots or an `optionally`, which speak
             of parts that meet.
 
     Source:
