@@ -11,10 +11,11 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger, reify); SEMANTICS 1.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
-from cartesius.errors import add_place
+from cartesius.errors import InvalidArgument, add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
 from cartesius.matches import Match
@@ -59,6 +60,8 @@ class Batch:
         self.rank: Rank
         self.finds_rows = False  # a row of a table is found by its key alone, without evaluating the body again
         self.is_filtered = False
+        self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
+        self.held: Callable[[Slot], Iterable[Entry]]
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -88,6 +91,8 @@ class Batch:
 
     def store(self, slot: Slot, entry: Entry) -> None:
         """Store an event as a fresh entry, or delete a row; what it replaces is displaced."""
+        if entry.withdrawn:
+            return
         memory = slot.memory
         before = memory.rows.get(entry.row_key)
         if before is not None:
@@ -102,12 +107,24 @@ class Batch:
             displace(slot, before)
         if not entry.deletes:
             push(slot, entry)
+            if self.is_pure and entry.uses != UNLIMITED:
+                message = (
+                    f"{self.name}: expected no restriction that spends beside retracting or optionally but the uses of"
+                    f" an event of {slot.name!r} have become {entry.uses}; leave one out, and let a restriction that"
+                    " limits uses say consumes = True"
+                )
+                raise InvalidArgument(message)
 
     def withdraw(self, slot: Slot, entry: Entry) -> None:
-        """Displace the entry that its source takes back, if it is there."""
+        """Displace the entry that its source takes back, if it is there; if a gate holds it, it will not come."""
         present = slot.memory.find(entry.identity)
         if present is not None:
             displace(slot, present)
+            return
+        for held in self.held(slot):
+            if held.identity == entry.identity and held.number < 0 and not held.withdrawn:
+                held.withdrawn = True
+                self.world.journal.append(partial(setattr, held, "withdrawn", False))
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""

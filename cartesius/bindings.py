@@ -8,6 +8,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.13.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from cartesius.enumeration import Link
@@ -109,7 +110,8 @@ class Bindings:
         elif entry.deletes:
             present = slot.door.waiting_row(entry) or slot.memory.rows.get(entry.row_key)
             if present is None and self._spaces_of[slot.index]:
-                present = next((other for other in held() if other.identity == entry.identity), None)
+                mine = (other for other in held() if other.identity == entry.identity)
+                present = next(iter(deque(mine, maxlen=1)), None)  # the latest change of the row
                 if present is None:
                     return False
         else:

@@ -43,6 +43,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
     batch.finds_rows = isinstance(key, str) and not pattern.is_generator
+    batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.is_filtered = any(one.admits for one in installed)
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):

@@ -97,6 +97,8 @@ def check_input(names: Mapping[Reactive, str], reactive: object, call: str) -> s
             f"{call}: expected an input of this engine but {reactive!r} is derived by a correlation; the inputs are"
             f" {inputs or 'none'}"
         )
+    elif reactive in inputs.split(", "):
+        message += "; give the reactive itself, not its name"
     elif isinstance(reactive, Reactive) and reactive.name in inputs.split(", "):
         message += "; that of the same name is another object: use the one that the pattern was made with"
     raise InvalidArgument(message)

@@ -81,7 +81,10 @@ class Engine:
         if not outputs:
             message = "Engine: expected one or more reactives to compute but got none; write Engine(reactive)"
             raise InvalidArgument(message)
-        self.outputs = tuple(check_reactive(output, "Engine", "output") for output in outputs)
+        self.outputs = tuple(dict.fromkeys(check_reactive(output, "Engine", "output") for output in outputs))
+        if not isinstance(unit, timedelta) or unit <= timedelta(0):
+            message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
+            raise InvalidArgument(message)
         self._thread = threading.current_thread()
         self._world = World(unit, trace=trace)
         self._lateness = checked_lateness(lateness, self._world)

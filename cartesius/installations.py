@@ -148,10 +148,10 @@ class Installed:
             del self.copies[key]
 
     def held(self) -> Iterator[Entry]:
-        """Iterate over the entries in the states of all copies, of each the latest first."""
+        """Iterate over the entries in the states of all copies."""
         for copy in self.copies.values():
             for name in self.restriction._states:
-                yield from reversed(entries_in(getattr(copy, name)))
+                yield from entries_in(getattr(copy, name))
 
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""

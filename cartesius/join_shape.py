@@ -62,6 +62,7 @@ class Join:
         self.bindings = Bindings(pattern, world)
         self.slots = self.bindings.slots
         self.batch = Batch(self.bindings, name, number, world)
+        self.batch.held = self.held
         self.installed = [
             Installed(restriction, self, place, self.bindings.prefixes[place])
             for place, restriction in enumerate(pattern.restrictions)
@@ -192,7 +193,7 @@ class Join:
             arrive(slot, entry)
 
     def held(self, slot: Slot) -> Iterator[Entry]:
-        """Iterate over the events of ``slot`` in the states of restrictions, the latest change of a row first."""
+        """Iterate over the events of ``slot`` in the states of restrictions."""
         for one in self.installed:
             yield from (entry for entry in one.held() if entry.slot == slot.name)
 
@@ -289,6 +290,8 @@ class Join:
         """Make the strands anew from the state, after a failure or a restore."""
         self.batch.clear()
         self._played.clear()
+        for slot in self.slots:
+            slot.memory.restore_order()
         for one in self.installed:
             one.released.clear()
         self._build_strands()

@@ -39,7 +39,7 @@ class Entry:
 
     __slots__ = (
         "cause", "deletes", "end", "identity", "keys", "number", "probe", "row_key", "slot", "start", "state", "uses",
-        "value", "weight",
+        "value", "weight", "withdrawn",
     )  # fmt: skip
 
     def __init__(self, value: Any, start: Time, end: Time, identity: Any, *, weight: int = 1) -> None:
@@ -53,6 +53,7 @@ class Entry:
         self.row_key: Any = ABSENT
         self.deletes = False
         self.slot = ""  # the name of the slot that it came to
+        self.withdrawn = False  # its source took it back while a gate held it: it does not reach memory any more
         self.number = -1  # arrival number in memory; -1 while held before it
         self.probe: tuple[Any, ...] = ()
         self.state = LIVE
@@ -93,7 +94,7 @@ class Entry:
 class Memory:
     """The entries of one slot."""
 
-    __slots__ = ("_identities", "_indexes", "entries", "journal", "probes", "rows")
+    __slots__ = ("_identities", "_indexes", "_is_disordered", "entries", "journal", "probes", "rows")
 
     def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
         # Where a source may take events back. A fresh entry and the gone one that it replaces may share an identity.
@@ -103,6 +104,7 @@ class Memory:
         self.probes: list[Callable[[Entry], Any]] = []
         self._indexes: dict[tuple[int, ...], dict[Any, dict[int, Entry]]] = {}
         self.journal = journal
+        self._is_disordered = False
 
     def index(self, positions: tuple[int, ...]) -> None:
         """Keep an index on the computed values at ``positions``. Before the first entry."""
@@ -131,7 +133,7 @@ class Memory:
         def undo() -> None:
             entry.state = state
             self._insert(entry)
-            self._restore_order()
+            self._is_disordered = True
 
         self.journal.append(undo)
 
@@ -160,7 +162,11 @@ class Memory:
             if not alike:
                 del self._identities[entry.identity]
 
-    def _restore_order(self) -> None:
+    def restore_order(self) -> None:
+        """Sort, after a roll-back, what it has put back."""
+        if not self._is_disordered:
+            return
+        self._is_disordered = False
         self.entries = dict(sorted(self.entries.items()))
         for table in self._indexes.values():
             for key in table:

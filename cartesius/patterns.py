@@ -162,7 +162,8 @@ class Pattern:
             f"{slot}: {names[reactive]}{' (table)' * reactive.table}" for slot, reactive in self.slots.items()
         )
         restrictions = " | ".join(
-            f"{type(r).__qualname__}({describe(dict(r.configuration))})" for r in self.restrictions
+            f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))})"
+            for r in self.restrictions
         )
         bodies = [describe(body) for body in (self._where, self._yields)]
         return f"correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"

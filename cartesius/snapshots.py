@@ -21,7 +21,7 @@ from cartesius.outputs import Rows
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from cartesius.engine import Engine
     from cartesius.installations import Installed
@@ -46,6 +46,7 @@ class Stored:
     deletes: bool
     number: int
     slot: str
+    withdrawn: bool
     place: int  # the same for all mentions of one entry
 
 
@@ -71,6 +72,7 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
         entry.deletes,
         entry.number,
         entry.slot,
+        entry.withdrawn,
         places.setdefault(id(entry), len(places)),
     )
 
@@ -83,7 +85,7 @@ def load_entry(stored: Stored) -> Entry:
     entry.row_key = stored.row_key[0] if stored.row_key else ABSENT
     entry.deletes = stored.deletes
     entry.number = stored.number
-    entry.slot = stored.slot
+    entry.slot, entry.withdrawn = stored.slot, stored.withdrawn
     return entry
 
 
@@ -124,11 +126,16 @@ def _map(value: Any, kind: type, change: Any) -> Any:
     return value
 
 
-def entries_in(value: Any) -> list[Entry]:
-    """Return the entries that a copy's field holds."""
-    found: list[Entry] = []
-    _map(value, Entry, found.append)
-    return found
+def entries_in(value: Any) -> Iterator[Entry]:
+    """Iterate over the entries that a copy's field holds."""
+    if isinstance(value, Entry):
+        yield value
+    elif isinstance(value, Queue | tuple | list | set | frozenset):
+        for item in value:
+            yield from entries_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from entries_in(item)
 
 
 def save_engine(engine: Engine) -> dict[str, Any]:

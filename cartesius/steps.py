@@ -8,7 +8,8 @@ Source: SEMANTICS 1.1, 1.12 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from cartesius.continuations import holders
 from cartesius.errors import EngineBroken, InvalidArgument
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.events import Time
+    from cartesius.installations import Installed
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.world import World
+
+
+MOST_DEADLINES = 100_000
+"""How many deadlines of one copy of a restriction may be due in one move of the clock."""
 
 
 class Steps:
@@ -69,16 +75,33 @@ class Steps:
     def move_clock(self, time: Time) -> list[Event]:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
         out: list[Event] = []
+        asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
         while (due := self.world.deadlines.pop(time)) is not None:
             deadline, installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
             join = installed.join
             reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)
-            events = join.tick(installed, key, deadline + 1)
+            self._check_ends(installed, key, asked)
+            try:
+                events = join.tick(installed, key, deadline + 1)
+            except Exception as error:
+                under = f" under the key {key}" if key else ""
+                error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
+                raise
             done: set[Reactive] = {reactive} if join.is_done else set()
             out += self.propagate({reactive: events}, done)
         self.world.clock = max(self.world.clock, time)
         return out
+
+    def _check_ends(self, installed: Installed, key: tuple[Any, ...], asked: Counter[Any]) -> None:
+        """Refuse a restriction that asks for deadlines without end: the clock could not move past them."""
+        asked[installed, key] += 1
+        if asked[installed, key] > MOST_DEADLINES:
+            message = (
+                f"{installed.restriction!r}: expected deadlines that come to an end but one copy has asked for"
+                f" {MOST_DEADLINES} in one move of the clock; ask for the next only when an event comes"
+            )
+            raise InvalidArgument(message)
 
     def propagate(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
         """Run one step, and then one for each event that is released at a door by it."""

@@ -109,19 +109,19 @@ class World:
         )
         raise InvalidArgument(message)
 
-    def begin(self) -> tuple[Time, int, int, int]:
+    def begin(self) -> tuple[Time, int, int, int, int]:
         """Start a push: nothing to undo yet."""
         self.journal.clear()
         self.touched.clear()
-        return self.clock, self.number, self.candidates, len(self.late)
+        return self.clock, self.number, self.candidates, len(self.late), self.deadlines.number
 
-    def roll_back(self, before: tuple[Time, int, int, int]) -> None:
+    def roll_back(self, before: tuple[Time, int, int, int, int]) -> None:
         """Undo a push."""
         for undo in reversed(self.journal):
             undo()
         self.journal.clear()
         self.touched.clear()
-        self.clock, self.number, self.candidates, late = before
+        self.clock, self.number, self.candidates, late, self.deadlines.number = before
         del self.late[late:]
 
     def finish(self) -> None:

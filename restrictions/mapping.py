@@ -18,6 +18,7 @@ from cartesius.tracing import parameters_of
 from restrictions.combining import check_stream, derived
 from restrictions.folding import accumulating, buffering
 from restrictions.keys import key_by
+from restrictions.recency import most_recently
 from restrictions.results import as_table
 from restrictions.selection import fifo
 from restrictions.separation import momentarily
@@ -214,13 +215,21 @@ def group_by(
         Thesis, L32 and L33.
     """
     check_stream(stream, "group_by", "stream")
+    if not isinstance(key, str) and not callable(key):
+        message = f"group_by: expected a field's name or a function but got key={key!r} (type={type(key).__name__})"
+        raise InvalidArgument(message)
+    if combine is None and initial is not _NOTHING:
+        message = (
+            f"group_by: expected combine beside initial={initial!r} but got none; all values are gathered in a list"
+        )
+        raise InvalidArgument(message)
     fold: Composition | Restriction
     if combine is None:
         fold = accumulating("x", _gather, initial=((),))
     else:
         check_callable("group_by", "combine", combine)
         fold = accumulating("x", combine, initial=() if initial is _NOTHING else (initial,))
-    restrict = key_by(x=key) | fold | momentarily("x") | as_table("x")
+    restrict = key_by(x=key) | fold | most_recently("x") | fifo() | as_table("x")
     yields = _listed if combine is None else Part("x")
     return derived("group_by", (stream,), {"x": stream}, yields, restrict)
 

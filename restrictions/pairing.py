@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
+from cartesius.expressions import Apply, Field, KeyOf, Part, Tuple
 from cartesius.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
@@ -181,10 +181,10 @@ def _same_key(call: str, on: Any) -> Any:
         message = f"{call}: expected a field's name or a function but got on={on!r} (type={type(on).__name__})"
         raise InvalidArgument(message)
     parameters = parameters_of(on)
-    found = trace(on, [(parameters[0], Part("stream"))]).expression if parameters and len(parameters) == 1 else None
-    if isinstance(found, Expression):
-        return Apply(operator.eq, (found, KeyOf("table")), "==")
-    return lambda stream, key_table: on(stream) == key_table
+    key = trace(on, [(parameters[0], Part("stream"))]).expression if parameters and len(parameters) == 1 else None
+    if key is None:  # it runs as written, and still makes an index
+        key = Apply(on, (Part("stream"),), getattr(on, "__name__", "on"))
+    return Apply(operator.eq, (key, KeyOf("table")), "==")
 
 
 def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:
