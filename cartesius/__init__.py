@@ -24,10 +24,12 @@ from .families import Slot as Slot
 from .families import Slots as Slots
 from .families import arrive as arrive
 from .families import displace as displace
+from .families import ended as ended
 from .families import push as push
 from .families import select as select
 from .families import start as start
 from .families import tick as tick
+from .families import withdraw as withdraw
 from .handlers import Handler as Handler
 from .handlers import Implicit as Implicit
 from .handlers import controls as controls
@@ -64,6 +66,7 @@ __all__ = [
     "controls",
     "correlate",
     "displace",
+    "ended",
     "expire",
     "forward",
     "handle",
@@ -81,4 +84,5 @@ __all__ = [
     "state",
     "storable",
     "tick",
+    "withdraw",
 ]

@@ -19,7 +19,7 @@ from cartesius.errors import InvalidArgument, add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
 from cartesius.matches import Match
-from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent
+from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry, check_storable, is_spent
 from cartesius.operations import Operation
 from cartesius.resumptions import running
 
@@ -97,6 +97,8 @@ class Batch:
         before = memory.rows.get(entry.row_key)
         if before is not None:
             memory.replace_row(None, entry.row_key)
+        if self.world.durable:
+            check_storable(slot, entry)
         if not entry.deletes:
             if entry.number >= 0:  # a gate lets it through once more: that is another event
                 entry = entry.again()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Continuation:
     """The rest of a strand; one-shot."""
 
-    __slots__ = ("_later", "_resume", "is_inside")
+    __slots__ = ("__weakref__", "_later", "_resume", "is_inside")
 
     def __init__(self, resume: Resumption, later: Callable[[Callable[[], None]], None]) -> None:
         self._resume = resume
@@ -48,16 +48,24 @@ class Continuation:
         tail: Tail = self._resume.tail(value)
         return tail
 
+    @property
+    def used(self) -> bool:
+        """Whether it was resumed or dropped."""
+        return self._resume.used
+
     def drop(self) -> None:
         """Abandon the strand: nothing comes from its slot any more."""
         self._resume.drop()
 
 
-def controlled(clause: Callable[..., Any], later: Callable[[Callable[[], None]], None]) -> Callable[..., Any]:
-    """Return a ctl clause that gets a `Continuation` as its last argument."""
+def controlled(
+    clause: Callable[..., Any], later: Callable[[Callable[[], None]], None], made: Callable[[Continuation, Any], None]
+) -> Callable[..., Any]:
+    """Return a ctl clause that gets a `Continuation` as its last argument; ``made`` is told, with its first one."""
 
     def control(*arguments: Any) -> Any:
         continuation = Continuation(arguments[-1], later)
+        made(continuation, arguments[0])
         try:
             return clause(*arguments[:-1], continuation)
         finally:

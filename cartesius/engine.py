@@ -86,7 +86,7 @@ class Engine:
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
-        self._world = World(unit, trace=trace)
+        self._world = World(unit, durable=durable, trace=trace)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(self.outputs, self._world)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.clauses import pause
 from cartesius.expressions import Expression, show
-from cartesius.families import completes, first_is_oldest, optional, retract, row_key
+from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key
 from cartesius.layers import layer_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     """Return the bound on a slot's memory and what gives it."""
     keyed = any(slot.index in space for space in join.bindings.spaces)
     for installed in join.installed:
+        if any(slot in installed.slots[field] for field in installed.restriction.swallows):
+            return "O(0)", f"nothing of it gets past {installed.restriction!r}"
         bound = installed.restriction.bound()
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
@@ -80,11 +82,24 @@ def _waiting(join: Join, slot: Slot) -> str:
         if slot in one.named and (bound := one.restriction.waits()) is not None
     ]
     found += [
-        f"; queue unbounded, while {one.restriction!r} pauses it"
+        f"; queue unknown, {one.restriction!r} may hold events and does not say how many (override waits)"
+        for one in join.installed
+        if slot in one.named and _may_hold(one)
+    ]
+    found += [
+        f"; queue unbounded, where {one.restriction!r} pauses it"
         for one in join.installed
         if slot in one.named and _pauses(one)
     ]
     return "".join(found)
+
+
+def _may_hold(one: Installed) -> bool:
+    """Whether a gate with a state lets events go by ``arrive``, so that it holds them, and says nothing of how many."""
+    if one.restriction.waits() is not None or not one.restriction._states:
+        return False
+    clauses = (getattr(type(one.restriction), method) for method, _, _, _ in one.marks)
+    return any(arrive.name in clause.__code__.co_names for clause in clauses)
 
 
 def _pauses(one: Installed) -> bool:

@@ -16,6 +16,8 @@ and, asked once, when a correlation is built, or at the end of a step:
     alone     is each event a candidate of its own?        first_is_oldest  are memories visited oldest first?
     completes has the output completed?
 
+This module is over 300 lines because each public family carries its example.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14 and section 7.
 """
 
@@ -82,8 +84,56 @@ arrive = Family(
     [(3,)]
     """,
 )
-withdraw = Family("withdraw", layer="gates", of_slot=True)
-ended = Family("ended", layer="gates", of_slot=True)
+withdraw = Family(
+    "withdraw",
+    layer="gates",
+    of_slot=True,
+    doc="""``withdraw(slot, event)``: an event is taken back by its source. A clause may note that; it must `forward`.
+
+    What a gate holds of it need not be looked for: it does not come any more.
+
+    >>> from cartesius import Reactive, Restriction, Slot, Update, correlate, forward, handles, run, withdraw
+    >>> from restrictions import retracting
+    >>> class noting(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(withdraw, "slot")
+    ...     def note(self, slot, event):
+    ...         print("taken back:", event.value)
+    ...         forward(slot, event)
+    >>> table = Reactive("table", table=True)
+    >>> rows = correlate(t=table, yields=lambda t: t, restrict=retracting())
+    >>> seen = correlate(x=rows, yields=lambda x: x, restrict=noting("x"))
+    >>> [event.value for event in run(seen, [(table, Update("k", 1)), (table, Update("k", 2))])]
+    taken back: 1
+    [1, 2]
+    """,
+)
+ended = Family(
+    "ended",
+    layer="gates",
+    of_slot=True,
+    doc="""``ended(slot)``: an input has ended. Every copy and every handler outside is told, without `forward`.
+
+    >>> from cartesius import Reactive, Restriction, Slot, arrive, ended, handles, run, state
+    >>> from restrictions import cartesian
+    >>> class last(Restriction):
+    ...     slot: Slot
+    ...     latest = state(None)
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def keep(self, slot, event):
+    ...         self.latest = event
+    ...
+    ...     @handles(ended, "slot")
+    ...     def let_go(self, slot):
+    ...         if self.latest:
+    ...             arrive(slot, self.latest)
+    >>> level = Reactive("level")
+    >>> [event.value for event in run(cartesian(level, restrict=last("level")), [(level, 1), (level, 2)], close=True)]
+    [(2,)]
+    """,
+)
 tick = Family(
     "tick",
     layer="gates",

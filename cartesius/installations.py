@@ -17,7 +17,7 @@ from cartesius.continuations import controlled
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
-from cartesius.layers import STRAND_LAYERS, Layer, layer_of
+from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
 from cartesius.matches import by_key
 from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
@@ -195,6 +195,7 @@ class Installed:
                     clauses[slot.operations[family]] = (is_ctl, self._of_all(function))
             elif not isinstance(family, Operation) and family.of_slot:
                 for slot in self._slots_of(fields):
+                    refuse_second(clauses, slot.operations[family], f"{method!r} of {self.restriction!r}")
                     clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot, family))
             elif family is select:
                 clauses[self.join.bindings.operations[family]] = (is_ctl, self._of_matches(function))
@@ -204,7 +205,7 @@ class Installed:
         later = partial(self.join.go_on_later, self, name)
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:
-                clauses[operation] = (True, controlled(clause, later))
+                clauses[operation] = (True, controlled(clause, later, self.join.note_continuation))
         return Layer(repr(self.restriction), clauses) if clauses else None
 
     def _slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:

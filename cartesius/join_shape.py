@@ -20,32 +20,33 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14, as SEMANTICS 1.1 to 1.
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
-from cartesius.choices import choose
-from cartesius.clauses import refuse_forwarding
 from cartesius.continuations import held_by
-from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, withdraw
-from cartesius.handlers import Clauses, Composed, handle
+from cartesius.families import Slot, arrive, completes, ended, withdraw
+from cartesius.handlers import Composed, handle
 from cartesius.installations import Installed
-from cartesius.layers import Layer
 from cartesius.operations import check_performed
 from cartesius.outputs import Rows
+from cartesius.stacks import inner_handlers, outer_handlers
 from cartesius.strands import Future, Strands, await_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cartesius.continuations import Continuation
     from cartesius.events import Event
-    from cartesius.families import Slot
-    from cartesius.handlers import Handler
     from cartesius.memories import Entry
     from cartesius.patterns import Pattern
     from cartesius.world import World
+
+
+_FINISHED = object()
 
 
 class Join:
@@ -70,13 +71,15 @@ class Join:
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
-        self.outer = self._outer()
-        self.inner = self._inner()
+        self.outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
+        self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed)
+        self.is_table = isinstance(self.batch.output, Rows)
         self._completes_early = any(one.restriction.completes_early for one in self.installed)
         self._openers = [
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
         ]
         self._played: set[int] = set()
+        self._continuations: dict[int, list[weakref.ref[Continuation]]] = {}
         self._build_strands()
         for one in self.installed:
             if one.starts and not one.prefix:
@@ -85,59 +88,15 @@ class Join:
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def _layer(self, name: str) -> list[Layer]:
-        return [layer for one in self.installed if (layer := one.layer(name)) is not None]
-
-    def _outer(self) -> Handler:
-        """Return the handlers outside the strands, after asking them, once, how the correlation enumerates."""
-        batch = self.batch
-        operations = self.bindings.operations
-        defaults: Clauses = {
-            **batch.defaults(),
-            operations[completes]: (False, self._is_over),
-            operations[first_is_oldest]: (False, lambda: False),
-            operations[alone]: (False, lambda: False),
-        }
-        outer: Handler = Layer("defaults", defaults)
-        for layer in self._layer("outer"):
-            outer = outer | layer
-        choose(self.pattern, self.bindings, batch, self.installed, outer)
-        self.is_table = isinstance(batch.output, Rows)
-        nothing_more = {slot.operations[push]: (False, lambda _, entry: None) for slot in self.slots}
-        trigger: Handler = batch.collect() | batch.admitting()
-        for layer in self._layer("trigger"):
-            trigger = trigger | layer
-        return trigger | batch.triggering() | outer | Layer("product", nothing_more)
-
-    def _inner(self) -> Handler:
-        clauses: dict[Any, tuple[bool, Callable[..., Any]]] = {}
-        for slot in self.slots:
-            clauses[slot.operations[arrive]] = (False, self.batch.store)
-            clauses[slot.operations[withdraw]] = (False, self.batch.withdraw)
-            clauses[slot.operations[ended]] = (False, lambda _: None)
-        for one in self.installed:
-            clauses[one.ticking] = (False, refuse_forwarding)
-        inner: list[Handler] = []
-        self._outside: dict[tuple[Installed, str], tuple[Handler, ...]] = {}
-        for name in ("memory", "gates"):
-            for one in self.installed:
-                layer = one.layer(name)
-                if layer is not None:
-                    self._outside[one, name] = tuple(inner)
-                    inner.append(layer)
-            if name == "memory":
-                inner.append(Layer("remember", clauses))
-        return Composed(tuple(inner))
-
     def _build_strands(self) -> None:
         self.strands.drop()
         self.strands = Strands()
-        self.mail: list[deque[list[Entry] | None]] = [deque() for _ in self.slots]
+        self.mail: list[deque[Entry | None]] = [deque() for _ in self.slots]
         self.inboxes: list[Future[Any]] = [Future(slot.name) for slot in self.slots]
         self.alarm: Future[Any] = Future("the clock")
         for slot in self.slots:
             if not slot.ended:
-                self.strands.spawn(partial(handle, self.inner, partial(self._strand, slot)))
+                self.strands.spawn(partial(self._keep_strand, slot))
         self.strands.spawn(partial(handle, self.inner, self._clock_strand))
         handle(self.outer, self.strands.run)
 
@@ -146,24 +105,39 @@ class Join:
 
     # -- strands -------------------------------------------------------------------------------------------------------
 
-    def _strand(self, slot: Slot) -> None:
-        while (batch := self._next_mail(slot)) is not None:
-            for entry in batch:
-                self.batch.cause = (entry.start, entry.end)
-                self._enter(slot, entry)
+    def _keep_strand(self, slot: Slot) -> None:
+        """Run the strand of a slot; begin it anew when a ctl clause has abandoned it, and with it the one event."""
+        while handle(self.inner, partial(self._strand, slot)) is not _FINISHED:
+            if self._held_of(slot.index):
+                return  # a continuation is held: the rest of the strand is its
+
+    def note_continuation(self, continuation: Continuation, of: object) -> None:
+        """Note a continuation that a ctl clause has been given, of the strand of a slot."""
+        if isinstance(of, Slot):
+            self._continuations[of.index] = [*self._held_of(of.index), weakref.ref(continuation)]
+
+    def _held_of(self, index: int) -> list[weakref.ref[Continuation]]:
+        given = self._continuations.get(index, ())
+        return [reference for reference in given if (one := reference()) is not None and not one.used]
+
+    def _strand(self, slot: Slot) -> object:
+        while (entry := self._next_mail(slot)) is not None:
+            self.batch.cause = (entry.start, entry.end)
+            self._enter(slot, entry)
         self.batch.cause = (self.world.clock, self.world.clock)
         ended(slot)
+        return _FINISHED
 
-    def _next_mail(self, slot: Slot) -> list[Entry] | None:
-        """Suspend until there is mail for ``slot``: the events of a step, or None for its end."""
+    def _next_mail(self, slot: Slot) -> Entry | None:
+        """Suspend until there is mail for ``slot``: an event, or None for its end."""
         while not self.mail[slot.index]:
             await_(self.inboxes[slot.index])
             self.inboxes[slot.index] = Future(slot.name)
         return self.mail[slot.index].popleft()
 
-    def _post(self, index: int, mail: list[Entry] | None) -> None:
+    def _post(self, index: int, mail: Iterable[Entry | None]) -> None:
         """Leave mail for a strand, which may be suspended elsewhere by a ctl clause: then it finds it later."""
-        self.mail[index].append(mail)
+        self.mail[index].extend(mail)
         if not self.inboxes[index].is_resolved:
             self.inboxes[index].resolve(None)
 
@@ -235,7 +209,7 @@ class Join:
                 if not slot.ended:
                     slot.ended = True
                     self.world.journal.append(partial(setattr, slot, "ended", False))
-                    self._post(index, None)
+                    self._post(index, [None])
 
         return self._step(ending)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cartesius.errors import InvalidArgument
 from cartesius.handlers import Handler
 from cartesius.operations import Operation
 
@@ -40,3 +41,13 @@ class Layer(Handler):
 def layer_of(family: Family | Operation[..., Any]) -> str:
     """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
     return "outer" if isinstance(family, Operation) else family.layer
+
+
+def refuse_second(clauses: Clauses, operation: Operation[..., Any], method: str) -> None:
+    """Raise `InvalidArgument` if there is a clause for ``operation`` already."""
+    if operation in clauses:
+        message = (
+            f"{operation.name}: expected one clause for it but {method} is a second one; put both into one clause, or"
+            " into two restrictions"
+        )
+        raise InvalidArgument(message)

@@ -13,10 +13,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, final
 
+from cartesius.codec import pack
+from cartesius.errors import NotStorable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from cartesius.events import Time
+    from cartesius.families import Slot
 
 LIVE: Final = 0
 FRESH: Final = 1
@@ -70,7 +74,7 @@ class Entry:
         start = self.start if start is None else start
         entry = Entry(value, start, self.end if end is None else end, self.identity, weight=self.weight)
         entry.uses, entry.keys, entry.row_key, entry.deletes = self.uses, self.keys, self.row_key, self.deletes
-        entry.slot = self.slot
+        entry.slot, entry.withdrawn = self.slot, self.withdrawn
         return entry
 
     def again(self) -> Entry:
@@ -258,3 +262,12 @@ def hashable(value: Any) -> Any:
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
+
+
+def check_storable(slot: Slot, entry: Entry) -> None:
+    """Raise `NotStorable`, naming the slot, if no snapshot could hold the value of ``entry``."""
+    try:
+        pack(entry.value)
+    except NotStorable as error:
+        error.add_note(f"in the memory of slot {slot.name!r} ({slot.source}), in a durable engine; nothing was changed")
+        raise

@@ -204,7 +204,8 @@ def correlate(
     ['b']
 
     Args:
-        where: The condition, a function of the variables; use ``&`` between comparisons, so that it can be traced.
+        where: The condition, a function of the variables; use ``&`` between comparisons, so that it can be traced. It
+            must be pure: what it captures must not change later, as tracing reads it once.
         yields: The result, a function of the variables. Without it `correlate` decorates a generator function.
         restrict: Restrictions, composed by ``|``; by default what `restricting` injects.
         slots: More variables, for names that clash with these arguments.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cartesius.memories import Entry
 
-Pause: TypeAlias = "tuple[tuple[int, ...], tuple[Any, ...]]"  # the key spaces, and the key in each
+Pauses: TypeAlias = "dict[tuple[int, ...], set[tuple[Any, ...]]]"  # of key spaces, the keys in them
 
 
 @final
@@ -28,31 +28,41 @@ class Door:
     __slots__ = ("journal", "paused", "played", "queue")
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
-        self.paused: frozenset[Pause] = frozenset()
-        self.played: frozenset[Pause] = frozenset()  # whose events follow once the present step is over
+        self.paused: Pauses = {}
+        self.played: Pauses = {}  # whose events follow once the present step is over
         self.queue = Queue()
         self.journal = journal
 
     def pause(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> None:
         """Hold back the events that have ``key`` in the key spaces at ``positions``."""
-        pause = {(positions, key)}
-        self._change(self.paused | pause, self.played - pause, self.queue)
+        self._move(self.played, positions, key, self.paused)
 
     def play(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> bool:
         """Let them through again, in order; return whether they were held back."""
-        pause = {(positions, key)}
-        if not pause <= self.paused:
+        if key not in self.paused.get(positions, ()):
             return False
-        self._change(self.paused - pause, self.played | pause, self.queue)
+        self._move(self.paused, positions, key, self.played)
         return True
+
+    def _move(self, source: Pauses, positions: tuple[int, ...], key: tuple[Any, ...], target: Pauses) -> None:
+        was_there, is_here = key in source.get(positions, ()), key in target.get(positions, ())
+        _put(source, positions, key, present=False)
+        _put(target, positions, key, present=True)
+
+        def undo() -> None:
+            _put(source, positions, key, present=was_there)
+            _put(target, positions, key, present=is_here)
+
+        self.journal.append(undo)
 
     def holds_back(self, entry: Entry) -> bool:
         """Queue ``entry`` if it must wait, or would overtake what waits; return whether it does."""
         if not self.paused and not self.queue:
             return False
-        if not _is_under(self.paused | self.played, entry) and self.waiting_row(entry) is None:
+        is_under = _is_under(self.paused, entry) or _is_under(self.played, entry)
+        if not is_under and self.waiting_row(entry) is None:
             return False
-        self._change(self.paused, self.played, self.queue.append(entry))
+        self._replace(self.queue.append(entry))
         return True
 
     def drop(self, identity: Any) -> bool:
@@ -62,11 +72,13 @@ class Door:
         rest = self.queue.without(identity)
         if len(rest) == len(self.queue):
             return False
-        self._change(self.paused, self.played, rest)
+        self._replace(rest)
         return True
 
     def release(self) -> Entry | None:
         """Return the first waiting event that nothing holds back any more, and drop it here; None if there is none."""
+        if not self.played:
+            return None
         blocked = set()
         entry: Entry
         for entry in self.queue:
@@ -76,9 +88,10 @@ class Door:
                 continue
             is_head = entry is self.queue.head
             rest = self.queue.rest() if is_head else Queue([other for other in self.queue if other is not entry])
-            self._change(self.paused, self.played, rest)
+            self._replace(rest)
             return entry
-        self._change(self.paused, frozenset(), self.queue)
+        played, self.played = self.played, {}
+        self.journal.append(lambda: setattr(self, "played", played))
         return None
 
     def waiting_row(self, entry: Entry) -> Entry | None:
@@ -87,15 +100,18 @@ class Door:
             return None
         return next((other for other in reversed(list(self.queue)) if other.row_key == entry.row_key), None)
 
-    def _change(self, paused: frozenset[Pause], played: frozenset[Pause], queue: Queue) -> None:
-        before = (self.paused, self.played, self.queue)
-
-        def undo() -> None:
-            self.paused, self.played, self.queue = before
-
-        self.journal.append(undo)
-        self.paused, self.played, self.queue = paused, played, queue
+    def _replace(self, queue: Queue) -> None:
+        before = self.queue
+        self.journal.append(lambda: setattr(self, "queue", before))
+        self.queue = queue
 
 
-def _is_under(pauses: frozenset[Pause], entry: Entry) -> bool:
-    return any(tuple([entry.keys[p] for p in positions]) == key for positions, key in pauses)
+def _put(pauses: Pauses, positions: tuple[int, ...], key: tuple[Any, ...], *, present: bool) -> None:
+    keys = pauses.setdefault(positions, set())
+    (keys.add if present else keys.discard)(key)
+    if not keys:
+        del pauses[positions]
+
+
+def _is_under(pauses: Pauses, entry: Entry) -> bool:
+    return any(tuple([entry.keys[p] for p in positions]) in keys for positions, keys in pauses.items())

@@ -104,6 +104,7 @@ class Restriction(Handler):
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -119,6 +120,15 @@ class Restriction(Handler):
             fields[name] = kind_of(annotation)
             if name in vars(cls):
                 defaults[name] = vars(cls)[name]
+        clash = next(
+            (n for n in (*fields, *states) if hasattr(Restriction, n) and callable(getattr(Restriction, n))), None
+        )
+        if clash is not None:
+            message = (
+                f"{cls.__name__}: expected fields with names of their own but {clash!r} is a method of Restriction;"
+                " give the field another name"
+            )
+            raise InvalidArgument(message)
         cls._fields, cls._defaults, cls._states = fields, defaults, states
         chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
         if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):

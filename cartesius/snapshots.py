@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
-    from cartesius.pauses import Door, Pause
+    from cartesius.pauses import Door
     from cartesius.world import World
 
 
@@ -221,7 +221,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
     for installed, copies in zip(join.installed, state["copies"], strict=True):
         _load_copies(installed, copies, known)
     for slot, (paused, queue) in zip(join.slots, state["doors"], strict=True):
-        slot.door.paused = frozenset(paused)
+        slot.door.paused = {positions: set(keys) for positions, keys in paused}
         slot.door.queue = load_fields(queue, known)
     if isinstance(join.batch.output, Rows):
         join.batch.output.live = {key: dict(results) for key, results in state["live"]}
@@ -229,7 +229,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
 
 
 def _save_door(door: Door, places: dict[int, int]) -> tuple[list[Any], Any]:
-    paused: list[Pause] = sorted(door.paused, key=repr)
+    paused = sorted(((positions, sorted(keys, key=repr)) for positions, keys in door.paused.items()), key=repr)
     return paused, save_fields(door.queue, places)
 
 

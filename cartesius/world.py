@@ -75,7 +75,8 @@ class Deadlines:
 class World:
     """The state that an engine's correlations share."""
 
-    def __init__(self, unit: timedelta, *, trace: bool = False) -> None:
+    def __init__(self, unit: timedelta, *, durable: bool = False, trace: bool = False) -> None:
+        self.durable = durable
         self.unit = unit
         self.clock: Time = EARLIEST
         self.number = 0

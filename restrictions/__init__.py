@@ -1,7 +1,7 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `completion`, `outer`, `results`; derived: `streams`.
+`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`; derived: `streams`.
 """
 
 from .alignment import aligning as aligning

@@ -122,3 +122,7 @@ class at_end(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can come without a last event."""
         return any(map(is_drained, self.slots)) or bool(forward(arrived))
+
+    def waits(self) -> str:
+        """The last of each."""
+        return "O(1)"

@@ -115,10 +115,16 @@ class buffering(of_streams):
             self._let_go()
 
     def _let_go(self) -> None:
-        events = list(self.held)
+        events = [event for event in self.held if not event.withdrawn]
         self.held = Queue()
+        if not events:
+            return
         start, end = min(event.start for event in events), max(event.end for event in events)
         arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
+
+    def waits(self) -> str:
+        """One less than a list has."""
+        return f"at most {self.n - 1}"
 
 
 class distinctly(of_streams):

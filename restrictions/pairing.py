@@ -14,7 +14,8 @@ from cartesius.expressions import Apply, Field, KeyOf, Part, Tuple
 from cartesius.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
-from restrictions.duration import apart, grouping, lasting
+from restrictions.duration import apart, lasting
+from restrictions.gathering import grouping
 from restrictions.keys import key_by
 from restrictions.outer import optionally
 from restrictions.results import retracting

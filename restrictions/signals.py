@@ -30,6 +30,7 @@ class sampling(of_streams):
 
     slot: Slot
     signal: Slot
+    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     latest: Entry | None = state(None)
     is_over: bool = state(False)
 
@@ -61,6 +62,10 @@ class sampling(of_streams):
         """Only as said above."""
         return bool(copies()) and all(copy.is_over for copy in copies())
 
+    def waits(self) -> str:
+        """The latest."""
+        return "O(1)"
+
 
 class after(of_streams):
     """Drop the events of ``slot`` that come before the first of ``signal``, which is not let through. Never suspends.
@@ -75,6 +80,7 @@ class after(of_streams):
 
     slot: Slot
     signal: Slot
+    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     is_open: bool = state(False)
     is_over: bool = state(False)
 
@@ -113,6 +119,7 @@ class until(of_streams):
 
     slot: Slot
     signal: Slot
+    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     is_over: bool = state(False)
     completes_early: ClassVar[bool] = True
 

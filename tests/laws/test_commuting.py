@@ -43,8 +43,9 @@ from restrictions import (
     zip_,
 )
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
-from restrictions.duration import apart, grouping, lasting
+from restrictions.duration import apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
+from restrictions.gathering import grouping
 from restrictions.signals import after, sampling, until
 
 if TYPE_CHECKING:

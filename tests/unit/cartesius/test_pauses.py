@@ -236,7 +236,7 @@ class Model:
         return sum(map(len, self.queues.values()))
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(steps=STEPS, is_restored=st.booleans())
 def test_a_barrier_is_what_a_plain_loop_says(steps, is_restored):
     inputs = {name: Reactive(name) for name in ("a", "b", "go")}
@@ -252,7 +252,7 @@ def test_a_barrier_is_what_a_plain_loop_says(steps, is_restored):
             assert engine.stats.waiting == model.waiting()
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(steps=STEPS, is_restored=st.booleans())
 def test_a_keyed_barrier_is_one_plain_loop_a_key(steps, is_restored):
     inputs = {"a": Reactive("a"), "go": Reactive("go")}
@@ -272,7 +272,7 @@ def test_a_keyed_barrier_is_one_plain_loop_a_key(steps, is_restored):
             engine._check_invariants()
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(steps=STEPS, data=st.data())
 def test_a_snapshot_at_any_point_changes_nothing(steps, data):
     inputs = {name: Reactive(name) for name in ("a", "b", "go")}

@@ -173,7 +173,7 @@ OPERATORS = {
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("has_default_times", [False, True])
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 30 // 100)
 def test_a_prefix_and_later_pushes_are_pushing_all(name, has_default_times, data):
     times = TIMES if has_default_times else st.integers(0, 9)
     item = st.one_of(st.integers(0, 3), st.builds(_timed, st.integers(0, 9)))

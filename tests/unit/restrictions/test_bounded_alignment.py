@@ -198,7 +198,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(("left", "left", "right")), st.intege
 
 
 @pytest.mark.parametrize("overflow", OVERFLOWS)
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(steps=STEPS, limit=st.integers(1, 2), is_keyed=st.booleans(), is_restored=st.booleans())
 def test_a_bounded_zip_is_what_plain_queues_say(overflow, steps, limit, is_keyed, is_restored):
     inputs = {side: Reactive(side) for side in ("left", "right")}

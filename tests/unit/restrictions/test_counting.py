@@ -145,7 +145,7 @@ SLOT_LAWS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("law", SLOT_LAWS)
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 30 // 100)
 @given(n=st.integers(1, 4), m=st.integers(1, 4), count=st.integers(0, 20), is_restored=st.booleans())
 def test_two_counts_are_one(law, n, m, count, is_restored):
     a = Reactive("a")

@@ -25,7 +25,8 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument
 from restrictions import aligning, key_by, most_recently, retracting, separately
-from restrictions.duration import apart, grouping, lasting
+from restrictions.duration import apart, lasting
+from restrictions.gathering import grouping
 from restrictions.streams import now
 
 
@@ -188,7 +189,7 @@ def test_under_keys_each_is_forgotten_in_its_own_time(left, right):
 TIMES = st.lists(st.tuples(st.booleans(), st.integers(0, 20)), max_size=8)
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(events=TIMES, d=st.integers(0, 8), e=st.integers(0, 8), order=st.randoms(use_true_random=False))
 def test_who_meets_whom_depends_on_times_alone(events, d, e, order):
     left, right = Reactive("left"), Reactive("right")
@@ -207,7 +208,7 @@ def test_who_meets_whom_depends_on_times_alone(events, d, e, order):
 STEPS = st.lists(st.tuples(st.sampled_from(("left", "right", "clock")), st.integers(0, 6)), max_size=14)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 60 // 100)
 @given(steps=STEPS, d=st.integers(0, 6), is_restored=st.booleans())
 def test_forgetting_changes_no_result_and_leaves_nothing_that_cannot_match(steps, d, is_restored):
     inputs = {side: Reactive(side) for side in ("left", "right")}
@@ -289,7 +290,7 @@ def test_both_bounds_are_inclusive(left, right):
     assert [at for at, found in got.items() if found] == [8, 9, 10, 11, 12, 13]
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 60 // 100)
 @given(steps=STEPS, lower=st.integers(-5, 5), width=st.integers(0, 5), is_restored=st.booleans())
 def test_apart_is_what_a_comparison_of_ends_says_and_forgets_in_time(steps, lower, width, is_restored):
     upper = lower + width
@@ -383,7 +384,7 @@ def test_groups_that_close_together_come_in_the_order_of_their_ends(left, right)
     assert values(engine.advance(100)) == [("a", []), ("b", [])]
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 60 // 100)
 @given(steps=STEPS, d=st.integers(0, 5), e=st.integers(0, 5), is_restored=st.booleans())
 def test_groups_are_what_a_comparison_of_times_says(steps, d, e, is_restored):
     inputs = {side: Reactive(side) for side in ("left", "right")}

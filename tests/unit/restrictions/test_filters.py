@@ -192,7 +192,7 @@ def test_a_row_that_fails_and_moves_leaves_the_key_where_it_was(a):
 CHANGES = st.lists(st.tuples(st.sampled_from("kl"), st.one_of(st.none(), st.integers(0, 9))), max_size=12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples * 60 // 100)
 @given(changes=CHANGES, is_twice=st.booleans(), is_restored=st.booleans())
 def test_the_changes_build_the_table_of_the_rows_that_satisfy_it(changes, is_twice, is_restored):
     def both(value):

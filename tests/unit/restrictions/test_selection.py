@@ -112,7 +112,7 @@ def test_the_right_most_order_wins(a, b):
 PUSHES = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2)), max_size=10)
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples * 50 // 100)
 @given(steps=PUSHES)
 def test_orders_change_the_order_of_the_results_of_a_step_alone(steps):
     inputs = {name: Reactive(name) for name in "ab"}

@@ -202,7 +202,7 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples * 30 // 100)
 @given(steps=st.lists(st.sampled_from("aab"), max_size=10), is_restored=st.booleans())
 def test_momentarily_commutes(name, steps, is_restored):
     inputs = {letter: Reactive(letter) for letter in "ab"}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, run
+from cartesius import Delete, Engine, Reactive, Update, run
 from cartesius.errors import InvalidArgument
 from restrictions import streams
 from tests.oracle.rx_oracle import Trace, engine_steps
@@ -658,3 +661,89 @@ def test_an_engine_restored_after_each_step_goes_on_as_if_nothing_had_been(name,
     )
     assert straight == restored
     assert any(events for _, events, _ in straight) or (name == "fork_join" and not ending)
+
+
+# ------------------------------------------------------------------------------------------ group_by, stream_table_join
+
+
+def folded(trace, key, combine, initial):
+    """What a dict and a loop make of a stream: the fold of each key, after each event."""
+    folds, changes = {}, []
+    for value in trace:
+        before = folds.get(key(value), initial)
+        folds[key(value)] = combine(before, value)
+        if folds[key(value)] != before or key(value) not in {change.key for change in changes}:
+            changes.append(Update(key(value), folds[key(value)]))
+    return changes
+
+
+@given(trace=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), max_size=12))
+def test_group_by_folds_the_values_of_each_key(trace):
+    xs = Reactive("xs")
+    totals = streams.group_by(xs, lambda x: x[0], combine=lambda total, x: total + x[1], initial=0)
+    expected = folded(trace, lambda x: x[0], lambda total, x: total + x[1], 0)
+    assert values(run(totals, [(xs, value) for value in trace])) == expected
+
+
+@given(trace=st.lists(st.integers(0, 5), max_size=10))
+def test_group_by_gathers_lists_without_a_function_and_can_be_queried(trace):
+    xs = Reactive("xs")
+    groups = streams.group_by(xs, lambda x: x % 2)
+    engine = Engine(groups)
+    for value in trace:
+        engine.push(xs, value)
+    assert engine.query(groups) == {
+        key: [value for value in trace if value % 2 == key] for key in (0, 1) if any(v % 2 == key for v in trace)
+    }
+
+
+def test_several_events_of_one_step_change_each_group_once_in_order():
+    xs = Reactive("xs")
+    groups = streams.group_by(streams.map_concat(xs, list), lambda x: x, combine=lambda n, _: n + 1, initial=0)
+    engine = Engine(groups)
+    assert values(engine.push(xs, "aab")) == [Update("a", 2), Update("b", 1)]
+    assert values(engine.push(xs, "ba")) == [Update("b", 2), Update("a", 3)]
+
+
+def test_group_by_refuses_an_initial_fold_without_a_function_and_a_key_that_is_none():
+    xs = Reactive("xs")
+    fails("group_by", lambda: streams.group_by(xs, "k", initial=0))
+    seven: Any = 7
+    fails("group_by", lambda: streams.group_by(xs, seven))
+    fails("group_by", lambda: streams.group_by(xs, "k", combine=seven))
+
+
+def on_text(value):
+    return str(value["k"])
+
+
+@given(
+    trace=st.lists(st.tuples(st.sampled_from(["push", "update", "delete"]), st.integers(0, 2)), max_size=14),
+    how=st.sampled_from(["inner", "left"]),
+    on=st.sampled_from(["k", lambda value: value.k, on_text]),
+)
+def test_stream_table_join_looks_the_row_up_as_it_is_now(trace, how, on):
+    xs, table = Reactive("xs"), Reactive("table", table=True)
+    engine = Engine(streams.stream_table_join(xs, table, on=on, how=how))
+    rows: dict[object, int] = {}
+    for number, (what, k) in enumerate(trace):
+        key = str(k) if on is on_text else k
+        if what == "push":
+            got = [(x["n"], row) for x, row in values(engine.push(xs, {"k": k, "n": number}))]
+            assert got == ([(number, rows.get(key))] if how == "left" or key in rows else [])
+        elif what == "update":
+            rows[key] = number
+            assert engine.push(table, Update(key, number)) == []
+        else:
+            rows.pop(key, None)
+            assert engine.push(table, Delete(key)) == []
+        assert engine.stats.retained == len(rows)
+
+
+def test_stream_table_join_refuses_what_it_cannot_join():
+    xs, table = Reactive("xs"), Reactive("table", table=True)
+    fails("stream_table_join", lambda: streams.stream_table_join(xs, xs, on="k"))
+    fails("stream_table_join", lambda: streams.stream_table_join(table, table, on="k"))
+    fails("stream_table_join", lambda: streams.stream_table_join(xs, table, on="k", how="outer"))
+    seven: Any = 7
+    fails("stream_table_join", lambda: streams.stream_table_join(xs, table, on=seven))

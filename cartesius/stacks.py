@@ -1,0 +1,73 @@
+"""The handlers of one correlation, put together: those outside the strands, and those installed on every one.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 10, as `join_shape` draws it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.choices import choose
+from cartesius.clauses import refuse_forwarding
+from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, withdraw
+from cartesius.handlers import Composed
+from cartesius.layers import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.batches import Batch
+    from cartesius.bindings import Bindings
+    from cartesius.handlers import Clauses, Handler
+    from cartesius.installations import Installed
+    from cartesius.patterns import Pattern
+
+
+def outer_handlers(
+    pattern: Pattern,
+    bindings: Bindings,
+    batch: Batch,
+    installed: Sequence[Installed],
+    is_over: Callable[[frozenset[int]], bool],
+) -> Handler:
+    """Return the handlers outside the strands, after asking them, once, how the correlation enumerates."""
+    operations = bindings.operations
+    defaults: Clauses = {
+        **batch.defaults(),
+        operations[completes]: (False, is_over),
+        operations[first_is_oldest]: (False, lambda: False),
+        operations[alone]: (False, lambda: False),
+    }
+    outer = Composed((Layer("defaults", defaults), *_layers(installed, "outer")))
+    choose(pattern, bindings, batch, installed, outer)
+    nothing_more: Clauses = {slot.operations[push]: (False, lambda _, entry: None) for slot in bindings.slots}
+    before = (batch.collect(), batch.admitting(), *_layers(installed, "trigger"), batch.triggering())
+    return Composed((*before, *outer.parts(), Layer("product", nothing_more)))
+
+
+def inner_handlers(
+    bindings: Bindings, batch: Batch, installed: Sequence[Installed]
+) -> tuple[Handler, dict[tuple[Installed, str], tuple[Handler, ...]]]:
+    """Return the handlers installed on every strand, and for each layer of a restriction those outside it."""
+    remember: dict[Any, tuple[bool, Callable[..., Any]]] = {}
+    for slot in bindings.slots:
+        remember[slot.operations[arrive]] = (False, batch.store)
+        remember[slot.operations[withdraw]] = (False, batch.withdraw)
+        remember[slot.operations[ended]] = (False, lambda _: None)
+    for one in installed:
+        remember[one.ticking] = (False, refuse_forwarding)
+    inner: list[Handler] = []
+    outside: dict[tuple[Installed, str], tuple[Handler, ...]] = {}
+    for name in ("memory", "gates"):
+        for one in installed:
+            layer = one.layer(name)
+            if layer is not None:
+                outside[one, name] = tuple(inner)
+                inner.append(layer)
+        if name == "memory":
+            inner.append(Layer("remember", remember))
+    return Composed(tuple(inner)), outside
+
+
+def _layers(installed: Sequence[Installed], name: str) -> list[Layer]:
+    return [layer for one in installed if (layer := one.layer(name)) is not None]
