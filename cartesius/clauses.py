@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.memories import is_spent
+from cartesius.memories import GONE, is_spent
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ def memory(slot: Slot) -> list[Entry]:
     """
     installed, key = _copy("memory", slot)
     return slot.memory.under(installed.prefixes[slot.index], key)
+
+
+def oldest_first(slot: Slot) -> Iterator[Entry]:
+    """Iterate over what is stored in ``slot`` under the copy's key, oldest first, without listing it."""
+    installed, key = _copy("oldest_first", slot)
+    found = slot.memory.lookup(installed.prefixes[slot.index], key).values()
+    return (entry for entry in found if entry.state != GONE)
 
 
 def notify_at(time: int) -> None:

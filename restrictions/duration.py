@@ -17,18 +17,19 @@ from cartesius import (
     expire,
     forward,
     handles,
-    memory,
     notify_at,
     push,
     state,
     tick,
 )
-from cartesius.clauses import is_drained
+from cartesius.clauses import is_drained, oldest_first
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import admit, completes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius.enumeration import Candidate
     from cartesius.memories import Entry
 
@@ -40,7 +41,50 @@ def check_duration(restriction: Restriction, argument: str, duration: Any) -> No
         raise InvalidArgument(message)
 
 
-class lasting(Restriction):
+class _expiring(Restriction):
+    """Base: entries leave once the clock has passed the last end that a partner may have.
+
+    While they come in order of that, only those that are due are visited; after one that does not, all are, until the
+    clock has passed what was ahead of it.
+    """
+
+    latest: Mapping[str, int] = state({})  # the last due time of each slot
+    disordered_until: int | None = state(None)
+
+    def _last(self, slot: Slot, entry: Entry) -> int:
+        """Return the last end that a partner of ``entry`` may have."""
+        raise NotImplementedError
+
+    def _remember(self, slot: Slot, entry: Entry) -> None:
+        if entry.end == EARLIEST:  # what has always been so can match nothing that ends
+            expire(slot, entry)
+            return
+        due = self._last(slot, entry)
+        notify_at(due)
+        latest = self.latest.get(slot.name, due)
+        if due < latest:
+            self.disordered_until = max(latest, self.disordered_until or latest)
+        if due > latest or slot.name not in self.latest:
+            self.latest = {**self.latest, slot.name: due}
+
+    def _forget(self, slots: tuple[Slot, ...], now: int) -> None:
+        is_ordered = self.disordered_until is None or self.disordered_until < now
+        is_empty = True
+        for slot in slots:
+            for entry in oldest_first(slot):
+                if self._last(slot, entry) < now:
+                    expire(slot, entry)
+                    continue
+                is_empty = False
+                if is_ordered:
+                    break
+        if is_ordered:
+            self.disordered_until = None
+        if is_empty:
+            self.latest = {}
+
+
+class lasting(_expiring):
     """Let an event of ``slot`` match only what ends at most ``duration`` after its own end; then it leaves memory.
 
     >>> from cartesius import Reactive, run
@@ -55,7 +99,7 @@ class lasting(Restriction):
         slot: The slot.
         duration: Time units or a `timedelta`, ≥ 0; the bound is inclusive.
 
-    State: the next deadline. Relies on no order. Commutes with `lasting` of other slots and with `most_recently`.
+    State: the last due times. Relies on no order. Commutes with `lasting` of other slots and with `most_recently`.
 
     Completes when the slot has ended and nothing of it is left.
 
@@ -71,38 +115,24 @@ class lasting(Restriction):
 
     slot: Slot
     duration: Duration
-    due: int | None = state(None)
 
     def validate(self) -> None:
         """Check the duration."""
         check_duration(self, "duration", self.duration)
 
+    def _last(self, slot: Slot, entry: Entry) -> int:
+        return int(entry.end) + self.duration
+
     @handles(push, "slot")
     def limit(self, slot: Slot, entry: Entry) -> None:
-        """Ask for the time when it may leave; what has always been so can match nothing that ends."""
-        if entry.end == EARLIEST:
-            expire(slot, entry)
-        else:
-            self._ask(int(entry.end))
+        """Ask for the time when it may leave."""
+        self._remember(slot, entry)
         forward(slot, entry)
-
-    def _ask(self, end: int) -> None:
-        due = end + self.duration
-        if self.due is None or due < self.due:
-            self.due = due
-            notify_at(due)
 
     @handles(tick)
     def forget(self, now: int) -> None:
-        """Let go what nothing can match any more, and ask for the next time."""
-        entries = memory(self.slot)
-        self.due = None
-        for entry in entries:
-            if entry.end + self.duration < now:
-                expire(self.slot, entry)
-        rest = [int(entry.end) for entry in entries if entry.end + self.duration >= now]
-        if rest:
-            self._ask(min(rest))
+        """Let go what nothing can match any more."""
+        self._forget((self.slot,), now)
 
     @handles(admit)
     def is_in_time(self, parts: Candidate) -> bool:
@@ -121,7 +151,7 @@ class lasting(Restriction):
         return "O(window)"
 
 
-class apart(Restriction):
+class apart(_expiring):
     """Let two slots match only if ``lower <= end of right - end of left <= upper``; forget what cannot any more.
 
     Args:
@@ -130,7 +160,7 @@ class apart(Restriction):
         lower: Time units or a `timedelta`, inclusive; may be negative.
         upper: Time units or a `timedelta`, inclusive.
 
-    State: the next deadline. Relies on no order. Commutes with every other `apart`.
+    State: the last due times. Relies on no order. Commutes with every other `apart`.
 
     Raises:
         InvalidArgument: ``lower`` exceeds ``upper``.
@@ -149,7 +179,6 @@ class apart(Restriction):
     right: Slot
     lower: Duration
     upper: Duration
-    due: int | None = state(None)
 
     def validate(self) -> None:
         """Check the bounds."""
@@ -158,37 +187,18 @@ class apart(Restriction):
             raise InvalidArgument(message)
 
     def _last(self, slot: Slot, entry: Entry) -> int:
-        """Return the last end that an event of the other slot may have to match ``entry``."""
         return int(entry.end) + (self.upper if slot is self.left else -self.lower)
 
     @handles(push, "left", "right")
     def limit(self, slot: Slot, entry: Entry) -> None:
-        """Ask for the time when it may leave; what has always been so can match nothing that ends."""
-        if entry.end == EARLIEST:
-            expire(slot, entry)
-        else:
-            self._ask(self._last(slot, entry))
+        """Ask for the time when it may leave."""
+        self._remember(slot, entry)
         forward(slot, entry)
-
-    def _ask(self, due: int) -> None:
-        if self.due is None or due < self.due:
-            self.due = due
-            notify_at(due)
 
     @handles(tick)
     def forget(self, now: int) -> None:
-        """Let go what nothing can match any more, and ask for the next time."""
-        self.due = None
-        rest = []
-        for slot in (self.left, self.right):
-            for entry in memory(slot):
-                last = self._last(slot, entry)
-                if last < now:
-                    expire(slot, entry)
-                else:
-                    rest.append(last)
-        if rest:
-            self._ask(min(rest))
+        """Let go what nothing can match any more."""
+        self._forget((self.left, self.right), now)
 
     @handles(admit)
     def is_in_band(self, parts: Candidate) -> bool:
