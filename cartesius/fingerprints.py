@@ -39,6 +39,8 @@ def describe(value: Any) -> str:
         return f"reactive {value.name}"
     if isinstance(value, types.FunctionType):
         return _describe_function(value)
+    if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | type | None):
+        return f"method of {describe(value.__self__)}: {value.__qualname__}"
     if isinstance(value, types.BuiltinFunctionType | type):
         return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, types.MethodType):

@@ -340,7 +340,7 @@ def test_RET_a_value_goes_through_the_return_clause_and_no_other(spec, value):
     assert handle(plain, lambda: value) == value
 
 
-@settings(max_examples=settings().max_examples // 5)  # each looks at every object there is
+@settings(max_examples=settings().max_examples // 20)  # each looks at every object there is
 @given(programs(), st.lists(specs(1), max_size=3))
 def test_no_program_leaves_a_greenlet_behind(program, inside):
     def alive() -> int:
