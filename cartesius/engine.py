@@ -95,7 +95,8 @@ class Engine:
         self.inputs = self._program.inputs
         self._events = 0
         self._latest: Time = EARLIEST
-        self._ended: set[Reactive] = set()
+        self._ended: frozenset[Reactive] = frozenset()
+        self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
@@ -137,20 +138,21 @@ class Engine:
 
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
-        before = (self._events, self._latest, set(self._ended))
+        before = (self._events, self._latest, self._ended)
         try:
-            out = self._steps.atomically(lambda: self._steps.begin() + self._eat() + work())
+            out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
         except BaseException:
             self._events, self._latest, self._ended = before
             self._prefixes.settle(succeeded=False)
             raise
         self._prefixes.settle(succeeded=True)
+        self._has_begun = True
         for listener in list(self._listeners):
             listener(out)
         return out
 
-    def _eat(self) -> list[Event]:
-        out: list[Event] = []
+    def _begin(self) -> list[Event]:
+        out = self._steps.begin()
         for reactive, item in self._prefixes:
             value, at = value_and_time(item)
             out += self._take(reactive, checked_value(reactive, value), at)
@@ -235,7 +237,7 @@ class Engine:
         return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
-        self._ended |= set(reactives)
+        self._ended = self._ended | set(reactives)
         return self._steps.propagate({}, set(self._ended))
 
     @property

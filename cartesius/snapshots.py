@@ -169,7 +169,7 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
     """Bring the state of an engine back."""
     joins = engine._program.joins
     engine._events, engine._latest = state["events"], state["latest"]
-    engine._ended = {engine.inputs[name] for name in state["ended"]}
+    engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
     for name, eaten in state["eaten"].items():
         engine._prefixes.of[name].eaten = eaten
     for join, saved in zip(joins, state["joins"], strict=True):
