@@ -31,12 +31,12 @@ from .families import start as start
 from .families import tick as tick
 from .families import withdraw as withdraw
 from .handlers import Handler as Handler
-from .handlers import Implicit as Implicit
 from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
 from .matches import Match as Match
 from .memories import Entry as Entry
+from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward
 from .patterns import correlate as correlate

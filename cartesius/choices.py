@@ -47,7 +47,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.is_filtered = any(one.admits for one in installed)
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):
-        batch.product = Alone(memories, batch.rank)
+        batch.product = Alone(batch.rank)
         if pattern.is_where_traced and batch.where is not None:
             batch.where = _where_alone(pattern)
         return

@@ -246,4 +246,4 @@ def _copy(call: str, slot: object = None) -> tuple[Any, Any]:
             f" (type={type(slot).__name__})"
         )
         raise InvalidArgument(message)
-    return copy  # type: ignore[no-any-return]
+    return copy  # type: ignore[no-any-return]  # an attribute of a greenlet has no type

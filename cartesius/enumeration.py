@@ -188,10 +188,9 @@ class Product:
 
 
 class Alone:
-    """The events of ``memories``, each a candidate of its own: what is enumerated where parts come alone."""
+    """The events of a batch, each a candidate of its own: what is enumerated where parts come alone."""
 
-    def __init__(self, memories: Sequence[Memory], rank: Rank) -> None:
-        self.memories = memories
+    def __init__(self, rank: Rank) -> None:
         self.rank = rank
 
     def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:

@@ -15,9 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from cartesius.errors import InvalidArgument
-from cartesius.operations import Frame, Operation
-from cartesius.operations import Implicit as Implicit  # noqa: PLC0414  # it is imported from here too
-from cartesius.operations import check_performed as check_performed  # noqa: PLC0414
+from cartesius.operations import Frame, Operation, check_performed
 from cartesius.resumptions import Prompt, running
 
 if TYPE_CHECKING:
@@ -240,7 +238,7 @@ def handle(handler: Handler[Inside, Answer], thunk: Callable[[], Inside]) -> Ans
         if part.performs:
             check_performed(parts)
             break
-    return _run(parts, thunk)  # type: ignore[no-any-return]
+    return _run(parts, thunk)  # type: ignore[no-any-return]  # its handlers are known at run time
 
 
 def _run(parts: tuple[Handler, ...], thunk: Callable[[], Any]) -> Any:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
-from cartesius.handlers import Implicit
 from cartesius.join_shape import Join
+from cartesius.operations import Implicit
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import parts_of
 from cartesius.tracing import parameters_of, symbol_for, trace

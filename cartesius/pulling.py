@@ -52,7 +52,7 @@ class Prefix:
         """Return the next item in a list, or an empty one."""
         if self._taken == len(self._read):
             if self._rest is None:
-                self._rest = islice(iter(self.reactive.items), self.eaten, None)  # type: ignore[arg-type]
+                self._rest = islice(iter(self.reactive.items), self.eaten, None)  # type: ignore[arg-type]  # `Prefixes` leaves async ones out
             self._read.extend(islice(self._rest, 1))
         if self._taken == len(self._read):
             return []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_DEADLINES = 100_000
-"""How many deadlines of one copy of a restriction may be due in one move of the clock."""
+"""How many deadlines one copy of a restriction may ask for, and get, during one move of the clock."""
 
 
 class Steps:
@@ -76,12 +76,14 @@ class Steps:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
         out: list[Event] = []
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
+        before = self.world.deadlines.number
         while (due := self.world.deadlines.pop(time)) is not None:
-            deadline, installed, key = due
+            deadline, number, installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
             join = installed.join
             reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)
-            self._check_ends(installed, key, asked)
+            if number > before:  # asked for during this move
+                self._check_ends(installed, key, asked)
             try:
                 events = join.tick(installed, key, deadline + 1)
             except Exception as error:

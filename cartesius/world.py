@@ -41,14 +41,14 @@ class Deadlines:
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))
 
-    def pop(self, before: Time) -> tuple[int, Installed, tuple[Any, ...]] | None:
-        """Return the earliest deadline below ``before`` and drop it, or None."""
+    def pop(self, before: Time) -> tuple[int, int, Installed, tuple[Any, ...]] | None:
+        """Return the earliest deadline below ``before`` (time, number, who, key) and drop it, or None."""
         if not self.heap or self.heap[0][0] >= before:
             return None
         item = heapq.heappop(self.heap)
         self._count_down(item)
         self.journal.append(lambda: self._put_back(item))
-        return item[0], item[2], item[3]
+        return item
 
     @property
     def next(self) -> int | None:

@@ -53,7 +53,7 @@ class _expiring(Restriction):
 
     def _last(self, slot: Slot, entry: Entry) -> int:
         """Return the last end that a partner of ``entry`` may have."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
     def _remember(self, slot: Slot, entry: Entry) -> None:
         if entry.end == EARLIEST:  # what has always been so can match nothing that ends

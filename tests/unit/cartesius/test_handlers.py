@@ -6,7 +6,8 @@ import pytest
 
 from cartesius import Handler, Implicit, Operation, controls, forward, handle, handles, push
 from cartesius.errors import InvalidArgument, UnhandledOperation
-from cartesius.handlers import Composed, check_performed
+from cartesius.handlers import Composed
+from cartesius.operations import check_performed
 
 emit = Operation("emit")
 ask = Operation("ask")

@@ -6,7 +6,6 @@ import pytest
 
 from cartesius import (
     Delete,
-    Duration,
     Engine,
     Reactive,
     Restriction,
@@ -25,26 +24,8 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from restrictions import cartesian, key_by, most_recently, optionally, retracting
-from restrictions.streams import buffer, fork_join, map_, sample, skip_until, take_until
-
-
-class debouncing(Restriction):
-    """Let an event of `slot` through once `quiet` has passed without another."""
-
-    slot: Slot
-    quiet: Duration
-    latest = state(None)
-
-    @handles(arrive, "slot")
-    def hold(self, slot, event):
-        self.latest = event
-        notify_at(event.end + self.quiet)
-
-    @handles(tick)
-    def let_through(self, now):
-        if self.latest and self.latest.end + self.quiet < now:
-            event, self.latest = self.latest, None
-            arrive(self.slot, event)
+from restrictions.streams import buffer, fork_join, join, map_, sample, skip_until, take_until
+from tests.unit.cartesius.test_restriction_base import debouncing
 
 
 class once(Restriction):
@@ -172,6 +153,15 @@ def test_a_restriction_that_asks_for_deadlines_without_end_is_named_and_closing_
     with pytest.raises(InvalidArgument, match=r"heart\('left'\): expected deadlines that come to an end"):
         engine.close()
     assert engine.advance(600) == []
+
+
+def test_deadlines_that_were_asked_for_before_may_be_any_number(left, right, monkeypatch):
+    monkeypatch.setattr("cartesius.steps.MOST_DEADLINES", 100)
+    engine = Engine(join(left, right, 1000, 1000))
+    for time in range(300):
+        engine.push(left, time, at=time)
+    engine.close()
+    assert (engine.stats.retained, engine.done) == (0, True)
 
 
 def test_an_error_at_a_deadline_names_the_restriction_its_key_and_the_time(left):
