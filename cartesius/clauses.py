@@ -190,8 +190,8 @@ def release(slot: Slot) -> None:
     """Note that a clause lets an event go by ``arrive``: of one slot, each is a batch of its own (SEMANTICS 1.1)."""
     copy = running().__dict__.get("copy")
     if copy is not None:
-        installed, _ = copy
-        installed.release(slot)
+        installed, key = copy
+        installed.release(slot, key)
 
 
 def kept(matches: Iterable[Match]) -> Iterator[Match]:

@@ -53,7 +53,7 @@ class Installed:
         self.admits = admit in families
         self.has_copies = bool(restriction._states) or self.starts or tick in families
         self.copies: dict[tuple[Any, ...], Any] = {}
-        self.released: set[Slot] = set()  # the slots of which something was released in the present batch
+        self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         named = [slot for slots in self.slots.values() for slot in slots]
@@ -167,11 +167,11 @@ class Installed:
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
 
-    def release(self, slot: Slot) -> None:
-        """End the batch if an event of ``slot`` has been released in it already: each release is a batch."""
-        if slot in self.released:
+    def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
+        """End the batch if the copy for ``key`` has released an event of ``slot`` in it already."""
+        if (key, slot) in self.released:
             self.join.commit()
-        self.released.add(slot)
+        self.released.add((key, slot))
 
     def layer(self, name: str) -> Layer | None:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""

@@ -100,14 +100,16 @@ def test_rows_released_in_one_step_are_steps_of_their_own(left, right):
     assert values(engine.push(left, 2)) == [((2, 2), "b"), ((2, 1), "c"), ((1, 2), "d")]
 
 
-def test_rows_of_several_keys_that_one_step_releases_are_batches_of_their_own():
+def test_rows_of_several_keys_that_one_step_releases_are_one_batch():
+    """A key's copy is a gate of its own: its second row in a step begins a batch, another key's first does not."""
     xs, ys = Reactive("xs"), Reactive("ys")
     pairs = correlate(
         x=map_concat(xs, list),
         y=map_concat(ys, list),
         yields=lambda x, y: x + y,
-        restrict=most_recently("x", "y") | key_by(x=lambda x: x[0], y=lambda y: y[0]) | aligning("x", "y"),
+        restrict=key_by(x=lambda x: x[0], y=lambda y: y[0]) | most_recently("x", "y") | aligning("x", "y"),
     )
     engine = Engine(pairs)
     assert engine.push(xs, ["a1", "b1"]) == []
-    assert [event.value for event in engine.push(ys, ["a2", "b2"])] == ["a1a2", "b1b2"]
+    assert [event.value for event in engine.push(ys, ["a2", "b2"])] == ["b1b2", "a1a2"]
+    assert [event.value for event in engine.push(xs, ["a3", "a5"]) + engine.push(ys, ["a4", "a6"])] == ["a3a4", "a5a6"]
