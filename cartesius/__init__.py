@@ -15,6 +15,7 @@ from .clauses import play as play
 from .clauses import set_aside as set_aside
 from .codec import storable as storable
 from .engine import Engine as Engine
+from .entries import Entry as Entry
 from .errors import CartesiusError as CartesiusError
 from .events import Delete as Delete
 from .events import Event as Event
@@ -35,7 +36,6 @@ from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
 from .matches import Match as Match
-from .memories import Entry as Entry
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward

@@ -11,14 +11,15 @@ from __future__ import annotations
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING
 
+from cartesius.entries import FRESH, GONE
 from cartesius.enumeration import Candidate, Link, newest_first
-from cartesius.memories import FRESH, GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from cartesius.entries import Entry
     from cartesius.enumeration import Rank
-    from cartesius.memories import Entry, Memory
+    from cartesius.memories import Memory
 
 
 class AskedRows:
@@ -48,10 +49,16 @@ class AskedRows:
             sorted((row for key, row in new.items() if key not in old), key=self.rank),
         )
 
+    def containing(self, pins: Mapping[int, Entry | None], skip: int) -> list[Candidate]:
+        """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
+        rows = self._rows(skip).values()
+        return sorted((row for row in rows if all(row[slot] is part for slot, part in pins.items())), key=self.rank)
+
     def _rows(self, skip: int) -> dict[tuple[float, ...], Candidate]:
         choices: list[list[Entry | None]] = []
         for memory, may_miss in zip(self.memories, self.optional, strict=True):
-            present: list[Entry | None] = [entry for entry in memory.entries.values() if entry.state != skip]
+            memory.visited += len(memory)
+            present: list[Entry | None] = [entry for entry in memory.all() if entry.state != skip]
             choices.append([*present, None] if may_miss else present)
         rows: dict[tuple[float, ...], Candidate] = {}
         for parts in cartesian_product(*choices):
@@ -68,7 +75,7 @@ class AskedRows:
         for link in self.links:
             left, right = row[link.left], row[link.right]
             if left is not None and right is not None:
-                value = left.probe[link.left_position]
-                if value is None or value != right.probe[link.right_position]:
+                value = self.memories[link.left].probes[link.left_position](left)
+                if value is None or value != self.memories[link.right].probes[link.right_position](right):
                     return False
         return True

@@ -15,12 +15,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
+from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.families import admit, displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
 from cartesius.matches import Match
-from cartesius.memories import FRESH, GONE, LIVE, UNLIMITED, Entry, check_storable, is_spent
+from cartesius.memories import check_storable
 from cartesius.operations import Operation
+from cartesius.outputs import hull
+from cartesius.records import wrap
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.families import Slot
-    from cartesius.outputs import Events, Rows, Span
+    from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_rows import MaximalRows
+    from cartesius.totals import Totals
+    from cartesius.views import View
     from cartesius.world import World
 
 
@@ -55,10 +60,9 @@ class Batch:
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial_rows: MaximalRows | None = None
-        self.output: Events | Rows
+        self.output: Events | Rows | View | Totals
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
-        self.finds_rows = False  # a row of a table is found by its key alone, without evaluating the body again
         self.is_filtered = False
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
@@ -94,9 +98,7 @@ class Batch:
         if entry.withdrawn:
             return
         memory = slot.memory
-        before = memory.rows.get(entry.row_key)
-        if before is not None:
-            memory.replace_row(None, entry.row_key)
+        before = memory.row(entry.row_key) if slot.is_table else None
         if self.world.durable:
             check_storable(slot, entry)
         if not entry.deletes:
@@ -117,6 +119,14 @@ class Batch:
                 )
                 raise InvalidArgument(message)
 
+    def recall(self, slot: Slot, entry: Entry) -> None:
+        """Store the row that a change replaces, if there is one, as if it had been there all the time."""
+        for value in entry.noted("before", ()):
+            before = entry.as_row(entry.row_key, wrap(value))
+            before.number = self.world.next_number()
+            slot.memory.store(before)
+            slot.memory.settle((before,))
+
     def withdraw(self, slot: Slot, entry: Entry) -> None:
         """Displace the entry that its source takes back, if it is there; if a gate holds it, it will not come."""
         present = slot.memory.find(entry.identity)
@@ -125,22 +135,22 @@ class Batch:
             return
         for held in self.held(slot):
             if held.identity == entry.identity and held.number < 0 and not held.withdrawn:
-                held.withdrawn = True
-                self.world.journal.append(partial(setattr, held, "withdrawn", False))
+                held.note(withdrawn=True)
+                self.world.journal.append(partial(held.note, withdrawn=False))
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""
         self._leaving.append((slot, entry))
 
     def _displace(self, slot: Slot, entry: Entry) -> None:
-        if slot.memory.entries.get(entry.number) is not entry:
+        if not slot.memory.holds(entry):
             return  # it has left already
         if entry.state == FRESH:
             self._fresh[slot.index].remove(entry)
             slot.memory.remove(entry)
         elif entry.state == LIVE:
             entry.state = GONE
-            entry.cause = self.cause
+            entry.note(cause=self.cause)
             self._gone[slot.index].append(entry)
             self.world.journal.append(lambda: setattr(entry, "state", LIVE))
 
@@ -195,11 +205,15 @@ class Batch:
             self.output.take_back(key, result, identity, cause)
 
     def _results(self, match: Match) -> Iterator[tuple[Any, Any, Any]]:
-        order = self.rank(match.parts)
-        parts = tuple([None if part is None else part.identity for part in match.parts])
         for place, value in enumerate(match.values):
-            key = self.row_key(match.parts, value)
-            yield key, ((*order, place), value, match.start, match.end), (self.number, parts, place)
+            identity, result = self.described(match, place)
+            yield self.row_key(match.parts, value), result, identity
+
+    def described(self, match: Match, place: int = 0) -> tuple[Any, Result]:
+        """Return the identity of a result, and what it is."""
+        parts = tuple([None if part is None else part.identity for part in match.parts])
+        rank = (*self.rank(match.parts), place)
+        return (self.number, parts, place), (rank, match.values[place], match.start, match.end)
 
     # -- the end of a batch --------------------------------------------------------------------------------------------
 
@@ -214,9 +228,10 @@ class Batch:
                     for parts in self.product.candidates(taken, GONE):
                         self._retract_results(parts, self._cause_of(parts, GONE))
                 self.operations[select](self._matches(fresh))
+            self.output.look()
             self._collect_garbage()
         for slot, entry in self._leaving:
-            if slot.memory.entries.get(entry.number) is entry:
+            if slot.memory.holds(entry):
                 slot.memory.remove(entry)
         self._leaving.clear()
 
@@ -234,6 +249,7 @@ class Batch:
         match = self.trigger([])
         if match is not None:
             self.operations[select](iter([match]))
+            self.output.look()
 
     def the_key(self, slots: Iterable[Slot], positions: tuple[int, ...]) -> tuple[Any, ...] | None:
         """Return the one key, in the key spaces at ``positions``, of all matches of the batch; None if it is not known.
@@ -249,12 +265,12 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
-        self.output.settle()
+        self.output.clear()
 
     def _commit_partial(self, rows: MaximalRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
         old, new = rows.changes(fresh, gone)
         touched = [e for entries in (*fresh, *gone) for e in entries]
-        default = _hull([e.cause or (e.start, e.end) if e.state == GONE else (e.start, e.end) for e in touched])
+        default = hull([_cause(e) if e.state == GONE else (e.start, e.end) for e in touched])
         for parts in old:
             self._retract_results(parts, self._cause_of(parts, GONE, default))
         self.world.candidates += len(new)
@@ -263,7 +279,7 @@ class Batch:
         self.cause = before
 
     def _retract_results(self, parts: Candidate, cause: Span) -> None:
-        match = Match(parts, 0, 0, [None]) if self.finds_rows else self.trigger(parts)
+        match = self.trigger(parts)
         if match is not None:
             self.retracted(match, cause)
 
@@ -278,15 +294,17 @@ class Batch:
 
     def _cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
         spans = [
-            (part.start, part.end) if state == FRESH or part.cause is None else part.cause
+            (part.start, part.end) if state == FRESH else _cause(part)
             for part in parts
             if part is not None and part.state == state
         ]
-        return _hull(spans) if spans else default or self.cause
+        return hull(spans) if spans else default or self.cause
 
 
-def _hull(spans: Sequence[Span]) -> Span:
-    return min(start for start, _ in spans), max(end for _, end in spans)
+def _cause(entry: Entry) -> Span:
+    """Return the time of what displaced an entry."""
+    cause: Span = entry.noted("cause", (entry.start, entry.end))
+    return cause
 
 
 def _one_more_use(entry: Entry) -> Callable[[], None]:

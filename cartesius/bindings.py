@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from cartesius.entries import ABSENT
 from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import evaluator
+from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
-from cartesius.memories import ABSENT, Memory
+from cartesius.memories import Memory, RowMemory
 from cartesius.operations import Operation
 from cartesius.pauses import Door
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
-    from cartesius.memories import Entry
     from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
     from cartesius.restriction_base import Restriction
@@ -38,18 +39,7 @@ class Bindings:
         self.operations: dict[Any, Operation[..., Any]] = {
             family: Operation(family.name) for family in FAMILIES if not family.of_slot
         }
-        self.slots = [
-            Slot(
-                slot,
-                index,
-                reactive,
-                Memory(world.journal, finds=reactive.pattern is not None and not reactive.table),
-                Door(world.journal),
-                {family: Operation(f"{family.name}_{slot}") for family in FAMILIES if family.of_slot},
-                reactive.name,
-            )
-            for index, (slot, reactive) in enumerate(pattern.slots.items())
-        ]
+        self.slots = [self._slot(index, name, world) for index, name in enumerate(pattern.slots)]
         self.spaces: list[dict[int, Callable[[Any], Any]]] = []
         self.prefixes: list[dict[int, tuple[int, ...]]] = []  # of each restriction: the spaces to its left, by slot
         self._spaces_of: dict[int, list[int]] = {slot.index: [] for slot in self.slots}
@@ -59,6 +49,26 @@ class Bindings:
         for slot in self.slots:
             slot.memory.probes.extend(_key_probe(space) for space in range(len(self.spaces)))
         self.links = self._key_links() + self._value_links()
+
+    def _slot(self, index: int, name: str, world: World) -> Slot:
+        reactive = self.pattern.slots[name]
+        is_table = reactive.table or any(
+            named in (name, reactive, reactive.name)
+            for restriction in self.pattern.restrictions
+            for field in restriction.keeps_rows
+            for named in (restriction.configuration[field],)
+        )
+        memory = RowMemory if is_table else Memory
+        return Slot(
+            name,
+            index,
+            reactive,
+            memory(world.journal, finds=reactive.pattern is not None and not reactive.table),
+            Door(world.journal),
+            {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
+            reactive.name,
+            is_table,
+        )
 
     def find(self, name: str | Reactive, restriction: Restriction) -> list[Slot]:
         """Return the slots that a variable name or a reactive means; raise `InvalidArgument` if there is none."""
@@ -82,7 +92,8 @@ class Bindings:
         links = []
         for position, space in enumerate(self.spaces):
             concerned = sorted(space)
-            links += [Link(a, position, b, position, True) for i, a in enumerate(concerned) for b in concerned[i + 1 :]]
+            pairs = [(a, b) for i, a in enumerate(concerned) for b in concerned[i + 1 :]]
+            links += [Link(a, position, b, position, is_key=True, skips_null=True) for a, b in pairs]
         return links
 
     def _value_links(self) -> list[Link]:
@@ -91,10 +102,13 @@ class Bindings:
         for (left_slot, left), (right_slot, right) in self.pattern.equalities:
             ends = []
             for name, side in ((left_slot, left), (right_slot, right)):
-                probes = self.slots[index[name]].memory.probes
-                probes.append(_value_probe(evaluator(side, {name: 0})))
-                ends += [index[name], len(probes) - 1]
-            links.append(Link(ends[0], ends[1], ends[2], ends[3], False))
+                slot = self.slots[index[name]]
+                slot.memory.probes.append(_value_probe(evaluator(side, {name: 0})))
+                ends += [slot.index, len(slot.memory.probes) - 1]
+                if isinstance(slot.memory, RowMemory) and isinstance(side, KeyOf):
+                    slot.memory.finds_rows_at(ends[-1])
+            is_of_row = isinstance(left, KeyOf) or isinstance(right, KeyOf)
+            links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=is_of_row))
         return links
 
     def add_keys(self, slot: Slot, entry: Entry, held: Callable[[], Iterable[Entry]]) -> bool:
@@ -108,7 +122,7 @@ class Bindings:
         if entry.weight < 0:
             present = slot.memory.find(entry.identity)
         elif entry.deletes:
-            present = slot.door.waiting_row(entry) or slot.memory.rows.get(entry.row_key)
+            present = slot.door.waiting_row(entry) or slot.memory.row(entry.row_key)
             if present is None and self._spaces_of[slot.index]:
                 mine = (other for other in held() if other.identity == entry.identity)
                 present = next(iter(deque(mine, maxlen=1)), None)  # the latest change of the row
@@ -146,20 +160,35 @@ class Bindings:
         if callable(key):
             by: Callable[[Any], Any] = key
             return lambda parts, value: by(value)
-        restriction = next(r for r in self.pattern.restrictions if r.makes_table)
-        (slot, *_) = self.find(key, restriction)
-        if not slot.reactive.table and not self._spaces_of[slot.index]:
-            message = (
-                f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"
-                " has none; use a function of the yielded value"
-            )
-            raise InvalidArgument(message)
+        indexes = [slot.index for slot in self.keyed_slots(key)]
 
         def row_key(parts: Candidate, value: Any) -> Any:
-            part = parts[slot.index]
-            return None if part is None else part.own_key()
+            return next((part.own_key() for index in indexes if (part := parts[index]) is not None), None)
 
         return row_key
+
+    def keyed_slots(self, key: str | tuple[str, ...]) -> list[Slot]:
+        """Return the slots of which the first that is present gives a result its key; index them by their keys."""
+        restriction = next(r for r in self.pattern.restrictions if r.makes_table)
+        slots = []
+        for name in (key,) if isinstance(key, str) else key:
+            (slot, *_) = self.find(name, restriction)
+            if not slot.is_table and not self._spaces_of[slot.index]:
+                message = (
+                    f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"
+                    " has none; use a function of the yielded value"
+                )
+                raise InvalidArgument(message)
+            if not slot.is_table:
+                slot.memory.index((self._spaces_of[slot.index][0],))
+            slots.append(slot)
+        return slots
+
+    def of_key(self, slot: Slot, key: Any) -> Collection[Entry]:
+        """Return the entries of a slot that give their results the key ``key``, oldest first, gone ones included."""
+        if isinstance(slot.memory, RowMemory):
+            return slot.memory.rows_of(key)
+        return slot.memory.lookup((self._spaces_of[slot.index][0],), key)
 
 
 def _checked_key(key: Any, slot: Slot) -> Any:

@@ -12,22 +12,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
+from cartesius.entries import GONE, Entry
 from cartesius.enumeration import Alone, Product, newest_first, oldest_first
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
-from cartesius.families import alone, first_is_oldest, optional, row_key
+from cartesius.families import alone, first_is_oldest, optional, row_key, totals
 from cartesius.handlers import handle
 from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
+from cartesius.records import wrap
+from cartesius.totals import Totals
+from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Candidate
     from cartesius.handlers import Handler
     from cartesius.installations import Installed
+    from cartesius.matches import Match
     from cartesius.partial_rows import MaximalRows
     from cartesius.patterns import Pattern
 
@@ -38,13 +44,16 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
-    if key is not None:
+    group = handle(outer, operations[totals])
+    if group is not None:
+        batch.output = Totals(batch.name, batch.world.journal, group, is_table=key is not None)
+    elif key is not None:
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
-    batch.finds_rows = isinstance(key, str) and not pattern.is_generator
     batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.is_filtered = any(one.admits for one in installed)
+    _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):
         batch.product = Alone(batch.rank)
@@ -55,6 +64,61 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         batch.partial_rows = _partial_rows(pattern, bindings, batch, missing)
+    if (
+        isinstance(key, str | tuple)
+        and group is None
+        and batch.is_pure
+        and not any(one.restriction.expires for one in installed)
+    ):
+        batch.output = _view(bindings, batch, key)
+
+
+def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:
+    recalling = [one.restriction for one in installed if one.restriction.recalls]
+    if recalling and len(bindings.slots) > 1:
+        message = (
+            f"{recalling[0]!r}: expected a correlation of one table but there are other slots, which would find no row"
+            " of it; leave it out"
+        )
+        raise InvalidArgument(message)
+
+
+def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
+    """Return the table whose rows follow from the memory: none is kept whose parts have left it."""
+    slots = bindings.keyed_slots(key)
+    rows = batch.partial_rows or batch.product
+    assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
+
+    def under(key: Any, skip: int) -> Iterator[Candidate]:
+        for place, slot in enumerate(slots):
+            missing: dict[int, Entry | None] = {other.index: None for other in slots[:place]}
+            found = bindings.of_key(slot, key)
+            for entry in found if batch.rank is oldest_first else reversed(found):  # type: ignore[call-overload]
+                if entry.state != skip:
+                    yield from rows.containing({**missing, slot.index: entry}, skip)
+
+    def first(key: Any, skip: int) -> Match | None:
+        candidates = under(key, skip)
+        if len(slots) > 1:
+            candidates = iter(sorted(candidates, key=batch.rank))
+        return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
+
+    def present(key: Any) -> Match | None:
+        if slots[0].kept is None:
+            return first(key, GONE)
+        entry = Entry(None, EARLIEST, EARLIEST, slots[0].source)
+        entry.row_key = key
+        for value in slots[0].kept.row(key):
+            entry.value = wrap(value)
+            return batch.trigger([entry])  # type: ignore[no-any-return]  # an operation may return anything
+        return None
+
+    def keys() -> Iterable[Any]:
+        if slots[0].kept is not None:
+            return slots[0].kept.rows()
+        return dict.fromkeys([entry.own_key() for slot in slots for entry in slot.memory.all()])
+
+    return View(batch.name, first, present, keys, batch.described, batch.world.provenance)
 
 
 def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cartesius.entries import GONE, is_spent
 from cartesius.errors import InvalidArgument
-from cartesius.memories import GONE, is_spent
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from cartesius.entries import Entry
     from cartesius.families import Slot
     from cartesius.matches import Match
-    from cartesius.memories import Entry
 
 
 def memory(slot: Slot) -> list[Entry]:
@@ -48,7 +48,7 @@ def memory(slot: Slot) -> list[Entry]:
 def oldest_first(slot: Slot) -> Iterator[Entry]:
     """Iterate over what is stored in ``slot`` under the copy's key, oldest first, without listing it."""
     installed, key = _copy("oldest_first", slot)
-    found = slot.memory.lookup(installed.prefixes[slot.index], key).values()
+    found = slot.memory.keyed(installed.prefixes[slot.index], key)
     return (entry for entry in found if entry.state != GONE)
 
 
@@ -152,7 +152,16 @@ def expire(slot: Slot, entry: Entry) -> None:
     [(2, 'x')]
     """
     installed, _ = _copy("expire", slot)
-    installed.join.batch.expire(slot, entry)
+    installed.expire(slot, entry)
+
+
+def recall(slot: Slot, event: Entry) -> None:
+    """Bring the row that ``event`` replaces back into memory, for this batch. Only in a clause of a restriction.
+
+    The restriction must say, by ``recalls``, that changes of the slot come with the rows that they replace.
+    """
+    installed, _ = _copy("recall", slot)
+    installed.join.batch.recall(slot, event)
 
 
 def set_aside(slot: Slot, event: Entry, reason: str) -> None:

@@ -26,7 +26,6 @@ from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
-from cartesius.outputs import Rows
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
@@ -268,11 +267,13 @@ class Engine:
         """Return the current rows of a table, an output or an input of the program: {key: value}."""
         self._check_thread()
         join = self._program.join_of.get(table)
-        if join is not None and isinstance(join.batch.output, Rows):
-            return dict(join.batch.output.shown)
+        if join is not None and join.is_table:
+            return join.rows()
+        if table in self._program.kept:
+            return self._program.kept[table].rows()
         if table.table and table in self._program.bound:
             bound, index = self._program.bound[table][0]
-            return {key: entry.value for key, entry in bound.slots[index].memory.rows.items()}
+            return {entry.row_key: entry.value for entry in bound.slots[index].memory.all()}
         message = (
             f"query: expected a table of this engine but got {table!r}; its tables come from as_table, or table=True"
         )

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cartesius.memories import FRESH, GONE
+from cartesius.entries import FRESH, GONE
+from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.memories import Entry, Memory
+    from cartesius.entries import Entry
+    from cartesius.memories import Memory
 
 Candidate: TypeAlias = "list[Entry | None]"
 Rank: TypeAlias = "Callable[[Candidate], tuple[float, ...]]"
@@ -37,7 +39,8 @@ class Link:
     left_position: int
     right: int
     right_position: int
-    is_key: bool  # of a key space: a null key matches nothing
+    is_key: bool  # of a key space
+    skips_null: bool  # a null key matches nothing
 
     def seen_from(self, slot: int) -> tuple[int, int, int] | None:
         """Return (own position, other slot, its position), or None if the link does not touch ``slot``."""
@@ -54,7 +57,7 @@ class Step:
 
     slot: int
     positions: tuple[int, ...]
-    sources: tuple[tuple[int, int, bool], ...]  # (bound slot, its position, is a key)
+    sources: tuple[tuple[int, int, bool], ...]  # (bound slot, its position, whether null matches nothing)
     reached: bool = False
 
 
@@ -65,24 +68,25 @@ def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
     for link in links:
         seen = link.seen_from(slot)
         if seen and seen[1] in bound:
-            found.setdefault(seen[0], (seen[1], seen[2], link.is_key))
+            found.setdefault(seen[0], (seen[1], seen[2], link.skips_null))
     positions = tuple(sorted(found))
     return Step(slot, positions, tuple(found[p] for p in positions))
 
 
-def visit(step: Step, memory: Memory, row: Candidate) -> dict[int, Entry]:
+def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
     """Return the entries of a step, oldest first, for what ``row`` has bound."""
-    if not step.positions:
-        return memory.entries
     key = []
-    for slot, position, is_key in step.sources:
+    for slot, position, skips_null in step.sources:
         entry = row[slot]
         assert entry is not None  # Invariant: the sources of a step are bound before it
-        value = entry.probe[position]
-        if is_key and value is None:
-            return {}
+        value = hashable(memories[slot].probes[position](entry))
+        if value is NOWHERE or (skips_null and value is None):
+            return ()
         key.append(value)
-    return memory.lookup(step.positions, tuple(key))
+    memory = memories[step.slot]
+    found = memory.lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
+    memory.visited += len(found)
+    return found
 
 
 class Product:
@@ -128,7 +132,7 @@ class Product:
             mark: ``FRESH`` asks for the new memory's candidates, ``GONE`` for the old memory's.
         """
         streams = [
-            self._from(slot, entry, mark)
+            self._from(slot, entry, mark, GONE if mark == FRESH else FRESH)
             for slot, entries in enumerate(marked)
             for entry in entries
             if entry.state == mark
@@ -137,11 +141,16 @@ class Product:
             return streams[0]
         return heapq.merge(*streams, key=self.rank)
 
-    def _from(self, fixed: int, entry: Entry, mark: int) -> Iterator[Candidate]:
+    def containing(self, pins: Mapping[int, Entry | None], skip: int) -> Iterator[Candidate]:
+        """Yield each candidate that has the entry pinned, without what is in state ``skip``, in order."""
+        ((slot, entry),) = pins.items()
+        assert entry is not None  # Invariant: no part of a product is missing
+        return self._from(slot, entry, skip, skip)
+
+    def _from(self, fixed: int, entry: Entry, mark: int, skip: int) -> Iterator[Candidate]:
         steps, walk = self.plans[fixed]
         row: Candidate = [None] * len(self.memories)
         row[fixed] = entry
-        skip = GONE if mark == FRESH else FRESH
         reach = self._reach(fixed, entry, walk, skip) if walk else {}
         return self._extend(row, steps, 0, fixed, mark, skip, reach)
 
@@ -153,17 +162,17 @@ class Product:
         fixed: int,
         mark: int,
         skip: int,
-        reach: dict[int, dict[int, Entry]],
+        reach: dict[int, list[Entry]],
     ) -> Iterator[Candidate]:
         if level == len(steps):
             yield row.copy()
             return
         step = steps[level]
-        found = reach[step.slot] if step.reached else visit(step, self.memories[step.slot], row)
+        found = reach[step.slot] if step.reached else visit(step, self.memories, row)
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
-        for entry in self._visited(found.values()):
+        for entry in self._visited(found):
             if entry.state in (skip, also):
                 continue
             row[step.slot] = entry
@@ -172,18 +181,18 @@ class Product:
             else:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
 
-    def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, dict[int, Entry]]:
-        reach: dict[int, dict[int, Entry]] = {fixed: {entry.number: entry}}
+    def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, list[Entry]]:
+        reach: dict[int, list[Entry]] = {fixed: [entry]}
         row: Candidate = [None] * len(self.memories)
         for step in walk:
             source = step.sources[0][0]
             found: dict[int, Entry] = {}
-            for origin in reach[source].values():
+            for origin in reach[source]:
                 row[source] = origin
-                for number, entry_ in visit(step, self.memories[step.slot], row).items():
-                    if entry_.state != skip:
-                        found[number] = entry_
-            reach[step.slot] = dict(sorted(found.items()))
+                for other in visit(step, self.memories, row):
+                    if other.state != skip:
+                        found[other.number] = other
+            reach[step.slot] = [found[number] for number in sorted(found)]
         return reach
 
 

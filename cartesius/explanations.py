@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.clauses import pause
 from cartesius.expressions import Expression, show
-from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key
+from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.layers import layer_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
 
 UNBOUNDED = "unbounded"
-_CONCERN_ONE = (optional, row_key, completes, first_is_oldest, retract)  # these clauses weigh no events against others
+# The clauses for these weigh no events against others.
+_CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
 def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:

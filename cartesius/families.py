@@ -14,7 +14,7 @@ and, asked once, when a correlation is built, or at the end of a step:
 
     optional  may the part of this slot be missing?        row_key    which row of the output table is a result?
     alone     is each event a candidate of its own?        first_is_oldest  are memories visited oldest first?
-    completes has the output completed?
+    totals    are results totalled, over which group?      completes has the output completed?
 
 This module is over 300 lines because each public family carries its example.
 
@@ -31,6 +31,8 @@ from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from cartesius.join_shape import Join
+    from cartesius.kept_rows import KeptRows
     from cartesius.memories import Memory
     from cartesius.operations import Operation
     from cartesius.pauses import Door
@@ -248,10 +250,11 @@ optional = Family("optional", layer="outer", of_slot=True)
 alone = Family("alone", layer="outer", of_slot=False)
 first_is_oldest = Family("first_is_oldest", layer="outer", of_slot=False)
 row_key = Family("row_key", layer="outer", of_slot=False)
+totals = Family("totals", layer="outer", of_slot=False)
 completes = Family("completes", layer="outer", of_slot=False)
 FAMILIES = (
     arrive, withdraw, ended, tick, start, push, displace, retract, select, admit, optional, alone, first_is_oldest,
-    row_key, completes,
+    row_key, totals, completes,
 )  # fmt: skip
 __test__ = {family.name: family.__doc__ for family in FAMILIES}
 
@@ -275,6 +278,8 @@ class Slot:
     door: Door
     operations: dict[Family, Operation[..., Any]]
     source: str  # the name of its reactive in the program
+    is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
+    kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     ended: bool = False
 
     def __repr__(self) -> str:

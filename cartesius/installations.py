@@ -23,15 +23,16 @@ from cartesius.operations import Operation, forward
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
 from cartesius.snapshots import entries_in
+from cartesius.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from cartesius.entries import Entry
     from cartesius.families import Family
     from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
     from cartesius.matches import Match
-    from cartesius.memories import Entry
 
 
 class Installed:
@@ -156,6 +157,17 @@ class Installed:
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
         self.join.world.deadlines.add(time, self, key)
+
+    def expire(self, slot: Slot, entry: Entry) -> None:
+        """Let an entry leave at the end of the batch; its results stand."""
+        is_declared = self.restriction.expires or self.restriction.recalls
+        if isinstance(self.join.batch.output, View) and not is_declared:
+            message = (
+                f"{self.restriction!r}: expected a restriction that says that it lets entries expire, as the rows of"
+                f" {self.join.name} are looked up in memory otherwise; write expires = True in the class"
+            )
+            raise InvalidArgument(message)
+        self.join.batch.expire(slot, entry)
 
     def play(self, slot: Slot, key: tuple[Any, ...]) -> None:
         """Let what waits at the door of ``slot`` under ``key`` follow once the step is over."""

@@ -32,7 +32,7 @@ from cartesius.families import Slot, arrive, completes, ended, withdraw
 from cartesius.handlers import Composed, handle
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
-from cartesius.outputs import Rows
+from cartesius.outputs import Events
 from cartesius.stacks import inner_handlers, outer_handlers
 from cartesius.strands import Future, Strands, await_
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cartesius.continuations import Continuation
+    from cartesius.entries import Entry
     from cartesius.events import Event
-    from cartesius.memories import Entry
     from cartesius.patterns import Pattern
     from cartesius.world import World
 
@@ -73,7 +73,7 @@ class Join:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         self.outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
         self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed)
-        self.is_table = isinstance(self.batch.output, Rows)
+        self.is_table = any(one.restriction.makes_table for one in self.installed)
         self._completes_early = any(one.restriction.completes_early for one in self.installed)
         self._openers = [
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
@@ -259,6 +259,20 @@ class Join:
 
         handle(self.outer, run)
         return self.batch.output.settle()
+
+    def recalls(self, slot: Slot) -> bool:
+        """Whether the changes of a slot must come with the rows that they replace."""
+        return any(slot in one.slots[field] for one in self.installed for field in one.restriction.recalls)
+
+    def row(self, key: Any) -> tuple[Any, ...]:
+        """Return the present row of ``key`` in a tuple, or the empty tuple; only of a table."""
+        assert not isinstance(self.batch.output, Events)
+        return handle(self.outer, partial(self.batch.output.row, key))
+
+    def rows(self) -> dict[Any, Any]:
+        """Return the present rows; only of a table."""
+        assert not isinstance(self.batch.output, Events)
+        return handle(self.outer, self.batch.output.rows)
 
     def rebuild(self) -> None:
         """Make the strands anew from the state, after a failure or a restore."""

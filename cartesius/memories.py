@@ -1,11 +1,11 @@
 """Memory: what a slot retains, newest first, found by key or by value.
 
-An `Entry` is an event inside a correlation. A `Memory` holds entries by arrival number, with one index for every
-combination of computed values that the enumeration or a restriction asks for. During a batch it holds the old *and*
-the new
-memory: a fresh entry is not yet in the old one, a gone entry no longer in the new one.
+A `Memory` holds the entries of a stream by arrival number, a `RowMemory` those of a table by the key of the row. Each
+has one index for every combination of computed values that the enumeration or a restriction asks for; an entry that is
+alone under its key is in it itself. During a batch a memory holds the old *and* the new one: a fresh entry is not yet
+in the old memory, a gone entry no longer in the new one.
 
-Invariant: outside a batch every entry is live, and each index holds exactly the entries.
+Invariant: outside a batch every entry is live, and each index holds exactly the entries that can be found by it.
 """
 
 from __future__ import annotations
@@ -14,117 +14,51 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, final
 
 from cartesius.codec import pack
-from cartesius.errors import NotStorable
+from cartesius.entries import FRESH, GONE, LIVE
+from cartesius.errors import InvalidArgument, NotStorable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from cartesius.events import Time
+    from cartesius.entries import Entry
     from cartesius.families import Slot
 
-LIVE: Final = 0
-FRESH: Final = 1
-GONE: Final = 2
-UNLIMITED: Final = float("inf")
-ABSENT: Final = ("absent",)
+NOWHERE: Final = ("nowhere",)
+"""What an index has no place for: a value that equals nothing, itself included."""
 _UNHASHABLE: Final = ("unhashable",)
 
 
-@final
-class Entry:
-    """An event inside a correlation, as clauses receive it.
-
-    >>> from cartesius import Entry
-    >>> def urgency(event: Entry) -> int:
-    ...     return (
-    ...         event.value.priority
-    ...     )  # also: .start, .end, .uses (how often it may still be used), .number (of arrival)
-    """
-
-    __slots__ = (
-        "cause", "deletes", "end", "identity", "keys", "number", "probe", "row_key", "slot", "start", "state", "uses",
-        "value", "weight", "withdrawn",
-    )  # fmt: skip
-
-    def __init__(self, value: Any, start: Time, end: Time, identity: Any, *, weight: int = 1) -> None:
-        self.value = value
-        self.start = start
-        self.end = end
-        self.identity = identity
-        self.weight = weight
-        self.uses: float = UNLIMITED
-        self.keys: tuple[Any, ...] = ()
-        self.row_key: Any = ABSENT
-        self.deletes = False
-        self.slot = ""  # the name of the slot that it came to
-        self.withdrawn = False  # its source took it back while a gate held it: it does not reach memory any more
-        self.number = -1  # arrival number in memory; -1 while held before it
-        self.probe: tuple[Any, ...] = ()
-        self.state = LIVE
-        self.cause: tuple[Time, Time] | None = None
-
-    def as_deletion(self) -> Entry:
-        """Return the deletion of this row, at the same time."""
-        entry = Entry(None, self.start, self.end, self.identity)
-        entry.row_key, entry.keys, entry.deletes, entry.slot = self.row_key, self.keys, True, self.slot
-        return entry
-
-    def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
-        """Return the same event with another value (and times): what a gate that transforms lets through."""
-        start = self.start if start is None else start
-        entry = Entry(value, start, self.end if end is None else end, self.identity, weight=self.weight)
-        entry.uses, entry.keys, entry.row_key, entry.deletes = self.uses, self.keys, self.row_key, self.deletes
-        entry.slot, entry.withdrawn = self.slot, self.withdrawn
-        return entry
-
-    def again(self) -> Entry:
-        """Return another event that equals this one."""
-        entry = Entry(self.value, self.start, self.end, ("again", self.identity, self.number), weight=self.weight)
-        entry.keys, entry.row_key, entry.slot = self.keys, self.row_key, self.slot
-        return entry
-
-    def own_key(self) -> Any:
-        """The key of the row, or else the first key given by a `key_by`."""
-        if self.row_key is not ABSENT:
-            return self.row_key
-        return next((key for key in self.keys if key is not ABSENT), None)
-
-    def __repr__(self) -> str:
-        """Show value and time."""
-        return f"Entry({self.value!r} @ {self.start}..{self.end})"
-
-
-@final
 class Memory:
-    """The entries of one slot."""
+    """The entries of one slot, a stream's."""
 
-    __slots__ = ("_identities", "_indexes", "_is_disordered", "entries", "journal", "probes", "rows")
+    __slots__ = ("_entries", "_identities", "_indexes", "_is_disordered", "journal", "probes", "visited")
 
     def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
         # Where a source may take events back. A fresh entry and the gone one that it replaces may share an identity.
         self._identities: dict[Any, list[Entry]] | None = {} if finds else None
-        self.entries: dict[int, Entry] = {}
-        self.rows: dict[Any, Entry] = {}  # of a table: the present row of each key
-        self.probes: list[Callable[[Entry], Any]] = []
-        self._indexes: dict[tuple[int, ...], dict[Any, dict[int, Entry]]] = {}
+        self._entries: dict[Any, Entry] = {}
+        self.probes: list[Callable[[Entry], Any]] = []  # how the values are computed that it is indexed by
+        self._indexes: dict[tuple[int, ...], dict[Any, Entry | dict[int, Entry]]] = {}
         self.journal = journal
         self._is_disordered = False
+        self.visited = 0  # how many entries have been looked at
 
     def index(self, positions: tuple[int, ...]) -> None:
         """Keep an index on the computed values at ``positions``. Before the first entry."""
         if positions:
             self._indexes.setdefault(positions, {})
 
+    # -- changing ------------------------------------------------------------------------------------------------------
+
     def store(self, entry: Entry) -> None:
         """Add a fresh entry; it has its number already."""
-        entry.probe = tuple([hashable(probe(entry)) for probe in self.probes])
         entry.state = FRESH
-        uses = entry.uses
+        more = entry.more
         self._insert(entry)
 
         def undo() -> None:
             self._delete(entry)
-            entry.uses = uses
+            entry.more = more
             entry.number = -1  # a gate may hold it again
 
         self.journal.append(undo)
@@ -142,24 +76,39 @@ class Memory:
         self.journal.append(undo)
 
     def _insert(self, entry: Entry) -> None:
-        self.entries[entry.number] = entry
+        self._entries[entry.number] = entry
+        self._add_to_indexes(entry)
+
+    def _delete(self, entry: Entry) -> None:
+        del self._entries[entry.number]
+        self._drop_from_indexes(entry)
+
+    def _add_to_indexes(self, entry: Entry) -> None:
         for positions, table in self._indexes.items():
-            table.setdefault(_at(entry.probe, positions), {})[entry.number] = entry
-        if entry.row_key is not ABSENT:
-            self.rows.setdefault(entry.row_key, entry)
+            key = self.values(positions, entry)
+            if key is NOWHERE:
+                continue
+            found = table.setdefault(key, entry)
+            if found is not entry:
+                alike = found if isinstance(found, dict) else {found.number: found}
+                alike[entry.number] = entry
+                table[key] = alike
         if self._identities is not None:
             self._identities.setdefault(entry.identity, []).append(entry)
 
-    def _delete(self, entry: Entry) -> None:
-        del self.entries[entry.number]
+    def _drop_from_indexes(self, entry: Entry) -> None:
         for positions, table in self._indexes.items():
-            key = _at(entry.probe, positions)
-            found = table[key]
-            del found[entry.number]
-            if not found:
+            key = self.values(positions, entry)
+            if key is NOWHERE:
+                continue
+            found = table.get(key)
+            if found is entry:
                 del table[key]
-        if self.rows.get(entry.row_key) is entry:
-            del self.rows[entry.row_key]
+            elif isinstance(found, dict) and found.pop(entry.number, None) is not None:
+                if len(found) == 1:
+                    (table[key],) = found.values()
+            else:
+                _refuse_changed(entry)
         if self._identities is not None:
             alike = self._identities[entry.identity]
             alike.remove(entry)
@@ -171,91 +120,197 @@ class Memory:
         if not self._is_disordered:
             return
         self._is_disordered = False
-        self.entries = dict(sorted(self.entries.items()))
+        self._entries = dict(sorted(self._entries.items()))
         for table in self._indexes.values():
-            for key in table:
-                table[key] = dict(sorted(table[key].items()))
-
-    def replace_row(self, entry: Entry | None, key: Any) -> None:
-        """Make ``entry`` (or nothing) the present row of ``key``."""
-        before = self.rows.pop(key, None)
-        if entry is not None:
-            self.rows[key] = entry
-
-        def undo() -> None:
-            self.rows.pop(key, None)
-            if before is not None:
-                self.rows[key] = before
-
-        self.journal.append(undo)
-
-    def find(self, identity: Any) -> Entry | None:
-        """Return the present entry of that identity."""
-        alike = self._identities.get(identity, ()) if self._identities is not None else ()
-        return next((entry for entry in reversed(alike) if entry.state != GONE), None)
-
-    def lookup(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> dict[int, Entry]:
-        """Return the entries whose computed values at ``positions`` equal ``key``; oldest first, gone ones included."""
-        if not positions:
-            return self.entries
-        return self._indexes[positions].get(key, _NONE)
-
-    def under(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> list[Entry]:
-        """Return the present entries under a key, newest first."""
-        return [e for e in reversed(self.lookup(positions, key).values()) if e.state != GONE]
+            for key, found in table.items():
+                if isinstance(found, dict):
+                    table[key] = dict(sorted(found.items()))
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """End a batch for ``entries``: what was fresh is live."""
         for entry in entries:
             entry.state = LIVE
 
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def values(self, positions: tuple[int, ...], entry: Entry) -> Any:
+        """Return what ``entry`` is found by in the index on ``positions``; `NOWHERE` if it is not."""
+        if len(positions) == 1:
+            return hashable(self.probes[positions[0]](entry))
+        found = tuple([hashable(self.probes[p](entry)) for p in positions])
+        return NOWHERE if NOWHERE in found else found
+
+    def all(self) -> Collection[Entry]:
+        """Return all entries, oldest first, gone ones included; `reversed` gives the newest first."""
+        return self._entries.values()
+
+    def lookup(self, positions: tuple[int, ...], key: Any) -> Collection[Entry]:
+        """Return the entries found by ``key`` in the index on ``positions``, oldest first, gone ones included."""
+        if not positions:
+            return self.all()
+        found = self._indexes[positions].get(key)
+        if found is None:
+            return ()
+        return found.values() if isinstance(found, dict) else (found,)
+
+    def under(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> list[Entry]:
+        """Return the present entries under a key, a tuple of one value a position, newest first."""
+        return [e for e in reversed(self.keyed(positions, key)) if e.state != GONE]  # type: ignore[call-overload]
+
+    def keyed(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> Collection[Entry]:
+        """Return the entries under a key, a tuple of one value a position, oldest first, gone ones included."""
+        return self.lookup(positions, key[0] if len(positions) == 1 else key)
+
+    def find(self, identity: Any) -> Entry | None:
+        """Return the present entry of that identity."""
+        alike = self._identities.get(identity, ()) if self._identities is not None else ()
+        return next((entry for entry in reversed(alike) if entry.state != GONE), None)
+
+    def row(self, key: Any) -> Entry | None:
+        """Return the present row of a table, by its key."""
+        return None
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether an entry is there, be it gone."""
+        return self._entries.get(entry.number) is entry
+
     def check_invariants(self) -> None:
         """Raise AssertionError if an index disagrees with the entries."""
-        numbers = list(self.entries)
+        numbers = [entry.number for entry in self.all()]
         assert numbers == sorted(numbers)
+        assert len(self) == len(numbers)
         for positions, table in self._indexes.items():
-            indexed = sorted(n for found in table.values() for n in found)
-            assert indexed == numbers, (positions, indexed, numbers)
-        assert all(entry.state == LIVE for entry in self.entries.values())
-        assert all(self.entries.get(entry.number) is entry for entry in self.rows.values())
+            found = [e for one in table.values() for e in (one.values() if isinstance(one, dict) else (one,))]
+            expected = [e.number for e in self.all() if self.values(positions, e) is not NOWHERE]
+            assert sorted(e.number for e in found) == expected, (positions, found, expected)
+        assert all(entry.state == LIVE and self.holds(entry) for entry in self.all())
         if self._identities is not None:
             assert sorted(e.number for alike in self._identities.values() for e in alike) == numbers
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over the entries, newest first."""
-        return iter(reversed(self.entries.values()))
+        return reversed(self.all())  # type: ignore[call-overload,no-any-return]  # all of them can be reversed
 
     def __len__(self) -> int:
         """The number of entries retained."""
-        return len(self.entries)
+        return len(self._entries)
 
 
-_NONE: Final[dict[int, Entry]] = {}
+@final
+class RowMemory(Memory):
+    """The entries of one slot, a table's: the present row of each key, and, during a batch, those that it replaces."""
+
+    __slots__ = ("_is_shuffled", "_others", "_row_positions")
+
+    def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
+        super().__init__(journal, finds=finds)
+        self._others: dict[Any, list[Entry]] = {}  # by key, oldest first: what has a successor and is still there
+        self._row_positions: set[int] = set()
+        self._is_shuffled = False  # a row that is replaced keeps its place, so that the dict does not grow
+
+    def finds_rows_at(self, position: int) -> None:
+        """Say that the computed value at ``position`` is the key of the row: it needs no index."""
+        self._row_positions.add(position)
+
+    def index(self, positions: tuple[int, ...]) -> None:
+        """Keep an index on the computed values at ``positions``, unless that is the key of the row."""
+        if len(positions) != 1 or positions[0] not in self._row_positions:
+            super().index(positions)
+
+    def _insert(self, entry: Entry) -> None:
+        before = self._entries.get(entry.row_key)
+        if before is None:
+            self._entries[entry.row_key] = entry
+        elif before.number < entry.number:
+            self._entries[entry.row_key] = entry
+            self._others.setdefault(entry.row_key, []).append(before)
+            self._is_shuffled = True
+        else:  # it comes back, by a roll-back
+            self._others[entry.row_key] = sorted([*self._others.get(entry.row_key, ()), entry], key=_number)
+        self._add_to_indexes(entry)
+
+    def _delete(self, entry: Entry) -> None:
+        key = entry.row_key
+        others = self._others.get(key)
+        if others is not None:
+            if self._entries[key] is entry:
+                self._entries[key] = others.pop()
+            else:
+                others.remove(entry)
+            if not others:
+                del self._others[key]
+        else:
+            del self._entries[key]
+        self._drop_from_indexes(entry)
+
+    def restore_order(self) -> None:
+        """Sort, after a roll-back, what it has put back."""
+        self._is_shuffled = self._is_shuffled or self._is_disordered
+        super().restore_order()
+
+    def all(self) -> Collection[Entry]:
+        """Return all entries, oldest first, gone ones included."""
+        if self._is_shuffled:
+            self._entries = dict(sorted(self._entries.items(), key=lambda item: item[1].number))
+            self._is_shuffled = False
+        if not self._others:
+            return self._entries.values()
+        others = [entry for found in self._others.values() for entry in found]
+        return sorted([*self._entries.values(), *others], key=_number)
+
+    def lookup(self, positions: tuple[int, ...], key: Any) -> Collection[Entry]:
+        """Return the entries found by ``key``, oldest first, gone ones included."""
+        if len(positions) != 1 or positions[0] not in self._row_positions:
+            return super().lookup(positions, key)
+        return self.rows_of(key)
+
+    def rows_of(self, key: Any) -> Collection[Entry]:
+        """Return the entries of one key, oldest first, gone ones included."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return ()
+        return (*self._others[key], entry) if key in self._others else (entry,)
+
+    def row(self, key: Any) -> Entry | None:
+        """Return the present row, by its key."""
+        entry = self._entries.get(key)
+        return None if entry is None or entry.state == GONE else entry
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether an entry is there, be it gone."""
+        return any(other is entry for other in self.rows_of(entry.row_key))
+
+    def __len__(self) -> int:
+        """The number of entries retained."""
+        return len(self._entries) + sum(map(len, self._others.values()))
 
 
-def _at(probe: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple([probe[p] for p in positions])
+def _number(entry: Entry) -> int:
+    return entry.number
 
 
-def is_spent(parts: Iterable[Entry | None]) -> bool:
-    """Whether a part of a candidate has no use left."""
-    return any([part is not None and part.uses <= 0 for part in parts])
+def _refuse_changed(entry: Entry) -> None:
+    message = (
+        f"push: expected payloads that do not change but {entry.value!r} has been changed since it was pushed, so that"
+        " an index does not find it any more; push a new value instead"
+    )
+    raise InvalidArgument(message)
 
 
 def is_exact(value: Any) -> bool:
-    """Whether an index finds exactly the equal values: not for NaN, nor for what cannot be hashed."""
-    return value is not _UNHASHABLE and value == value  # noqa: PLR0124 - NaN
+    """Whether an index finds exactly the equal values: not for what cannot be hashed."""
+    return value is not _UNHASHABLE
 
 
 def hashable(value: Any) -> Any:
     """Return ``value``, or one stand-in for all values that cannot be hashed: the full condition decides then.
 
-    A value that equals nothing, itself included, gets a stand-in of its own: an index would find it by identity.
+    A value that equals nothing, itself included, is `NOWHERE`: an index would find it by identity.
     """
     try:
         hash(value)
         if isinstance(value, float | Decimal) and value != value:  # noqa: PLR0124 - NaN
-            return object()
+            return NOWHERE
     except TypeError:
         # A set equals a frozenset, and a bytearray bytes: they must be found under the same key.
         if isinstance(value, set):

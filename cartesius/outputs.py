@@ -16,7 +16,7 @@ from cartesius.events import Delete, Event, Update
 from cartesius.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cartesius.events import Time
     from cartesius.provenance import Provenance
@@ -42,10 +42,17 @@ class Events:
         _, value, start, end = result
         self.events.append(Event(value, start, end, -1, self.name, identity))
 
+    def look(self) -> None:
+        """Do nothing: results are what they are."""
+
     def settle(self) -> list[Event]:
         """End the step: return its events."""
         events, self.events = self.events, []
         return events
+
+    def clear(self) -> None:
+        """Forget a step that failed."""
+        self.events.clear()
 
 
 class Rows:
@@ -88,7 +95,7 @@ class Rows:
     def _mention(self, key: Any, cause: Span) -> dict[Any, Result]:
         before = self._mentioned.get(key)
         if before is not None:
-            self._mentioned[key] = (min(before[0], cause[0]), max(before[1], cause[1]))
+            self._mentioned[key] = hull((before, cause))
             return self.live[key]
         self._mentioned[key] = cause
         self._remember(key)
@@ -99,8 +106,6 @@ class Rows:
         showed, shown = key in self.shown, self.shown.get(key)
 
         def undo() -> None:
-            self._mentioned.clear()
-            self._yielded.clear()
             both: list[tuple[dict[Any, Any], bool, Any]] = [(self.live, had, results), (self.shown, showed, shown)]
             for table, present, value in both:
                 table.pop(key, None)
@@ -113,17 +118,34 @@ class Rows:
         if self.provenance is not None:
             self.provenance.changed(change, made)
 
+    def look(self) -> None:
+        """Do nothing: results are kept as they come."""
+
+    def clear(self) -> None:
+        """Forget a step that failed; the journal has undone what it did."""
+        self._mentioned.clear()
+        self._yielded.clear()
+
+    def row(self, key: Any) -> tuple[Any, ...]:
+        """Return the present row of ``key`` in a tuple, or the empty tuple."""
+        return (self.shown[key],) if key in self.shown else ()
+
+    def rows(self) -> dict[Any, Any]:
+        """Return the present rows."""
+        return dict(self.shown)
+
     def settle(self) -> list[Event]:
         """End the step: return one change for each key whose shown value changed, in order of first mention."""
         events = []
         for key, (since, until) in self._mentioned.items():
             results = self.live[key]
             identity = (self.name, key)
+            old = (self.shown[key],) if key in self.shown else ()
             if not results:
                 del self.live[key]
                 if key in self.shown:
                     del self.shown[key]
-                    events.append(Event(Delete(key), since, until, 1, self.name, identity))
+                    events.append(Event(Delete(key), since, until, 1, self.name, identity, old))
                     self._explain(events[-1], None)
                 continue
             made = min(results.items(), key=_rank)
@@ -131,11 +153,16 @@ class Rows:
             if key in self.shown and is_unchanged(self.shown[key], value):
                 continue
             self.shown[key] = value
-            events.append(Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity))
+            change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, old)
+            events.append(change)
             self._explain(events[-1], made)
-        self._mentioned.clear()
-        self._yielded.clear()
+        self.clear()
         return events
+
+
+def hull(spans: Sequence[Span]) -> Span:
+    """Return the convex hull of times."""
+    return min([start for start, _ in spans]), max([end for _, end in spans])
 
 
 def _rank(item: tuple[Any, Result]) -> tuple[float, ...]:

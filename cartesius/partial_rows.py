@@ -15,16 +15,18 @@ from __future__ import annotations
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING, Protocol
 
+from cartesius.entries import FRESH, GONE
 from cartesius.enumeration import Candidate, Link, Step, newest_first, step_to, visit
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, equality, evaluator, show, slots_of
-from cartesius.memories import FRESH, GONE, is_exact
+from cartesius.memories import hashable, is_exact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from cartesius.entries import Entry
     from cartesius.enumeration import Rank
-    from cartesius.memories import Entry, Memory
+    from cartesius.memories import Memory
 
 MAX_SLOTS = 2
 
@@ -36,6 +38,9 @@ class MaximalRows(Protocol):
         self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Return the rows that a batch takes away and those that it adds, each in order."""
+
+    def containing(self, pins: Mapping[int, Entry | None], skip: int) -> Iterable[Candidate]:
+        """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
 
 
 class PartialRows:
@@ -121,6 +126,10 @@ class PartialRows:
             sorted((row for key, row in old.items() if key not in new), key=self.rank),
             sorted((row for key, row in new.items() if key not in old), key=self.rank),
         )
+
+    def containing(self, pins: Mapping[int, Entry | None], skip: int) -> list[Candidate]:
+        """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
+        return [] if self.never else sorted(self._rows(pins, skip), key=self.rank)
 
     def _affected(self, touched: Sequence[tuple[int, Entry]], skip: int) -> dict[tuple[float, ...], Candidate]:
         rows: dict[tuple[float, ...], Candidate] = {}
@@ -213,10 +222,11 @@ class PartialRows:
         row[slot] = entry
         pair = frozenset((slot, step.slot))
         checks = self.pairs.get(pair, [])
-        if not all(is_exact(entry.probe[position]) for _, position, _ in step.sources):
+        probes = self.memories[slot].probes
+        if not all(is_exact(hashable(probes[position](entry))) for _, position, _ in step.sources):
             checks = [*checks, *self.equalities.get(pair, ())]  # the index finds more than what is equal
         found = []
-        for other in visit(step, self.memories[step.slot], row).values():
+        for other in visit(step, self.memories, row):
             if other.state == skip or not self._alone(step.slot, other):
                 continue
             row[step.slot] = other
@@ -225,7 +235,9 @@ class PartialRows:
         return found
 
     def _present(self, slot: int, skip: int) -> list[Entry]:
-        return [e for e in self.memories[slot].entries.values() if e.state != skip and self._alone(slot, e)]
+        memory = self.memories[slot]
+        memory.visited += len(memory)
+        return [e for e in memory.all() if e.state != skip and self._alone(slot, e)]
 
     def _alone(self, slot: int, entry: Entry) -> bool:
         checks = self.alone.get(slot)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from cartesius.memories import ABSENT
+from cartesius.entries import ABSENT
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 Pauses: TypeAlias = "dict[tuple[int, ...], set[tuple[Any, ...]]]"  # of key spaces, the keys in them
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
 from cartesius.join_shape import Join
+from cartesius.kept_rows import KeptRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +34,7 @@ class Program:
         self.joins: list[Join] = []
         self.join_of: dict[Reactive, Join] = {}
         self.bound: dict[Reactive, list[tuple[Join, int]]] = {}
+        self.kept: dict[Reactive, KeptRows] = {}
         for output in self.outputs:
             self._add(output)
 
@@ -58,7 +60,14 @@ class Program:
         self.join_of[reactive] = join
         for slot in join.slots:
             slot.source = self.names[slot.reactive]
+            if join.recalls(slot):
+                slot.kept = self._keeper(slot.reactive)
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
+
+    def _keeper(self, table: Reactive) -> KeptRows | Join:
+        if table in self.join_of:
+            return self.join_of[table]
+        return self.kept.setdefault(table, KeptRows(self.world.journal))
 
     def _free(self, wanted: str) -> str:
         taken = set(self.names.values())

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.entries import ABSENT
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
-from cartesius.memories import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cartesius.entries import Entry
     from cartesius.families import Family, Slot
     from cartesius.join_shape import Join
-    from cartesius.memories import Entry
 
 
 @attrs.define(slots=True)

@@ -9,6 +9,7 @@ import enum
 from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
+from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Items: TypeAlias = "Iterable[Any] | AsyncIterable[Any]"
 
 
+@storable
 class Undeclared(enum.Enum):
     """That a table does not declare its key: rows come as `Update` and `Delete` only. An enum, to survive copying."""
 

@@ -104,6 +104,9 @@ class Restriction(Handler):
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    expires: ClassVar[bool] = False  # it lets entries leave whose results stand
+    keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
+    recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     configuration: Mapping[str, Any]
 

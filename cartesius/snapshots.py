@@ -15,10 +15,11 @@ import attrs
 
 from cartesius.codec import pack, storable
 from cartesius.continuations import holders
+from cartesius.entries import ABSENT, UNLIMITED, Entry
 from cartesius.errors import NotStorable
-from cartesius.memories import ABSENT, Entry
 from cartesius.outputs import Rows
 from cartesius.queues import Queue
+from cartesius.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,7 +65,7 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
         entry.value,
         entry.start,
         entry.end,
-        entry.identity,
+        entry._identity,
         entry.weight,
         entry.uses,
         [[] if key is ABSENT else [key] for key in entry.keys],
@@ -80,12 +81,16 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
 def load_entry(stored: Stored) -> Entry:
     """Turn plain data back into an entry."""
     entry = Entry(stored.value, stored.start, stored.end, stored.identity, weight=stored.weight)
-    entry.uses = stored.uses
+    if stored.uses != UNLIMITED:
+        entry.uses = stored.uses
     entry.keys = tuple([key[0] if key else ABSENT for key in stored.keys])
     entry.row_key = stored.row_key[0] if stored.row_key else ABSENT
-    entry.deletes = stored.deletes
+    if stored.deletes:
+        entry.note(deletes=True)
+    if stored.withdrawn:
+        entry.note(withdrawn=True)
     entry.number = stored.number
-    entry.slot, entry.withdrawn = stored.slot, stored.withdrawn
+    entry.slot = stored.slot
     return entry
 
 
@@ -148,6 +153,9 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         "latest": engine._latest,
         "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
         "eaten": {name: prefix.eaten for name, prefix in engine._prefixes.of.items()},
+        "kept": {
+            engine._program.names[table]: list(kept.present.items()) for table, kept in engine._program.kept.items()
+        },
         "world": save_world(engine._world, joins),
         "joins": [save_join(join) for join in joins],
     }
@@ -172,6 +180,8 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
     engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
     for name, eaten in state["eaten"].items():
         engine._prefixes.of[name].eaten = eaten
+    for table, kept in engine._program.kept.items():
+        kept.present.update(state["kept"][engine._program.names[table]])
     for join, saved in zip(joins, state["joins"], strict=True):
         load_join(join, saved)
     load_world(engine._world, joins, state["world"])
@@ -183,17 +193,19 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
 def save_join(join: Join) -> dict[str, Any]:
     """Return the state of a correlation."""
     for slot in join.slots:
-        for entry in slot.memory.entries.values():
+        for entry in slot.memory.all():
             _check_storable(entry, slot.name, slot.reactive.name, join.name)
     places: dict[int, int] = {}
     state: dict[str, Any] = {
-        "memories": [[save_entry(entry, places) for entry in slot.memory.entries.values()] for slot in join.slots],
+        "memories": [[save_entry(entry, places) for entry in slot.memory.all()] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
         "copies": [_save_copies(installed, places) for installed in join.installed],
     }
+    if isinstance(join.batch.output, Totals):
+        state["totals"] = list(join.batch.output.totals.items())
     if isinstance(join.batch.output, Rows):
         state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
         state["shown"] = list(join.batch.output.shown.items())
@@ -215,7 +227,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         for one in stored:
             known[one.place] = load_entry(one)
             slot.memory.store(known[one.place])
-        slot.memory.settle(slot.memory.entries.values())
+        slot.memory.settle(slot.memory.all())
         slot.ended = ended
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):
@@ -223,6 +235,8 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
     for slot, (paused, queue) in zip(join.slots, state["doors"], strict=True):
         slot.door.paused = {positions: set(keys) for positions, keys in paused}
         slot.door.queue = load_fields(queue, known)
+    if isinstance(join.batch.output, Totals):
+        join.batch.output.totals = dict(state["totals"])
     if isinstance(join.batch.output, Rows):
         join.batch.output.live = {key: dict(results) for key, results in state["live"]}
         join.batch.output.shown = dict(state["shown"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.choices import choose
 from cartesius.clauses import refuse_forwarding
-from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, withdraw
+from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, totals, withdraw
 from cartesius.handlers import Composed
 from cartesius.layers import Layer
 
@@ -37,6 +37,7 @@ def outer_handlers(
         operations[completes]: (False, is_over),
         operations[first_is_oldest]: (False, lambda: False),
         operations[alone]: (False, lambda: False),
+        operations[totals]: (False, lambda: None),
     }
     outer = Composed((Layer("defaults", defaults), *_layers(installed, "outer")))
     choose(pattern, bindings, batch, installed, outer)

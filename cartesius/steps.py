@@ -12,15 +12,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.continuations import holders
+from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
 from cartesius.events import Delete, Event
-from cartesius.memories import Entry
 from cartesius.records import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.events import Time
+    from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
@@ -125,12 +126,15 @@ class Steps:
 
     def _step(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
         """Run every correlation once, in topological order, with what its inputs gave."""
+        for table, kept in self.program.kept.items():
+            if table in events:
+                events[table] = [kept.change(event) for event in events[table]]
         for reactive, join in self.program.join_of.items():
             if reactive in events:
                 continue
             was_done = join.is_done
             batches = {
-                slot.index: [self._entry(slot.reactive, event) for event in events[slot.reactive]]
+                slot.index: [self._entry(slot, event) for event in events[slot.reactive]]
                 for slot in join.slots
                 if events.get(slot.reactive)
             }
@@ -146,12 +150,17 @@ class Steps:
                 ended.add(reactive)
         return [event for output in self.program.outputs for event in events.get(output, ())]
 
-    def _entry(self, reactive: Reactive, event: Event) -> Entry:
+    def _entry(self, slot: Slot, event: Event) -> Entry:
         value = wrap(event.value)
-        entry = Entry(value, event.start, event.end, event.identity, weight=event.weight)
-        if reactive.table:
+        is_change = slot.reactive.table
+        entry = Entry(value, event.start, event.end, slot.source if is_change else event.identity, weight=event.weight)
+        if slot.kept is not None and event.before:
+            entry.note(before=event.before)
+        if is_change:
             entry.row_key = value.key
-            entry.identity = (self.program.names[reactive], value.key)
-            entry.deletes = isinstance(value, Delete)
-            entry.value = None if entry.deletes else wrap(value.value)
+            if isinstance(value, Delete):
+                entry.value = None
+                entry.note(deletes=True)
+            else:
+                entry.value = wrap(value.value)
         return entry

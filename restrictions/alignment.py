@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Reactive, Slot
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class aligning(Restriction):

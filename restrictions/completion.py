@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class completing_with(Restriction):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius import Reactive, Slot
+    from cartesius.entries import Entry
     from cartesius.matches import Match
-    from cartesius.memories import Entry
 
 
 class _of_n(Restriction):

@@ -30,8 +30,8 @@ from cartesius.families import admit, completes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
-    from cartesius.memories import Entry
 
 
 def check_duration(restriction: Restriction, argument: str, duration: Any) -> None:
@@ -48,6 +48,7 @@ class _expiring(Restriction):
     clock has passed what was ahead of it.
     """
 
+    expires: ClassVar[bool] = True
     latest: Mapping[str, int] = state({})  # the last due time of each slot
     disordered_until: int | None = state(None)
 

@@ -12,7 +12,7 @@ from cartesius import Restriction, Slot, arrive, forward, handles
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class only(Restriction):
@@ -55,5 +55,5 @@ class only(Restriction):
         """Drop what fails; a failing row takes the place of its predecessor, as a deletion."""
         if event.deletes or self.predicate(event.value):
             forward(slot, event)
-        elif slot.reactive.table:
+        elif slot.is_table:
             forward(slot, event.as_deletion())

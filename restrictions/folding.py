@@ -18,7 +18,7 @@ from restrictions.checks import check_count, check_function, refuse_tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class of_streams(Restriction):

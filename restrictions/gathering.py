@@ -16,7 +16,7 @@ from restrictions.duration import check_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class grouping(Restriction):

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Field, KeyOf, Part, Tuple
+from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
 from cartesius.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
@@ -171,21 +171,21 @@ def stream_table_join(
         restrict = optionally("table") | retracting() | restrict
     slots = {"stream": stream, "table": table}
     yields = Tuple((Part("stream"), Part("table")))
-    return derived(call, (stream, table), slots, yields, restrict, where=_same_key(call, on))
+    return derived(call, (stream, table), slots, yields, restrict, where=matching_key(call, on, "stream", "table"))
 
 
-def _same_key(call: str, on: Any) -> Any:
-    """Return the condition, as an expression wherever ``on`` can be traced."""
+def matching_key(call: str, on: Any, slot: str, table: str) -> Expression:
+    """Return the condition that ``on`` of ``slot`` is the key of ``table``, as an expression where it traces."""
     if isinstance(on, str):
-        return Apply(operator.eq, (Field(Part("stream"), on), KeyOf("table")), "==")
+        return Apply(operator.eq, (Field(Part(slot), on), KeyOf(table)), "==")
     if not callable(on):
         message = f"{call}: expected a field's name or a function but got on={on!r} (type={type(on).__name__})"
         raise InvalidArgument(message)
     parameters = parameters_of(on)
-    key = trace(on, [(parameters[0], Part("stream"))]).expression if parameters and len(parameters) == 1 else None
+    key = trace(on, [(parameters[0], Part(slot))]).expression if parameters and len(parameters) == 1 else None
     if key is None:  # it runs as written, and still makes an index
-        key = Apply(on, (Part("stream"),), getattr(on, "__name__", "on"))
-    return Apply(operator.eq, (key, KeyOf("table")), "==")
+        key = Apply(on, (Part(slot),), getattr(on, "__name__", "on"))
+    return Apply(operator.eq, (key, KeyOf(table)), "==")
 
 
 def _pair(call: str, left: Reactive, right: Reactive, restrict: Composition | Restriction, key: Key) -> Reactive:

@@ -15,7 +15,7 @@ from restrictions.checks import check_count
 
 if TYPE_CHECKING:
     from cartesius import Slot
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class most_recently(Restriction):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class retracting(Restriction):
@@ -71,9 +71,11 @@ class as_table(Restriction):
     [Update(key='EVA', value=9), Update(key='EVA', value=8)]
 
     Args:
-        key: A slot's name (that slot's key), or a function of the yielded value.
+        key: A slot's name (that slot's key), a tuple of them (the key of the first that is present), or a function of
+            the yielded value.
 
-    State: the live rows of each key. Relies on arrival order, unless beside `retracting`. Commutes with the
+    State: none where the key is a slot's and results are taken back, as the rows follow from memory; otherwise the
+    live rows of each key. Relies on arrival order, unless beside `retracting`. Commutes with the
     restrictions of memory (`most_recently`, `earliest`, `momentarily`).
 
     Raises:
@@ -92,8 +94,12 @@ class as_table(Restriction):
 
     def validate(self) -> None:
         """Check the key."""
-        if not isinstance(self.key, str) and not callable(self.key):
-            message = f"as_table: expected a slot's name or a function of the value but got key={self.key!r}"
+        is_slots = isinstance(self.key, tuple) and self.key and all(isinstance(slot, str) for slot in self.key)
+        if not isinstance(self.key, str) and not is_slots and not callable(self.key):
+            message = (
+                "as_table: expected a slot's name, a tuple of them, or a function of the value but got"
+                f" key={self.key!r}"
+            )
             raise InvalidArgument(message)
 
     @handles(row_key)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.memories import Entry
+    from cartesius.entries import Entry
 
 
 class separately(Restriction):
@@ -88,6 +88,7 @@ class momentarily(Restriction):
     """
 
     is_pointwise: ClassVar[bool] = True
+    expires: ClassVar[bool] = True
     slots: Slots
 
     @handles(push, "slots")

@@ -13,8 +13,8 @@ from cartesius.families import completes, ended
 from restrictions.folding import of_streams
 
 if TYPE_CHECKING:
+    from cartesius.entries import Entry
     from cartesius.events import Time
-    from cartesius.memories import Entry
 
 
 class sampling(of_streams):

@@ -108,7 +108,8 @@ def outcome(restrict: Any, trace: Any, where: str = "everything") -> Any:
         else:
             events = engine.push(inputs[what], Value(number, how[0]), at=time + how[1])
         emitted = [(event.value, event.start, event.end, event.weight) for event in events]
-        out.append((emitted, engine.done, list(engine.stats.slots.values())))
+        held = None if engine.done else list(engine.stats.slots.values())  # what is left then matters to nobody
+        out.append((emitted, engine.done, held))
     return out
 
 

@@ -1,0 +1,125 @@
+"""Entries: events inside a correlation.
+
+Tables have many, so what one costs counts: it has few fields, and what only some need is noted beside them (`more`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius.events import Time
+
+LIVE: Final = 0
+FRESH: Final = 1
+GONE: Final = 2
+UNLIMITED: Final = float("inf")
+ABSENT: Final = ("absent",)
+
+
+class Entry:
+    """An event inside a correlation, as clauses receive it.
+
+    >>> from cartesius import Entry
+    >>> def urgency(event: Entry) -> int:
+    ...     return (
+    ...         event.value.priority
+    ...     )  # also: .start, .end, .uses (how often it may still be used), .number (of arrival)
+    """
+
+    __slots__ = ("_identity", "end", "keys", "more", "number", "row_key", "slot", "start", "state", "value")
+
+    def __init__(self, value: Any, start: Time, end: Time, identity: Any, *, weight: int = 1) -> None:
+        self.value = value
+        self.start = start
+        self.end = end
+        self._identity = identity  # of a row the name of its table: the key of the row completes it
+        self.keys: tuple[Any, ...] = ()
+        self.row_key: Any = ABSENT
+        self.slot = ""  # the name of the slot that it came to
+        self.number = -1  # arrival number in memory; -1 while held before it
+        self.state = LIVE
+        self.more: dict[str, Any] | None = {"weight": weight} if weight != 1 else None
+
+    @property
+    def identity(self) -> Any:
+        """What tells it from all other events; of a row, its table and its key."""
+        return (self._identity, self.row_key) if type(self._identity) is str else self._identity
+
+    @property
+    def uses(self) -> float:
+        """How often it may still be used; unlimited, unless a restriction says otherwise."""
+        return UNLIMITED if self.more is None else self.more.get("uses", UNLIMITED)
+
+    @uses.setter
+    def uses(self, uses: float) -> None:
+        self.note(uses=uses)
+
+    @property
+    def weight(self) -> int:
+        """1, or -1 for an event that takes an earlier one back."""
+        return 1 if self.more is None else self.more.get("weight", 1)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it says that there is no such row any more."""
+        return self.more is not None and "deletes" in self.more
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether its source took it back while a gate held it: it does not reach memory any more."""
+        return self.more is not None and self.more.get("withdrawn", False)
+
+    def note(self, **more: Any) -> None:
+        """Note what only some entries have."""
+        self.more = {**(self.more or {}), **more}
+
+    def noted(self, name: str, default: Any = None) -> Any:
+        """Return what was noted."""
+        return default if self.more is None else self.more.get(name, default)
+
+    def as_deletion(self) -> Entry:
+        """Return the deletion of this row, at the same time."""
+        entry = Entry(None, self.start, self.end, self._identity)
+        entry.row_key, entry.keys, entry.slot = self.row_key, self.keys, self.slot
+        entry.note(deletes=True)
+        return entry
+
+    def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
+        """Return the same event with another value (and times): what a gate that transforms lets through."""
+        start = self.start if start is None else start
+        entry = Entry(value, start, self.end if end is None else end, self._identity)
+        entry.keys, entry.row_key, entry.slot = self.keys, self.row_key, self.slot
+        entry.more = None if self.more is None else dict(self.more)
+        return entry
+
+    def as_row(self, key: Any, value: Any, *, deletes: bool = False) -> Entry:
+        """Return the same event as a change of the row of ``key``: what a gate that makes rows lets through."""
+        entry = Entry(value, self.start, self.end, self._identity)
+        entry.keys, entry.row_key, entry.slot = self.keys, key, self.slot
+        if deletes:
+            entry.note(deletes=True)
+        return entry
+
+    def again(self) -> Entry:
+        """Return another event that equals this one."""
+        entry = Entry(self.value, self.start, self.end, ("again", self.identity, self.number), weight=self.weight)
+        entry.keys, entry.row_key, entry.slot = self.keys, self.row_key, self.slot
+        return entry
+
+    def own_key(self) -> Any:
+        """The key of the row, or else the first key given by a `key_by`."""
+        if self.row_key is not ABSENT:
+            return self.row_key
+        return next((key for key in self.keys if key is not ABSENT), None)
+
+    def __repr__(self) -> str:
+        """Show value and time."""
+        return f"Entry({self.value!r} @ {self.start}..{self.end})"
+
+
+def is_spent(parts: Iterable[Entry | None]) -> bool:
+    """Whether a part of a candidate has no use left."""
+    return any([part is not None and part.more is not None and part.uses <= 0 for part in parts])

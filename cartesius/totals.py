@@ -1,0 +1,103 @@
+"""Totals: what the live results of each group come to, kept up by adding what comes and subtracting what goes.
+
+A group is what has an empty element, a combination and an inverse; each value is lifted into it, and the total made
+presentable at the end. A group whose last result leaves is deleted: its results are counted.
+
+Source: thesis, L23 and L25; SEMANTICS 2.7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cartesius.events import Delete, Event, Update
+from cartesius.outputs import hull, is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.outputs import Result, Span
+
+
+class Aggregate(Protocol):
+    """What totals need of a group."""
+
+    empty: Any
+    combine: Callable[[Any, Any], Any]
+    inverse: Callable[[Any], Any]
+    lift: Callable[[Any], Any]
+    finish: Callable[[Any], Any]
+
+
+class Totals:
+    """The totals of a correlation's results, by group: a table, or a stream of the one total."""
+
+    def __init__(self, name: str, journal: list[Callable[[], None]], group: Aggregate, *, is_table: bool) -> None:
+        self.name = name
+        self.journal = journal
+        self.group = group
+        self.is_table = is_table
+        self.totals: dict[Any, tuple[Any, int]] = {}  # and how many results they are of
+        self._mentioned: dict[Any, Span] = {}
+        self._before: dict[Any, tuple[Any, int] | None] = {}
+
+    def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Add a result to the total of its group."""
+        self._change(key, self.group.lift(result[1]), 1, cause)
+
+    def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Subtract a result from the total of its group."""
+        self._change(key, self.group.inverse(self.group.lift(result[1])), -1, cause)
+
+    def _change(self, key: Any, value: Any, count: int, cause: Span) -> None:
+        before = self.totals.get(key)
+        if key not in self._mentioned:
+            self._mentioned[key] = cause
+            self._before[key] = before
+            self.journal.append(lambda: self._restore(key, before))
+        self._mentioned[key] = hull((self._mentioned[key], cause))
+        total, number = before or (self.group.empty, 0)
+        self.totals[key] = (self.group.combine(total, value), number + count)
+
+    def _restore(self, key: Any, before: tuple[Any, int] | None) -> None:
+        if before is None:
+            self.totals.pop(key, None)
+        else:
+            self.totals[key] = before
+
+    def look(self) -> None:
+        """Do nothing: totals are kept as results come and go."""
+
+    def settle(self) -> list[Event]:
+        """End the step: return one change for each total that changed, in order of first mention."""
+        events = []
+        for key, (start, end) in self._mentioned.items():
+            total, number = self.totals[key]
+            before = self._before[key]
+            old: tuple[Any, ...] = () if before is None else (self.group.finish(before[0]),)
+            identity = (self.name, key)
+            if self.is_table and number == 0:
+                del self.totals[key]
+                if before is not None:
+                    events.append(Event(Delete(key), start, end, 1, self.name, identity, old))
+                continue
+            value = self.group.finish(total)
+            if not self.is_table:
+                events.append(Event(value, start, end, 1, self.name, identity))
+            elif before is None or not is_unchanged(old[0], value):
+                events.append(Event(Update(key, value), start, end, 1, self.name, identity, old))
+        self.clear()
+        return events
+
+    def clear(self) -> None:
+        """Forget a step that failed; the journal has undone what it did."""
+        self._mentioned.clear()
+        self._before.clear()
+
+    def row(self, key: Any) -> tuple[Any, ...]:
+        """Return the present total of a group in a tuple, or the empty tuple."""
+        return (self.group.finish(self.totals[key][0]),) if key in self.totals else ()
+
+    def rows(self) -> dict[Any, Any]:
+        """Return the present totals."""
+        return {key: self.group.finish(total) for key, (total, _) in self.totals.items()}

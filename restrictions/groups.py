@@ -1,0 +1,224 @@
+"""Groups: how the rows of a table are summed up so that one that changes need not be summed up anew.
+
+A group has an empty element, an associative and commutative combination, and an inverse: a total is kept up by adding
+what comes and subtracting what goes. Sums are exact, whatever comes and goes, and rounded once, at the end.
+
+Source: thesis, L23 and L25; SEMANTICS 2.7.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import operator
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.codec import storable
+from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+@attrs.frozen
+class Group:
+    """A group over which `reduce` totals: values are lifted into it, combined, and the total is finished.
+
+    >>> from restrictions.tables import Group
+    >>> largest_shift = Group(0, lambda a, b: a + b, lambda a: -a, finish=abs)
+    >>> largest_shift.check([1, -2, 3])
+
+    Args:
+        empty: The total of nothing.
+        combine: Adds two elements; associative and commutative, and ``combine(x, empty) == x``.
+        inverse: What takes an element back: ``combine(x, inverse(x)) == empty``.
+        lift: Makes an element of a row's value; by default the value is one.
+        finish: Makes a result of a total; by default it is one.
+
+    Elements must be plain data, so that a snapshot can hold them.
+
+    Source:
+        Thesis, L23.
+    """
+
+    empty: Any
+    combine: Callable[[Any, Any], Any]
+    inverse: Callable[[Any], Any]
+    lift: Callable[[Any], Any] = _itself
+    finish: Callable[[Any], Any] = _itself
+
+    def of(self, value: str | Callable[[Any], Any]) -> Group:
+        """Return the same group over a field of the rows, or a function of them.
+
+        >>> from restrictions.tables import mean
+        >>> mean.of("length")  # doctest: +ELLIPSIS
+        Group(...)
+        """
+        get = operator.attrgetter(value) if isinstance(value, str) else value
+        if not callable(get):
+            message = f"Group.of: expected a field's name or a function but got {value!r} (type={type(value).__name__})"
+            raise InvalidArgument(message)
+        return attrs.evolve(self, lift=partial(_composed, self.lift, get))
+
+    def check(self, values: Iterable[Any]) -> None:
+        """Check the laws of a group on some values, all triples of them.
+
+        Raises:
+            InvalidArgument: A law does not hold; the message names it, with the elements.
+        """
+        elements = [self.lift(value) for value in values]
+        combine, inverse = self.combine, self.inverse
+        for a in elements:
+            self._expect("combine(a, empty) == a", combine(a, self.empty), a, a)
+            self._expect("combine(a, inverse(a)) == empty", combine(a, inverse(a)), self.empty, a)
+        for a, b in product(elements, repeat=2):
+            self._expect("combine(a, b) == combine(b, a)", combine(a, b), combine(b, a), a, b)
+        for a, b, c in product(elements, repeat=3):
+            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
+            self._expect("combine(combine(a, b), c) == combine(a, combine(b, c))", left, right, a, b, c)
+
+    def _expect(self, law: str, left: Any, right: Any, *elements: Any) -> None:
+        if left != right:
+            shown = ", ".join(f"{name}={element!r}" for name, element in zip("abc", elements, strict=False))
+            message = f"Group: expected {law} but got {left!r} and {right!r} for {shown}; it is no commutative group"
+            raise InvalidArgument(message)
+
+
+def _composed(outer: Callable[[Any], Any], inner: Callable[[Any], Any], value: Any) -> Any:
+    return outer(inner(value))
+
+
+@storable
+@attrs.frozen
+class Sum:
+    """An exact sum: a fraction, and how many of the numbers in it are floats, decimals, or not finite."""
+
+    numerator: int = 0
+    denominator: int = 1
+    floats: int = 0
+    decimals: int = 0
+    above: int = 0  # +inf
+    below: int = 0  # -inf
+    undefined: int = 0  # NaN
+
+    @classmethod
+    def of(cls, value: Any) -> Sum:
+        """Return the sum of one number."""
+        if not isinstance(value, int | float | Decimal):
+            message = (
+                f"sum_: expected numbers but got {value!r} (type={type(value).__name__}); name a field, as in"
+                " sum_.of('length'), or make a Group for it"
+            )
+            raise InvalidArgument(message)
+        counts = {"floats": int(isinstance(value, float)), "decimals": int(isinstance(value, Decimal))}
+        if math.isfinite(value):
+            exact = Fraction(value)
+            return cls(exact.numerator, exact.denominator, **counts)
+        what = "undefined" if math.isnan(value) else "above" if value > 0 else "below"
+        return cls(**counts, **{what: 1})
+
+    def __add__(self, other: Sum) -> Sum:
+        """Add, exactly."""
+        counts = map(operator.add, self._counts, other._counts)
+        if self.denominator == other.denominator == 1:
+            return Sum(self.numerator + other.numerator, 1, *counts)
+        exact = self.exact + other.exact
+        return Sum(exact.numerator, exact.denominator, *counts)
+
+    def __neg__(self) -> Sum:
+        """Return what takes it back."""
+        return Sum(-self.numerator, self.denominator, *map(operator.neg, self._counts))
+
+    @property
+    def exact(self) -> Fraction:
+        """The sum of the finite numbers."""
+        return Fraction(self.numerator, self.denominator)
+
+    @property
+    def _counts(self) -> tuple[int, int, int, int, int]:
+        return self.floats, self.decimals, self.above, self.below, self.undefined
+
+    @property
+    def value(self) -> Any:
+        """The sum as Python's `sum` would have it, but rounded once: an int, a float or a Decimal."""
+        if self.floats or self.decimals:
+            number = float if self.floats else Decimal
+            if self.undefined or (self.above and self.below):
+                return number("nan")
+            if self.above or self.below:
+                return number("inf" if self.above else "-inf")
+            return _as_float(self.exact) if self.floats else _as_decimal(self.exact)
+        return self.numerator
+
+
+def _as_float(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def _as_decimal(exact: Fraction) -> Decimal:
+    """Return the decimal that equals a fraction of a denominator 2^a·5^b."""
+    places = 0
+    while exact.denominator != 1:
+        exact, places = exact * 10, places + 1
+    with decimal.localcontext() as context:
+        context.prec = max(len(str(abs(exact.numerator))), 1)
+        return Decimal(exact.numerator).scaleb(-places)
+
+
+@storable
+@attrs.frozen
+class Mean:
+    """A sum, and of how many numbers."""
+
+    sum: Sum = attrs.field(factory=Sum)
+    count: int = 0
+
+    @classmethod
+    def of(cls, value: Any) -> Mean:
+        """Return the mean of one number."""
+        return cls(Sum.of(value), 1)
+
+    def __add__(self, other: Mean) -> Mean:
+        """Add componentwise."""
+        return Mean(self.sum + other.sum, self.count + other.count)
+
+    def __neg__(self) -> Mean:
+        """Return what takes it back."""
+        return Mean(-self.sum, -self.count)
+
+    @property
+    def value(self) -> Any:
+        """The mean, rounded once; a Decimal of decimals, otherwise a float; None of nothing."""
+        if self.count == 0:
+            return None
+        total = self.sum.value
+        if isinstance(total, Decimal):
+            return total / self.count
+        return _as_float(self.sum.exact / self.count) if math.isfinite(total) else total
+
+
+def _one(value: Any) -> int:
+    return 1
+
+
+_value = operator.attrgetter("value")
+
+count = Group(0, operator.add, operator.neg, lift=_one)
+"""How many rows there are."""
+sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value)
+"""The sum of the rows: exact, of ints, floats and decimals, rounded once."""
+mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value)
+"""The mean of the rows, from their exact sum; None of no row."""

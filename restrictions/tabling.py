@@ -1,0 +1,315 @@
+"""Operators on one table, or between a table and a stream, each a correlation under restrictions.
+
+A table is `upserting | retracting | as_table`, which is ``key_by | most_recently | retracting | as_table``. Those that
+only look at one row at a time keep none (`transiently`).
+
+Source: thesis, Tables 4.1 and 4.2, L18 to L37; SEMANTICS 2.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from cartesius import Update
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Apply, Expression, Field, Part
+from cartesius.reactives import UNDECLARED, check_reactive
+from cartesius.restriction_base import Composition, parts_of
+from cartesius.tracing import parameters_of, trace
+from restrictions.aggregation import totalling, totalling_by
+from restrictions.combining import check_stream, derived
+from restrictions.mapping import check_callable
+from restrictions.results import as_table, retracting
+from restrictions.rows import announcing, transiently, updating, upserting
+from restrictions.selection import fifo
+from restrictions.separation import momentarily
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius import Reactive, Restriction
+    from restrictions.groups import Group
+
+    Restrict = Composition | Restriction | None
+
+
+def to_table(
+    stream: Reactive, *, key: str | Callable[[Any], Any] | Any = UNDECLARED, restrict: Restrict = None
+) -> Reactive:
+    """Make a table of a stream of changes, or, with a key, of plain values: the latest of each key.
+
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions.tables import to_table
+    >>> report = Reactive("report")
+    >>> ships = to_table(report, key="name")
+    >>> engine = Engine(ships)
+    >>> for draught in (9, 9, 8):
+    ...     print(engine.push(report, {"name": "EVA", "draught": draught}))  # doctest: +ELLIPSIS
+    [Event(value=Update(key='EVA', value=Record({'name': 'EVA', 'draught': 9})), ...)]
+    []
+    [Event(value=Update(key='EVA', value=Record({'name': 'EVA', 'draught': 8})), ...)]
+
+    Args:
+        stream: A stream, of `Update` and `Delete` if there is no ``key``.
+        key: A field's name, or a function of the value.
+        restrict: Further restrictions of the slot ``x``, such as `versioned`.
+
+    Raises:
+        InvalidArgument: ``stream`` is no stream, or ``key`` neither a name nor a function; when an event comes, no
+            change.
+
+    Law:
+        ``to_table(changelog(t)) == t``; ``changelog(to_table(xs))`` is ``xs`` without what changes nothing.
+
+    Source:
+        Thesis, Table 4.2; SEMANTICS 2.3.
+    """
+    check_stream(stream, "to_table", "stream")
+    layers = _rows("x", upserting("x", key=key), restrict)
+    return derived("to_table", (stream,), {"x": stream}, Part("x"), layers)
+
+
+def changelog(table: Reactive) -> Reactive:
+    """Make a stream of the changes of a table: `Update` and `Delete`. It keeps nothing.
+
+    >>> from cartesius import Delete, Reactive, Update, run
+    >>> from restrictions.tables import changelog
+    >>> ship = Reactive("ship", table=True)
+    >>> [event.value for event in run(changelog(ship), [(ship, Update("EVA", 9)), (ship, Update("EVA", 9))])]
+    [Update(key='EVA', value=9)]
+
+    Args:
+        table: A table.
+
+    What changes nothing is left out: a deletion of what never was, an update to an equal value.
+
+    Raises:
+        InvalidArgument: ``table`` is no table.
+
+    Source:
+        Thesis, Table 4.1.
+    """
+    return _changes("changelog", table, Part("x"))
+
+
+def update_stream(table: Reactive) -> Reactive:
+    """Make a stream of the values of the updates of a table, whatever their key; `table_of_latest` is its inverse.
+
+    >>> from cartesius import Delete, Reactive, Update, run
+    >>> from restrictions.tables import update_stream
+    >>> wind = Reactive("wind", table=True)
+    >>> [event.value for event in run(update_stream(wind), [(wind, Update("N", 9)), (wind, Delete("N"))])]
+    [9]
+
+    Args:
+        table: A table.
+
+    Raises:
+        InvalidArgument: ``table`` is no table.
+
+    Source:
+        Thesis, L27.
+    """
+    is_update = Apply(_is_update, (Part("x"),), "is_update")
+    return _changes("update_stream", table, Field(Part("x"), "value"), where=is_update)
+
+
+def table_of_latest(stream: Reactive) -> Reactive:
+    """Make a table of one row, the latest value of a stream, under the one key ``()``.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions.tables import table_of_latest
+    >>> level = Reactive("level")
+    >>> [event.value for event in run(table_of_latest(level), [(level, 2), (level, 3)])]
+    [Update(key=(), value=2), Update(key=(), value=3)]
+
+    Args:
+        stream: A stream.
+
+    A value that equals the one before changes nothing. So ``update_stream(table_of_latest(xs))`` is `xs` without
+    repetitions, and what the thesis derives from it (`scan`, `zip_`, `skip_while`, `rolling`) stands in `streams` by
+    itself.
+
+    Raises:
+        InvalidArgument: ``stream`` is no stream.
+
+    Source:
+        Thesis, L27.
+    """
+    check_stream(stream, "table_of_latest", "stream")
+    layers = _rows("x", upserting("x", key=_the_one_key), None)
+    return derived("table_of_latest", (stream,), {"x": stream}, Part("x"), layers)
+
+
+def map_table(table: Reactive, function: Callable[[Any], Any], *, restrict: Restrict = None) -> Reactive:
+    """Replace the value of each row by ``function`` of it. It keeps nothing, and the keys.
+
+    >>> from cartesius import Reactive, Update, run
+    >>> from restrictions.tables import map_table
+    >>> ship = Reactive("ship", table=True)
+    >>> [event.value for event in run(map_table(ship, lambda metres: metres * 100), [(ship, Update("EVA", 9))])]
+    [Update(key='EVA', value=900)]
+
+    Args:
+        table: A table.
+        function: A pure function of the value.
+        restrict: Further restrictions of the slot ``x``, such as `versioned`: then it keeps what they keep.
+
+    Raises:
+        InvalidArgument: ``table`` is no table, or ``function`` no function.
+
+    Law:
+        ``map_table(map_table(t, f), g) == map_table(t, g after f)``.
+
+    Source:
+        Thesis, L18.
+    """
+    body = _of_value("map_table", table, function)
+    return derived("map_table", (table,), {"x": table}, body, _passing(restrict))
+
+
+def filter_table(table: Reactive, predicate: Callable[[Any], Any], *, restrict: Restrict = None) -> Reactive:
+    """Keep the rows whose value satisfies ``predicate``; one that stops doing so is deleted. It keeps nothing.
+
+    >>> from cartesius import Reactive, Update, run
+    >>> from restrictions.tables import filter_table
+    >>> n = Reactive("n", table=True)
+    >>> [event.value for event in run(filter_table(n, lambda n: n % 2 == 1), [(n, Update("k", v)) for v in (1, 2, 3)])]
+    [Update(key='k', value=1), Delete(key='k'), Update(key='k', value=3)]
+
+    Args:
+        table: A table.
+        predicate: A pure function of the value.
+        restrict: Further restrictions of the slot ``x``, such as `versioned`: then it keeps what they keep.
+
+    Raises:
+        InvalidArgument: ``table`` is no table, or ``predicate`` no function.
+
+    Law:
+        ``filter_table(filter_table(t, p), q) == filter_table(t, p and q)``.
+
+    Source:
+        Thesis, Table 4.2 and Figure 4.3; SEMANTICS 2.4.
+    """
+    where = _of_value("filter_table", table, predicate)
+    return derived("filter_table", (table,), {"x": table}, Part("x"), _passing(restrict), where=where)
+
+
+def reduce(
+    table: Reactive, group: Group, *, by: str | Callable[[Any], Any] | None = None, restrict: Restrict = None
+) -> Reactive:
+    """Total the rows of a table, kept up as they change: a stream of the total, or, with ``by``, a table of totals.
+
+    >>> from cartesius import Reactive, Update, run
+    >>> from restrictions.tables import count, reduce, sum_
+    >>> wind = Reactive("wind", table=True)
+    >>> trace = [(wind, Update("N", 9)), (wind, Update("S", 8)), (wind, Update("N", 1))]
+    >>> [event.value for event in run(reduce(wind, sum_), trace)]
+    [9, 17, 9]
+    >>> [event.value for event in run(reduce(wind, count, by=lambda knots: knots > 8), trace)]
+    [Update(key=True, value=1), Update(key=False, value=1), Delete(key=True), Update(key=False, value=2)]
+
+    Args:
+        table: A table.
+        group: What is totalled: `count`, `sum_`, `mean`, ``sum_.of("field")``, or a `Group` of one's own.
+        by: A field's name, or a function of the value: the key of its total. An update that changes it moves the row,
+            without a moment in between; a total whose last row leaves is deleted.
+        restrict: Further restrictions of the slot ``x``, such as `versioned`.
+
+    Raises:
+        InvalidArgument: ``table`` is no table, ``group`` no group, or ``by`` neither a name nor a function.
+
+    Law:
+        Each total is that of the present rows, whatever came before: sums are exact.
+
+    Source:
+        Thesis, L23 and L25; SEMANTICS 2.7.
+    """
+    check_table("reduce", table)
+    total: Composition | Restriction = totalling(group)
+    if by is not None:
+        total = totalling_by(group, _key_function("reduce", "by", by))
+    extra = transiently("x") if restrict is None else restrict
+    return derived("reduce", (table,), {"x": table}, Part("x"), retracting() | total | extra)
+
+
+def combine_updates(table: Reactive, initial: Any, combine: Callable[[Any, Any], Any]) -> Reactive:
+    """Fold the updates of each row: a table of the folds. A deletion drops the row and its fold.
+
+    >>> from cartesius import Delete, Reactive, Update, run
+    >>> from restrictions.tables import combine_updates
+    >>> ship = Reactive("ship", table=True)
+    >>> seen = combine_updates(ship, 0, lambda times, _: times + 1)
+    >>> trace = [(ship, Update("EVA", 9)), (ship, Update("EVA", 8)), (ship, Delete("EVA")), (ship, Update("EVA", 9))]
+    >>> [event.value for event in run(seen, trace)]
+    [Update(key='EVA', value=1), Update(key='EVA', value=2), Delete(key='EVA'), Update(key='EVA', value=1)]
+
+    Args:
+        table: A table.
+        initial: The fold before the first update of a key.
+        combine: A pure function of the fold so far and a value.
+
+    Every update that comes is folded, also one to an equal value; a table that is derived gives none.
+
+    Raises:
+        InvalidArgument: ``table`` is no table, or ``combine`` no function.
+
+    Source:
+        Thesis, Table 4.2 and L37; SEMANTICS 2.7.
+    """
+    check_table("combine_updates", table)
+    check_callable("combine_updates", "combine", combine)
+    layers = _rows("x", updating("x", initial, combine), None)
+    return derived("combine_updates", (table,), {"x": table}, Part("x"), layers)
+
+
+def _changes(call: str, table: Reactive, yields: Expression, where: Expression | None = None) -> Reactive:
+    check_table(call, table)
+    return derived(call, (table,), {"x": table}, yields, momentarily("x") | fifo() | announcing("x"), where=where)
+
+
+def _rows(slot: str, gate: Restriction, restrict: Restrict) -> Composition:
+    return Composition((*(retracting() | as_table(slot)).restrictions, *parts_of(restrict), gate))
+
+
+def _passing(restrict: Restrict) -> Composition:
+    """Keep no rows, unless other restrictions are wanted."""
+    extra = (transiently("x"),) if restrict is None else parts_of(restrict)
+    return Composition((retracting(), as_table("x"), *extra))
+
+
+def _of_value(call: str, table: Reactive, function: Callable[[Any], Any]) -> Any:
+    """Return a function of the row as an expression, traced if it can be."""
+    check_table(call, table)
+    check_callable(call, "function", function)
+    parameters = parameters_of(function)
+    if parameters and len(parameters) == 1:
+        traced = trace(function, [(parameters[0], Part("x"))]).expression
+        if traced is not None:
+            return traced
+    return Apply(function, (Part("x"),), getattr(function, "__name__", "function"))
+
+
+def _key_function(call: str, argument: str, key: Any) -> Callable[[Any], Any]:
+    """Return the function that a field's name, or a function, means."""
+    if isinstance(key, str):
+        return attrgetter(key)
+    check_callable(call, argument, key)
+    function: Callable[[Any], Any] = key
+    return function
+
+
+def check_table(call: str, table: object) -> None:
+    """Raise `InvalidArgument` in the name of ``call`` unless ``table`` is one."""
+    if not check_reactive(table, call, "table").table:
+        message = f"{call}: expected a table but got {table!r}; make one of a stream: to_table(…, key=…)"
+        raise InvalidArgument(message)
+
+
+def _the_one_key(_: object) -> tuple[()]:
+    return ()
+
+
+def _is_update(change: object) -> bool:
+    return isinstance(change, Update)
