@@ -25,6 +25,7 @@ from cartesius.operations import Operation
 from cartesius.outputs import hull
 from cartesius.records import wrap
 from cartesius.resumptions import running
+from cartesius.version_batches import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_rows import MaximalRows
     from cartesius.totals import Totals
+    from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
     from cartesius.world import World
 
@@ -60,12 +62,13 @@ class Batch:
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial_rows: MaximalRows | None = None
-        self.output: Events | Rows | View | Totals
+        self.output: Events | Rows | View | Totals | VersionTotals
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
         self.is_filtered = False
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
+        self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -96,6 +99,9 @@ class Batch:
     def store(self, slot: Slot, entry: Entry) -> None:
         """Store an event as a fresh entry, or delete a row; what it replaces is displaced."""
         if entry.withdrawn:
+            return
+        if self.versions is not None:
+            self.versions.store(slot, entry)
             return
         memory = slot.memory
         before = memory.row(entry.row_key) if slot.is_table else None
@@ -143,6 +149,9 @@ class Batch:
         self._leaving.append((slot, entry))
 
     def _displace(self, slot: Slot, entry: Entry) -> None:
+        if self.versions is not None:
+            self.versions.displace(slot, entry)
+            return
         if not slot.memory.holds(entry):
             return  # it has left already
         if entry.state == FRESH:
@@ -220,13 +229,16 @@ class Batch:
     def commit(self) -> None:
         """Retract what contains something gone, yield what contains something fresh, collect garbage."""
         fresh, gone, taken = self._fresh, self._gone, self._taken
-        if any(fresh) or any(gone):
+        if self.versions is not None:
+            self.versions.commit()
+            self._collect_garbage()
+        elif any(fresh) or any(gone):
             if self.partial_rows is not None:
                 self._commit_partial(self.partial_rows, fresh, gone)
             else:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
-                        self._retract_results(parts, self._cause_of(parts, GONE))
+                        self.take_back(parts, self._cause_of(parts, GONE))
                 self.operations[select](self._matches(fresh))
             self.output.look()
             self._collect_garbage()
@@ -266,19 +278,31 @@ class Batch:
             entries.clear()
         self._leaving.clear()
         self.output.clear()
+        if self.versions is not None:
+            self.versions.clear()
 
     def _commit_partial(self, rows: MaximalRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
         old, new = rows.changes(fresh, gone)
         touched = [e for entries in (*fresh, *gone) for e in entries]
         default = hull([_cause(e) if e.state == GONE else (e.start, e.end) for e in touched])
         for parts in old:
-            self._retract_results(parts, self._cause_of(parts, GONE, default))
-        self.world.candidates += len(new)
+            self.take_back(parts, self._cause_of(parts, GONE, default))
         before, self.cause = self.cause, default
-        self.operations[select](match for parts in new if (match := self.trigger(parts)) is not None)
+        self.choose(new)
         self.cause = before
 
-    def _retract_results(self, parts: Candidate, cause: Span) -> None:
+    @property
+    def has_taken(self) -> bool:
+        """Whether results are to be taken back in this batch."""
+        return any(self._taken)
+
+    def choose(self, rows: Sequence[Candidate]) -> None:
+        """Let the selectors choose among the results of ``rows``, and give those."""
+        self.world.candidates += len(rows)
+        self.operations[select](match for parts in rows if (match := self.trigger(parts)) is not None)
+
+    def take_back(self, parts: Candidate, cause: Span) -> None:
+        """Take the results of a row back."""
         match = self.trigger(parts)
         if match is not None:
             self.retracted(match, cause)

@@ -19,6 +19,7 @@ from cartesius.families import FAMILIES, Slot
 from cartesius.memories import Memory, RowMemory
 from cartesius.operations import Operation
 from cartesius.pauses import Door
+from cartesius.versions import Kind, Moment, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -39,6 +40,8 @@ class Bindings:
         self.operations: dict[Any, Operation[..., Any]] = {
             family: Operation(family.name) for family in FAMILIES if not family.of_slot
         }
+        self._retentions = self._versioned(world)
+        self.moment = Moment() if self._retentions else None
         self.slots = [self._slot(index, name, world) for index, name in enumerate(pattern.slots)]
         self.spaces: list[dict[int, Callable[[Any], Any]]] = []
         self.prefixes: list[dict[int, tuple[int, ...]]] = []  # of each restriction: the spaces to its left, by slot
@@ -58,17 +61,47 @@ class Bindings:
             for field in restriction.keeps_rows
             for named in (restriction.configuration[field],)
         )
-        memory = RowMemory if is_table else Memory
+        finds = reactive.pattern is not None and not reactive.table
+        memory: Memory
+        if self.moment is not None:
+            kind, retention = self._kept(name, is_table=is_table)
+            memory = VersionMemory(world.journal, self.moment, kind, retention=retention, finds=finds)
+        else:
+            memory = (RowMemory if is_table else Memory)(world.journal, finds=finds)
         return Slot(
             name,
             index,
             reactive,
-            memory(world.journal, finds=reactive.pattern is not None and not reactive.table),
+            memory,
             Door(world.journal),
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
             is_table,
         )
+
+    def _versioned(self, world: World) -> dict[str, int | None]:
+        """Return, for each slot that keeps versions, for how long."""
+        found: dict[str, int | None] = {}
+        for restriction in self.pattern.restrictions:
+            for field in restriction.keeps_versions:
+                duration = restriction.configuration["retention"]
+                retention = None if duration is None else world.units(duration, repr(restriction), "retention")
+                for named in restriction.configuration[field]:
+                    slots = [s for s, r in self.pattern.slots.items() if named in (s, r)]
+                    slots = slots or [s for s, r in self.pattern.slots.items() if named == r.name]
+                    found.update(dict.fromkeys(slots, retention))
+                    for slot in slots:
+                        _check_has_versions(restriction, slot, self.pattern.slots[slot])
+        return found
+
+    def _kept(self, name: str, *, is_table: bool) -> tuple[Kind, int | None]:
+        """Return how the entries of a slot are valid beside versions, and for how long they are kept."""
+        if name in self._retentions:
+            return Kind.VERSIONS, self._retentions[name]
+        if is_table:
+            return Kind.ALWAYS, None
+        known = [retention for retention in self._retentions.values() if retention is not None]
+        return Kind.POINTS, max(known) if len(known) == len(self._retentions) else None
 
     def find(self, name: str | Reactive, restriction: Restriction) -> list[Slot]:
         """Return the slots that a variable name or a reactive means; raise `InvalidArgument` if there is none."""
@@ -186,9 +219,20 @@ class Bindings:
 
     def of_key(self, slot: Slot, key: Any) -> Collection[Entry]:
         """Return the entries of a slot that give their results the key ``key``, oldest first, gone ones included."""
-        if isinstance(slot.memory, RowMemory):
-            return slot.memory.rows_of(key)
+        if slot.is_table:
+            return slot.memory.rows_of(key)  # type: ignore[attr-defined,no-any-return]  # of a table
         return slot.memory.lookup((self._spaces_of[slot.index][0],), key)
+
+
+def _check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:
+    if not reactive.table or reactive.pattern is None:
+        return
+    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
+        message = (
+            f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
+            " it knows its rows by order of arrival; restrict it by versioned, too"
+        )
+        raise InvalidArgument(message)
 
 
 def _checked_key(key: Any, slot: Slot) -> Any:

@@ -23,6 +23,8 @@ from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.totals import Totals
+from cartesius.version_choices import check_versions
+from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.views import View
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
     if group is not None:
-        batch.output = Totals(batch.name, batch.world.journal, group, is_table=key is not None)
+        batch.output = _totals(batch, group, is_table=key is not None)
     elif key is not None:
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
@@ -71,6 +73,18 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         and not any(one.restriction.expires for one in installed)
     ):
         batch.output = _view(bindings, batch, key)
+    if batch.versions is not None:
+        check_versions(batch, missing, installed)
+
+
+def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:
+    name, journal = batch.name, batch.world.journal
+    if batch.versions is None:
+        return Totals(name, journal, group, is_table=is_table)
+    versions = batch.versions
+    return VersionTotals(
+        name, journal, group, is_table=is_table, moment=versions.moment, horizon=lambda: versions.horizon
+    )
 
 
 def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:
@@ -118,7 +132,8 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
             return slots[0].kept.rows()
         return dict.fromkeys([entry.own_key() for slot in slots for entry in slot.memory.all()])
 
-    return View(batch.name, first, present, keys, batch.described, batch.world.provenance)
+    view = View if batch.versions is None else VersionView
+    return view(batch.name, first, present, keys, batch.described, batch.world.provenance)
 
 
 def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:

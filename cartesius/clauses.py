@@ -155,6 +155,12 @@ def expire(slot: Slot, entry: Entry) -> None:
     installed.expire(slot, entry)
 
 
+def forget_versions(now: int) -> None:
+    """Let the versions expire that nothing can need any more at ``now``. Only in a clause of a restriction."""
+    installed, _ = _copy("forget_versions")
+    installed.join.batch.versions.forget(now)
+
+
 def recall(slot: Slot, event: Entry) -> None:
     """Bring the row that ``event`` replaces back into memory, for this batch. Only in a clause of a restriction.
 

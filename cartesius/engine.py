@@ -30,6 +30,7 @@ from cartesius.programs import Program
 from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
 from cartesius.reactives import Reactive, check_reactive
+from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
 from cartesius.world import World
@@ -169,11 +170,10 @@ class Engine:
             out: list[Event] = []
             if self._lateness is not None:
                 out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
-            if end < self._world.clock:
-                reason = f"its end {end} is before the clock {self._world.clock}"
-                self._world.late.append((event, name, reason))
+            without = self._steps.set_aside_late(reactive, event) if end < self._world.clock else frozenset()
+            if without is None:
                 return out
-            return out + self._steps.propagate({reactive: [event]}, set())
+            return out + self._steps.propagate({reactive: [event]}, set(), without)
         except BaseException as error:
             slots = ", ".join(
                 f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._program.bound[reactive]
@@ -263,21 +263,60 @@ class Engine:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def query(self, table: Reactive) -> dict[Any, Any]:
-        """Return the current rows of a table, an output or an input of the program: {key: value}."""
+    def query(self, table: Reactive, at: Time | None = None) -> dict[Any, Any]:
+        """Return the rows of a table, an output or an input of the program: {key: value}.
+
+        Args:
+            table: The table.
+            at: Of a table that keeps versions: the rows that hold at this time, in time units; by default the newest.
+
+        Raises:
+            InvalidArgument: No table, no versions, or a time whose versions are forgotten.
+        """
         self._check_thread()
-        join = self._program.join_of.get(table)
-        if join is not None and join.is_table:
-            return join.rows()
-        if table in self._program.kept:
-            return self._program.kept[table].rows()
-        if table.table and table in self._program.bound:
-            bound, index = self._program.bound[table][0]
-            return {entry.row_key: entry.value for entry in bound.slots[index].memory.all()}
-        message = (
-            f"query: expected a table of this engine but got {table!r}; its tables come from as_table, or table=True"
-        )
-        raise InvalidArgument(message)
+        return Table(self._program, table, "query").rows(at)
+
+    def lookup(self, table: Reactive, key: Any, default: Any = None, *, at: Time | None = None) -> Any:
+        """Return the row of one key, or ``default``: what `query` has, without making all rows.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions.tables import to_table
+        >>> report = Reactive("report")
+        >>> ships = to_table(report, key="name")
+        >>> engine = Engine(ships)
+        >>> for draught in (9, 8):
+        ...     _ = engine.push(report, {"name": "EVA", "draught": draught})
+        >>> engine.lookup(ships, "EVA").draught, engine.lookup(ships, "BO")
+        (8, None)
+
+        Raises:
+            InvalidArgument: As for `query`.
+        """
+        self._check_thread()
+        return next(iter(Table(self._program, table, "lookup").row(key, at)), default)
+
+    def versions(self, table: Reactive) -> dict[Time, dict[Any, Any]]:
+        """Return the rows of a table that keeps versions at each time at which they change: {time: {key: value}}.
+
+        >>> from cartesius import Engine, Reactive, Update
+        >>> from restrictions import versioned
+        >>> from restrictions.tables import filter_table
+        >>> depth = Reactive("depth", table=True)
+        >>> deep = filter_table(depth, lambda metres: metres > 10, restrict=versioned("x"))
+        >>> engine = Engine(deep)
+        >>> for metres, time in ((12, 5), (14, 9), (11, 7)):
+        ...     _ = engine.push(depth, Update("A", metres), at=time)
+        >>> engine.versions(deep)
+        {5: {'A': 12}, 7: {'A': 11}, 9: {'A': 14}}
+
+        Raises:
+            InvalidArgument: No table, or no versions.
+
+        Source:
+            Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 2.
+        """
+        self._check_thread()
+        return Table(self._program, table, "versions").history()
 
     @property
     def clock(self) -> Time:

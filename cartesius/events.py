@@ -42,6 +42,7 @@ class Event:
     weight: int = 1
     reactive: str = ""
     identity: Any = attrs.field(default=None, eq=False, repr=False)
+    span: tuple[Time, Time] | None = attrs.field(default=None, eq=False, repr=False)  # when a change by version holds
     before: tuple[Any, ...] = attrs.field(default=(), eq=False, repr=False)  # of a change: the row that it replaces
 
 

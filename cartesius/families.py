@@ -29,8 +29,10 @@ import attrs
 
 from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
+from cartesius.versions import Kind, VersionMemory
 
 if TYPE_CHECKING:
+    from cartesius.events import Time
     from cartesius.join_shape import Join
     from cartesius.kept_rows import KeptRows
     from cartesius.memories import Memory
@@ -281,6 +283,25 @@ class Slot:
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     ended: bool = False
+
+    @property
+    def keeps_versions(self) -> bool:
+        """Whether its memory is a history by event time."""
+        return isinstance(self.memory, VersionMemory) and self.memory.kind is Kind.VERSIONS
+
+    def takes_late(self, end: Time, clock: Time) -> bool:
+        """Whether an event with an end before the clock still counts."""
+        return self.keeps_late and (self.retention is None or end >= clock - self.retention)
+
+    @property
+    def retention(self) -> int | None:
+        """How far behind the clock an event still counts, in time units; None if all do that are taken at all."""
+        return self.memory.retention if isinstance(self.memory, VersionMemory) else None
+
+    @property
+    def keeps_late(self) -> bool:
+        """Whether late events count for some time."""
+        return isinstance(self.memory, VersionMemory) and self.memory.kind is not Kind.ALWAYS
 
     def __repr__(self) -> str:
         """Show the name."""

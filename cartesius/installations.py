@@ -52,7 +52,8 @@ class Installed:
         families = {family for _, family, _, _ in self.marks}
         self.starts = start in families
         self.admits = admit in families
-        self.has_copies = bool(restriction._states) or self.starts or tick in families
+        ticks = tick in families and not restriction.keeps_versions  # those are forgotten for all keys at once
+        self.has_copies = bool(restriction._states) or self.starts or ticks
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key

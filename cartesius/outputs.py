@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cartesius.events import Time
     from cartesius.provenance import Provenance
+    from cartesius.versions import Moment
 
 Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
@@ -42,7 +43,7 @@ class Events:
         _, value, start, end = result
         self.events.append(Event(value, start, end, -1, self.name, identity))
 
-    def look(self) -> None:
+    def look(self, moment: Moment | None = None) -> None:
         """Do nothing: results are what they are."""
 
     def settle(self) -> list[Event]:
@@ -118,7 +119,7 @@ class Rows:
         if self.provenance is not None:
             self.provenance.changed(change, made)
 
-    def look(self) -> None:
+    def look(self, moment: Moment | None = None) -> None:
         """Do nothing: results are kept as they come."""
 
     def clear(self) -> None:
@@ -145,7 +146,7 @@ class Rows:
                 del self.live[key]
                 if key in self.shown:
                     del self.shown[key]
-                    events.append(Event(Delete(key), since, until, 1, self.name, identity, old))
+                    events.append(Event(Delete(key), since, until, 1, self.name, identity, before=old))
                     self._explain(events[-1], None)
                 continue
             made = min(results.items(), key=_rank)
@@ -153,7 +154,7 @@ class Rows:
             if key in self.shown and is_unchanged(self.shown[key], value):
                 continue
             self.shown[key] = value
-            change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, old)
+            change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, before=old)
             events.append(change)
             self._explain(events[-1], made)
         self.clear()

@@ -107,6 +107,7 @@ class Restriction(Handler):
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
+    keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     configuration: Mapping[str, Any]
 

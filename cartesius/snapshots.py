@@ -20,11 +20,14 @@ from cartesius.errors import NotStorable
 from cartesius.outputs import Rows
 from cartesius.queues import Queue
 from cartesius.totals import Totals
+from cartesius.version_outputs import VersionTotals
+from cartesius.versions import Version, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius.engine import Engine
+    from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.pauses import Door
@@ -48,6 +51,7 @@ class Stored:
     number: int
     slot: str
     withdrawn: bool
+    validity: Any  # of a version: when it holds
     place: int  # the same for all mentions of one entry
 
 
@@ -74,6 +78,7 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
         entry.number,
         entry.slot,
         entry.withdrawn,
+        entry.validity if isinstance(entry, Version) else None,
         places.setdefault(id(entry), len(places)),
     )
 
@@ -91,6 +96,8 @@ def load_entry(stored: Stored) -> Entry:
         entry.note(withdrawn=True)
     entry.number = stored.number
     entry.slot = stored.slot
+    if stored.validity is not None:
+        return Version(entry, stored.validity)
     return entry
 
 
@@ -198,13 +205,14 @@ def save_join(join: Join) -> dict[str, Any]:
     places: dict[int, int] = {}
     state: dict[str, Any] = {
         "memories": [[save_entry(entry, places) for entry in slot.memory.all()] for slot in join.slots],
+        "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
         "copies": [_save_copies(installed, places) for installed in join.installed],
     }
-    if isinstance(join.batch.output, Totals):
+    if isinstance(join.batch.output, Totals | VersionTotals):
         state["totals"] = list(join.batch.output.totals.items())
     if isinstance(join.batch.output, Rows):
         state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
@@ -229,17 +237,32 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
             slot.memory.store(known[one.place])
         slot.memory.settle(slot.memory.all())
         slot.ended = ended
+    _load_histories(join, state["deletions"])
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):
         _load_copies(installed, copies, known)
     for slot, (paused, queue) in zip(join.slots, state["doors"], strict=True):
         slot.door.paused = {positions: set(keys) for positions, keys in paused}
         slot.door.queue = load_fields(queue, known)
-    if isinstance(join.batch.output, Totals):
+    if isinstance(join.batch.output, Totals | VersionTotals):
         join.batch.output.totals = dict(state["totals"])
     if isinstance(join.batch.output, Rows):
         join.batch.output.live = {key: dict(results) for key, results in state["live"]}
         join.batch.output.shown = dict(state["shown"])
+
+
+def _deletions(slot: Slot) -> list[Version]:
+    histories = slot.memory.histories.values() if isinstance(slot.memory, VersionMemory) else ()
+    return [version for history in histories for version in history if version.deletes]
+
+
+def _load_histories(join: Join, deletions: list[list[Stored]]) -> None:
+    if join.batch.versions is None:
+        return
+    for slot, stored in zip(join.slots, deletions, strict=True):
+        assert isinstance(slot.memory, VersionMemory)
+        slot.memory.load_histories([load_entry(one) for one in stored])
+    join.batch.versions.watch_all()
 
 
 def _save_door(door: Door, places: dict[int, int]) -> tuple[list[Any], Any]:

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 from cartesius.continuations import holders
 from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
-from cartesius.events import Delete, Event
+from cartesius.events import LATEST, Delete, Event
 from cartesius.records import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
+    from cartesius.join_shape import Join
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.world import World
@@ -106,9 +107,35 @@ class Steps:
             )
             raise InvalidArgument(message)
 
-    def propagate(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
-        """Run one step, and then one for each event that is released at a door by it."""
-        out = self._step(events, ended)
+    def set_aside_late(self, reactive: Reactive, event: Event) -> frozenset[tuple[Join, int]] | None:
+        """Set an event aside that comes too late for some slots, with the reason; return those slots, None if all."""
+        clock = self.world.clock
+        bound = self.program.bound.get(reactive, [])
+        reason = f"its end {event.end} is before the clock {clock}"
+        if not any(join.slots[index].keeps_late for join, index in bound):
+            self.world.late.append((event, self.program.names[reactive], reason))
+            return None
+        too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
+        for join, index in too_late:
+            slot = join.slots[index]
+            kept = f" by more than the retention {slot.retention}" if slot.keeps_late else ""
+            self.world.late.append((event, slot.name, reason + kept))
+        return None if len(too_late) == len(bound) else frozenset(too_late)
+
+    def propagate(
+        self,
+        events: dict[Reactive, list[Event]],
+        ended: set[Reactive],
+        without: frozenset[tuple[Join, int]] = frozenset(),
+    ) -> list[Event]:
+        """Run one step, and then one for each event that is released at a door by it.
+
+        Args:
+            events: What comes.
+            ended: What ends.
+            without: The slots for which what comes is too late.
+        """
+        out = self._step(events, ended, without)
         if not any([join.has_played for join in self.program.joins]):
             return out
         while (released := self._release()) is not None:
@@ -124,19 +151,24 @@ class Steps:
                 return reactive, events, join.is_done and not was_done
         return None
 
-    def _step(self, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> list[Event]:
+    def _step(
+        self,
+        events: dict[Reactive, list[Event]],
+        ended: set[Reactive],
+        without: frozenset[tuple[Join, int]] = frozenset(),
+    ) -> list[Event]:
         """Run every correlation once, in topological order, with what its inputs gave."""
         for table, kept in self.program.kept.items():
-            if table in events:
+            if table in events and not without:
                 events[table] = [kept.change(event) for event in events[table]]
         for reactive, join in self.program.join_of.items():
             if reactive in events:
                 continue
             was_done = join.is_done
             batches = {
-                slot.index: [self._entry(slot, event) for event in events[slot.reactive]]
+                slot.index: [self._entry(slot, event) for event in coming]
                 for slot in join.slots
-                if events.get(slot.reactive)
+                if (join, slot.index) not in without and (coming := _concerning(slot, events.get(slot.reactive, ())))
             }
             produced = [] if join.is_begun else join.begin()
             if batches:
@@ -156,6 +188,8 @@ class Steps:
         entry = Entry(value, event.start, event.end, slot.source if is_change else event.identity, weight=event.weight)
         if slot.kept is not None and event.before:
             entry.note(before=event.before)
+        if event.span is not None and slot.keeps_versions:
+            entry.note(span=event.span)
         if is_change:
             entry.row_key = value.key
             if isinstance(value, Delete):
@@ -164,3 +198,10 @@ class Steps:
             else:
                 entry.value = wrap(value.value)
         return entry
+
+
+def _concerning(slot: Slot, events: Sequence[Event]) -> Sequence[Event]:
+    """Leave out what corrects an older version of a table, where a slot knows the newest alone."""
+    if slot.keeps_versions:
+        return events
+    return [event for event in events if event.span is None or event.span[1] == LATEST]

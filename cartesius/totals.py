@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.outputs import Result, Span
+    from cartesius.versions import Moment
 
 
 class Aggregate(Protocol):
@@ -65,7 +66,7 @@ class Totals:
         else:
             self.totals[key] = before
 
-    def look(self) -> None:
+    def look(self, moment: Moment | None = None) -> None:
         """Do nothing: totals are kept as results come and go."""
 
     def settle(self) -> list[Event]:
@@ -79,13 +80,13 @@ class Totals:
             if self.is_table and number == 0:
                 del self.totals[key]
                 if before is not None:
-                    events.append(Event(Delete(key), start, end, 1, self.name, identity, old))
+                    events.append(Event(Delete(key), start, end, 1, self.name, identity, before=old))
                 continue
             value = self.group.finish(total)
             if not self.is_table:
                 events.append(Event(value, start, end, 1, self.name, identity))
             elif before is None or not is_unchanged(old[0], value):
-                events.append(Event(Update(key, value), start, end, 1, self.name, identity, old))
+                events.append(Event(Update(key, value), start, end, 1, self.name, identity, before=old))
         self.clear()
         return events
 

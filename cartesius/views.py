@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.entries import FRESH, GONE
-from cartesius.events import Delete, Event, Update
+from cartesius.events import EARLIEST, Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cartesius.matches import Match
     from cartesius.outputs import Result, Span
     from cartesius.provenance import Provenance
+    from cartesius.validity import Interval
+    from cartesius.versions import Moment
 
 First: TypeAlias = "Callable[[Any, int], Match | None]"
 """The first match of a key, without the entries in a state."""
@@ -56,7 +58,7 @@ class View:
 
     take_back = add
 
-    def look(self) -> None:
+    def look(self, moment: Moment | None = None) -> None:
         """End a batch, before its garbage is collected: see what the rows mentioned were, and are."""
         for key in self._unseen:
             before = self._changes[key][0] if key in self._changes else self._first(key, FRESH)
@@ -65,21 +67,34 @@ class View:
 
     def settle(self) -> list[Event]:
         """End the step: return one change for each key whose row changed, in order of first mention."""
-        events = []
-        for key, (since, until) in self._mentioned.items():
-            before, now = self._changes[key]
-            old = () if before is None else (before.value,)
-            identity = (self.name, key)
-            if now is None:
-                if before is not None:
-                    events.append(Event(Delete(key), since, until, 1, self.name, identity, old))
-                    self._explain(events[-1], None)
-            elif before is None or not is_unchanged(before.value, now.value):
-                start, end = min(now.start, since), max(now.end, until)
-                events.append(Event(Update(key, now.value), start, end, 1, self.name, identity, old))
-                self._explain(events[-1], now)
+        events = [
+            event
+            for key, cause in self._mentioned.items()
+            if (event := self._change(key, *self._changes[key], cause)) is not None
+        ]
         self.clear()
         return events
+
+    def _change(
+        self, key: Any, before: Match | None, now: Match | None, cause: Span, span: Interval | None = None
+    ) -> Event | None:
+        """Return the change from one row to another, if it is one; by version, when it holds is its time."""
+        old = () if before is None else (before.value,)
+        since, until = cause
+        if now is None:
+            if before is None:
+                return None
+            value: Update | Delete = Delete(key)
+        elif old and is_unchanged(old[0], now.value):
+            return None
+        else:
+            value = Update(key, now.value)
+            since, until = min(now.start, since), max(now.end, until)
+        if span is not None and span[0] != EARLIEST:
+            since, until = min(since, span[0]), span[0]
+        change = Event(value, since, until, 1, self.name, (self.name, key), span, old)
+        self._explain(change, now)
+        return change
 
     def _explain(self, change: Event, match: Match | None) -> None:
         if self.provenance is not None:

@@ -27,6 +27,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .versions import versioned as versioned
 
 __all__ = [
     "affine_latest",
@@ -51,5 +52,6 @@ __all__ = [
     "retracting",
     "separately",
     "take",
+    "versioned",
     "zip_",
 ]

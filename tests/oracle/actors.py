@@ -237,7 +237,7 @@ def filtering_rows(p: Callable[[Any], Any], out: Address, table: Rows = EMPTY) -
 
 def reducing(group: str, out: Address, total: Any, table: Rows = EMPTY) -> Behaviour:
     """Reduce: a stream of totals."""
-    empty, combine, inverse, weigh = GROUPS[group]
+    empty, combine, inverse, weigh, show = GROUPS[group]
 
     def behave(act: Acting, message: Update | Delete) -> None:
         key = message.key
@@ -251,7 +251,7 @@ def reducing(group: str, out: Address, total: Any, table: Rows = EMPTY) -> Behav
         else:
             new = rest
             act.become(reducing(group, out, new, table.delete(key)))
-        act.send(out, new)
+        act.send(out, show(new))
 
     return behave
 
@@ -260,7 +260,7 @@ def reducing_groups(
     group: str, by: Callable[[Any], Any], out: Address, table: Rows = EMPTY, totals: Rows = EMPTY
 ) -> Behaviour:
     """Reduce for each group, its total beside its number of rows; of a group that it stays in, a row is replaced."""
-    empty, combine, inverse, weigh = GROUPS[group]
+    empty, combine, inverse, weigh, show = GROUPS[group]
 
     def added(to: Rows, key: Any, value: Any, count: int) -> Rows:
         total, rows = to.get(key, (empty, 0))
@@ -278,7 +278,7 @@ def reducing_groups(
             now = added(now, by(message.value), weigh(message.value), 1)
         act.become(reducing_groups(group, by, out, rows, now))
         for each in dict.fromkeys(touched):
-            act.send(out, Update(each, now.get(each)[0]) if now.contains(each) else Delete(each))
+            act.send(out, Update(each, show(now.get(each)[0])) if now.contains(each) else Delete(each))
 
     return behave
 
@@ -483,7 +483,7 @@ class Translation:
             case Changelog():
                 self._settled(term.of, out)
             case Totals():
-                self._settled(term.of, create(reducing(term.group, out, GROUPS[term.group][0])))
+                self._settled(term.of, create(reducing(term.group, out, GROUPS[term.group].empty)))
             case Source():
                 self._readers.setdefault(term.number, []).append(out)
             case _:

@@ -294,12 +294,25 @@ FOLDING: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "latest": ((), append),
 }
 
-GROUPS: dict[str, tuple[Any, Callable[[Any, Any], Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "items": (Item(0, 0), plus, minus, lambda v: v),
-    "count": (0, lambda one, other: one + other, lambda one: -one, lambda v: 1),
-    "sum": (0, lambda one, other: one + other, lambda one: -one, lambda v: v),
+
+class PlainGroup(NamedTuple):
+    """A group, what a row weighs in it, and what is shown of a total."""
+
+    empty: Any
+    combine: Callable[[Any, Any], Any]
+    inverse: Callable[[Any], Any]
+    weigh: Callable[[Any], Any]
+    show: Callable[[Any], Any] = lambda total: total
+
+
+GROUPS = {
+    "items": PlainGroup(Item(0, 0), plus, minus, lambda v: v),
+    "count": PlainGroup(0, lambda one, other: one + other, lambda one: -one, lambda v: 1),
+    "sum": PlainGroup(0, lambda one, other: one + other, lambda one: -one, lambda v: v),
+    "mean": PlainGroup(
+        Item(0, 0), plus, minus, lambda v: Item(1, v), lambda total: total.n / total.k if total.k else None
+    ),
 }
-"""Empty, combine and inverse; and what a row counts."""
 
 
 # ------------------------------------------------------------------------------------------------- what a change is
@@ -482,7 +495,7 @@ class Reducing(Operator):
 
     def __init__(self, by: Callable[[Any], Any], group: str) -> None:
         self.by = by
-        self.empty, self.combine, self.inverse, self.weigh = GROUPS[group]
+        self.empty, self.combine, self.inverse, self.weigh, self.show = GROUPS[group]
         self.table: Table = {}
         self.totals: Table = {}
         self.counts: Table = {}
@@ -499,7 +512,7 @@ class Reducing(Operator):
         self.totals[group] = self.combine(self.totals.get(group, self.empty), value)
         self.counts[group] = self.counts.get(group, 0) + count
         if self.counts[group]:
-            return Update(group, self.totals[group])
+            return Update(group, self.show(self.totals[group]))
         del self.totals[group], self.counts[group]
         return Delete(group)
 
@@ -524,7 +537,7 @@ class Totalling:
     """L41 as it is: a stream of totals, one a message. `DictTotals` makes it one a step."""
 
     def __init__(self, group: str) -> None:
-        self.empty, self.combine, self.inverse, self.weigh = GROUPS[group]
+        self.empty, self.combine, self.inverse, self.weigh, self.show = GROUPS[group]
         self.total = self.empty
         self.table: Table = {}
 
@@ -534,10 +547,10 @@ class Totalling:
             old = self.weigh(self.table[change.key]) if change.key in self.table else self.empty
             self.total = self.combine(self.combine(self.total, self.inverse(old)), self.weigh(change.value))
             self.table[change.key] = change.value
-            yield self.total
+            yield self.show(self.total)
         elif change.key in self.table:
             self.total = self.combine(self.total, self.inverse(self.weigh(self.table.pop(change.key))))
-            yield self.total
+            yield self.show(self.total)
 
 
 def operator(node: Node) -> Operator:
@@ -630,11 +643,13 @@ def from_scratch(node: Node, tables: dict[Node, Table]) -> Table:
 
 
 def total_of(group: str, rows: Iterable[Any]) -> Any:
-    """The total of a group, without its inverse."""
+    """The total of a group that has rows, without its inverse."""
     rows = list(rows)
     if group == "items":
         return Item(sum(row.k for row in rows), sum(row.n for row in rows))
-    return len(rows) if group == "count" else sum(rows)
+    if group == "count":
+        return len(rows)
+    return sum(rows) / len(rows) if group == "mean" else sum(rows)
 
 
 class FromScratch:
@@ -782,8 +797,8 @@ EVERY = (*JOINS, *JOINS, "map", "filter", "reduce", "fold", "relog", "merge")
 IN_SQL = (*JOINS, *JOINS, "map", "filter")
 OF_ONE = ("map", "filter", "reduce", "fold", "relog")
 
-NUMBERS = st.sampled_from([0, 1, 2, 3, True, 1.0, float("nan"), -float("nan")])
-POINTERS = st.sampled_from([0, 1, 2, 3, None, True, 1.0])
+NUMBERS = st.sampled_from([0, 1, 2, 3, True, 1.0, math.nan, -math.nan])
+POINTERS = st.sampled_from([0, 1, 2, 3, None, True, 1.0, math.nan])
 KEYS = st.integers(0, 3)
 
 
@@ -809,7 +824,7 @@ def _nodes(draw: st.DrawFn, kind: str, one: Node, other: Node) -> Node:
         case "foreign":
             return Foreign(left, right, draw(st.sampled_from(["inner", "left"])))
         case "reduce" if draw(st.booleans()):
-            return Reduced(Mapped(one, "whole"), draw(st.sampled_from(["sum", "count"])), "v % 2")
+            return Reduced(Mapped(one, "whole"), draw(st.sampled_from(["sum", "count", "mean"])), "v % 2")
         case "reduce":
             by = draw(st.sampled_from(["k", "k % 2", "n % 2"]))
             return Reduced(Mapped(one, "ints"), draw(st.sampled_from(["items", "count"])), by)
@@ -873,10 +888,10 @@ def library_group(group: str) -> Any:
 
     if group == "items":
         return tables.Group(Item(0, 0), plus, minus)
-    return {"count": tables.count, "sum": tables.sum_}[group]
+    return {"count": tables.count, "sum": tables.sum_, "mean": tables.mean}[group]
 
 
-def _build(node: Node, t: Reactive, u: Reactive | None = None) -> Reactive:
+def _build(node: Node, t: Reactive, *others: Reactive) -> Reactive:
     from restrictions import streams, tables
 
     match node:
@@ -886,9 +901,9 @@ def _build(node: Node, t: Reactive, u: Reactive | None = None) -> Reactive:
             made = tables.filter_table(t, predicate(node))
         case Joined():
             join = {"inner": tables.inner_join, "left": tables.left_join, "outer": tables.outer_join}[node.how]
-            made = join(t, u)
+            made = join(t, *others)
         case Foreign():
-            made = tables.foreign_join(t, u, on=foreign_key(node), how=node.how)
+            made = tables.foreign_join(t, *others, on=foreign_key(node), how=node.how)
         case Reduced():
             made = tables.reduce(t, library_group(node.group), by=group_key(node))
         case Folded():
@@ -896,8 +911,7 @@ def _build(node: Node, t: Reactive, u: Reactive | None = None) -> Reactive:
         case Relogged():
             made = tables.to_table(tables.changelog(t))
         case Merged():
-            assert u is not None
-            made = tables.to_table(streams.merge(tables.changelog(t), tables.changelog(u)))
+            made = tables.to_table(streams.merge(*map(tables.changelog, (t, *others))))
         case _:
             raise AssertionError(node)
     result: Reactive = made

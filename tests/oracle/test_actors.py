@@ -306,7 +306,7 @@ def test_of_a_chain_on_one_input_all_changes_are_the_same_in_order(case, seed):
 
 @given(
     case=cases(kinds=("map", "filter", "fold", "relog"), n_sources=1),
-    group=st.sampled_from(["count", "sum"]),
+    group=st.sampled_from(["count", "sum", "mean"]),
     seed=SEEDS,
 )
 def test_of_a_chain_on_one_input_all_totals_are_the_same_in_order(case, group, seed):
