@@ -54,6 +54,11 @@ class AskedRows:
         rows = self._rows(skip).values()
         return sorted((row for row in rows if all(row[slot] is part for slot, part in pins.items())), key=self.rank)
 
+    def partners(self, slot: int, entry: Entry) -> list[Entry]:
+        """Return the entries that match one of ``slot``."""
+        rows = self.containing({slot: entry}, GONE)
+        return [part for row in rows for other, part in enumerate(row) if part is not None and other != slot]
+
     def _rows(self, skip: int) -> dict[tuple[float, ...], Candidate]:
         choices: list[list[Entry | None]] = []
         for memory, may_miss in zip(self.memories, self.optional, strict=True):
@@ -63,13 +68,18 @@ class AskedRows:
         rows: dict[tuple[float, ...], Candidate] = {}
         for parts in cartesian_product(*choices):
             row = list(parts)
-            if any(part is not None for part in row) and self._are_linked(row) and self.holds(row):
+            if self._is_there(row) and self._are_linked(row) and self.holds(row):
                 rows[newest_first(row)] = row
         for row in list(rows.values()):
             for slot, part in enumerate(row):
                 if part is not None and self.optional[slot]:
                     rows.pop(newest_first([*row[:slot], None, *row[slot + 1 :]]), None)
         return rows
+
+    @staticmethod
+    def _is_there(row: Candidate) -> bool:
+        present = [part for part in row if part is not None]
+        return bool(present) and (len(present) == len(row) or not any([part.noted("met") for part in present]))
 
     def _are_linked(self, row: Candidate) -> bool:
         for link in self.links:

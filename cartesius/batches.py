@@ -59,6 +59,7 @@ class Batch:
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
+        self._final: list[tuple[Slot, Entry]] = []
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial_rows: MaximalRows | None = None
@@ -167,8 +168,12 @@ class Batch:
         if entry.state == LIVE:
             self._taken[slot.index].append(entry)
 
+    def admits(self, parts: Candidate) -> bool:
+        """Whether a candidate may reach the body, by what restrictions say."""
+        return not self.is_filtered or bool(self.operations[admit](parts))
+
     def _trigger(self, parts: Candidate) -> Match | None:
-        if self.is_filtered and not self.operations[admit](parts):
+        if not self.admits(parts):
             return None
         here = running()
         copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
@@ -232,7 +237,7 @@ class Batch:
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
-        elif any(fresh) or any(gone):
+        elif any(fresh) or any(gone) or self._final:
             if self.partial_rows is not None:
                 self._commit_partial(self.partial_rows, fresh, gone)
             else:
@@ -277,19 +282,47 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
+        self._final.clear()
         self.output.clear()
         if self.versions is not None:
             self.versions.clear()
 
     def _commit_partial(self, rows: MaximalRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
         old, new = rows.changes(fresh, gone)
+        if not self.is_pure:  # a row is given once, when it is complete or nothing can complete it any more
+            old, new = [], [row for row in new if None not in row] + self._final_rows(rows)
         touched = [e for entries in (*fresh, *gone) for e in entries]
-        default = hull([_cause(e) if e.state == GONE else (e.start, e.end) for e in touched])
+        causes = [_cause(e) if e.state == GONE else (e.start, e.end) for e in touched]
+        default = hull(causes) if causes else self.cause
         for parts in old:
             self.take_back(parts, self._cause_of(parts, GONE, default))
         before, self.cause = self.cause, default
         self.choose(new)
         self.cause = before
+        self._let_finals_go(rows)
+
+    def finalise(self, slot: Slot, entry: Entry) -> None:
+        """Note that nothing can match an entry any more."""
+        self._final.append((slot, entry))
+
+    def _final_rows(self, rows: MaximalRows) -> list[Candidate]:
+        """Return the rows with missing parts that nothing can complete any more."""
+        found = {
+            self.rank(row): row
+            for slot, entry in self._final
+            for row in rows.containing({slot.index: entry}, GONE)
+            if None in row
+        }
+        return [found[rank] for rank in sorted(found)]
+
+    def _let_finals_go(self, rows: MaximalRows) -> None:
+        """Note with whom they have been matched, before they leave: those have not missed anything."""
+        for slot, entry in self._final:
+            for partner in rows.partners(slot.index, entry):
+                more = partner.more
+                partner.note(met=True)
+                self.world.journal.append(partial(setattr, partner, "more", more))
+        self._final.clear()
 
     @property
     def has_taken(self) -> bool:

@@ -20,6 +20,7 @@ from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, row_key, totals
 from cartesius.handlers import handle
 from cartesius.outputs import Events, Rows
+from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.totals import Totals
@@ -65,7 +66,9 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.product = Product(memories, bindings.links, batch.rank)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
-        batch.partial_rows = _partial_rows(pattern, bindings, batch, missing)
+        settling = [one for one in installed if one.restriction.settles]
+        check_missing(batch, settling, installed)
+        batch.partial_rows = _partial_rows(pattern, bindings, batch, missing, settling)
     if (
         isinstance(key, str | tuple)
         and group is None
@@ -157,11 +160,13 @@ def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:
     return holds
 
 
-def _partial_rows(pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool]) -> MaximalRows:
+def _partial_rows(
+    pattern: Pattern, bindings: Bindings, batch: Batch, missing: list[bool], settling: Sequence[Installed]
+) -> MaximalRows:
     memories = [slot.memory for slot in bindings.slots]
     if pattern.is_direct:
         keys = [link for link in bindings.links if link.is_key]
-        return AskedRows(memories, keys, missing, lambda row: bool(batch.yields(row)), batch.rank)
+        return AskedRows(memories, keys, missing, lambda row: batch.admits(row) and bool(batch.yields(row)), batch.rank)
     if not pattern.is_where_traced:
         message = (
             "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
@@ -170,4 +175,5 @@ def _partial_rows(pattern: Pattern, bindings: Bindings, batch: Batch, missing: l
         raise InvalidArgument(message)
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
-    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank)
+    together = [one.named for one in settling]
+    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank, batch.admits, together)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.entries import GONE, is_spent
+from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.resumptions import running
 
@@ -45,11 +45,34 @@ def memory(slot: Slot) -> list[Entry]:
     return slot.memory.under(installed.prefixes[slot.index], key)
 
 
-def oldest_first(slot: Slot) -> Iterator[Entry]:
-    """Iterate over what is stored in ``slot`` under the copy's key, oldest first, without listing it."""
-    installed, key = _copy("oldest_first", slot)
-    found = slot.memory.keyed(installed.prefixes[slot.index], key)
-    return (entry for entry in found if entry.state != GONE)
+def due_at(slot: Slot, time: int) -> list[Entry]:
+    """Return what is stored in ``slot`` under the copy's key that nothing can match once the clock is past ``time``.
+
+    Only in a clause of a restriction that says, by `due`, when that is.
+    """
+    installed, key = _copy("due_at", slot)
+    return installed.due_at(slot, time, key)  # type: ignore[no-any-return]
+
+
+def finalise(slot: Slot, entry: Entry) -> None:
+    """Say that nothing that comes can match ``entry``: its rows that miss parts come now, if none are taken back.
+
+    Only in a clause of a restriction, for each entry once.
+    """
+    installed, _ = _copy("finalise", slot)
+    installed.join.batch.finalise(slot, entry)
+
+
+def may_miss() -> bool:
+    """Whether parts may be missing in this correlation. Only in a clause of a restriction."""
+    installed, _ = _copy("may_miss")
+    return installed.join.batch.partial_rows is not None
+
+
+def is_settled() -> bool:
+    """Whether the slots that this restriction names are all of the correlation, or it needs no others to be final."""
+    installed, _ = _copy("is_settled")
+    return installed.is_settled  # type: ignore[no-any-return]
 
 
 def notify_at(time: int) -> None:

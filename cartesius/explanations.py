@@ -67,6 +67,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         if any(slot in installed.slots[field] for field in installed.restriction.swallows):
             return "O(0)", f"nothing of it gets past {installed.restriction!r}"
         bound = installed.restriction.bound()
+        if installed.restriction.settles and not installed.is_settled:
+            continue  # an event of another slot may complete a row later
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
 from cartesius.continuations import controlled
+from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
@@ -67,6 +68,7 @@ class Installed:
             slot.memory.index(self.prefixes[slot.index])
         self._stateless = self._fresh()
         self._stateless.validate()  # once more, now that durations are in time units
+        self._due = {slot: self._index_of_due(slot) for slot in self.named} if restriction.settles else {}
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
@@ -88,6 +90,22 @@ class Installed:
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
             )
             raise InvalidArgument(message)
+
+    def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
+        due = type(self.restriction).due
+        slot.memory.probes.append(lambda entry: due(self._stateless, slot, entry))
+        positions = (*self.prefixes[slot.index], len(slot.memory.probes) - 1)
+        slot.memory.index(positions)
+        return positions
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the slots named decide by themselves when an event of them can be forgotten."""
+        return self.restriction.settles_alone or len(self.named) == len(self.join.slots)
+
+    def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
+        """Return what nothing can match once the clock is past ``time``, oldest first."""
+        return [entry for entry in slot.memory.keyed(self._due[slot], (*key, time)) if entry.state != GONE]
 
     def check(self, others: tuple[Restriction, ...]) -> None:
         """Check the composition, with the restriction's own rules."""

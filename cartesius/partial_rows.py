@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cartesius.entries import Entry
     from cartesius.enumeration import Rank
+    from cartesius.families import Slot
     from cartesius.memories import Memory
 
 MAX_SLOTS = 2
@@ -42,6 +43,9 @@ class MaximalRows(Protocol):
     def containing(self, pins: Mapping[int, Entry | None], skip: int) -> Iterable[Candidate]:
         """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
 
+    def partners(self, slot: int, entry: Entry) -> Iterable[Entry]:
+        """Return the entries that match one of ``slot``."""
+
 
 class PartialRows:
     """The maximal partial rows over ``memories`` under ``links`` and ``conditions``."""
@@ -54,16 +58,20 @@ class PartialRows:
         conditions: Sequence[Expression],
         optional: Sequence[bool],
         rank: Rank,
+        admits: Callable[[Candidate], bool],
+        together: Sequence[Sequence[Slot]],
     ) -> None:
         self.memories = memories
         self.optional = optional
         self.rank = rank
+        self.admits = admits
         index = {name: i for i, name in enumerate(names)}
         self.never = False  # a condition on no slot fails
         self.alone: dict[int, list[Callable[[Candidate], object]]] = {}
         self.pairs: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
         self.equalities: dict[frozenset[int], list[Callable[[Candidate], object]]] = {}
         edges = {frozenset((link.left, link.right)) for link in links}
+        edges |= {frozenset(slot.index for slot in slots) for slots in together if len(slots) == MAX_SLOTS}
         for condition in conditions:
             slots = frozenset(index[name] for name in slots_of(condition))
             if len(slots) > MAX_SLOTS:
@@ -131,6 +139,10 @@ class PartialRows:
         """Return the rows that have what is pinned, without what is in state ``skip``, in order."""
         return [] if self.never else sorted(self._rows(pins, skip), key=self.rank)
 
+    def partners(self, slot: int, entry: Entry) -> list[Entry]:
+        """Return the entries that match one of ``slot``."""
+        return [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
+
     def _affected(self, touched: Sequence[tuple[int, Entry]], skip: int) -> dict[tuple[float, ...], Candidate]:
         rows: dict[tuple[float, ...], Candidate] = {}
         for slot, entry in touched:
@@ -147,7 +159,8 @@ class PartialRows:
         for step in self.neighbours[slot]:
             back = next(other for other in self.neighbours[step.slot] if other.slot == slot)
             for partner in self._matches(slot, entry, step, skip):
-                if not self._matches(step.slot, partner, back, skip):  # a partner of another entry misses nothing
+                # A partner of another entry misses nothing.
+                if not partner.noted("met") and not self._matches(step.slot, partner, back, skip):
                     yield {slot: None, step.slot: partner}
         tree = next(tree for tree in self.trees if slot in tree)
         if all(self.optional[s] for s in tree):
@@ -202,7 +215,8 @@ class PartialRows:
             if matches:
                 branch = [row for match in matches for row in self._grow(step.slot, match, slot, pins, skip)]
             else:
-                branch = [{}] if self._may_miss(step.slot, slot, pins) else []
+                is_missing = not entry.noted("met") and self._may_miss(step.slot, slot, pins)
+                branch = [{}] if is_missing else []
             if not branch:
                 return
             branches.append(branch)
@@ -230,7 +244,7 @@ class PartialRows:
             if other.state == skip or not self._alone(step.slot, other):
                 continue
             row[step.slot] = other
-            if all(check(row) for check in checks):
+            if all(check(row) for check in checks) and self.admits(row):
                 found.append(other)
         return found
 

@@ -22,6 +22,9 @@ from cartesius.reactives import Reactive
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+
 _REQUIRED: Any = object()
 
 
@@ -100,6 +103,8 @@ class Restriction(Handler):
     _states: ClassVar[Mapping[str, Any]] = {}
     consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
     retracts: ClassVar[bool] = False  # takes back the results of what is displaced
+    settles: ClassVar[bool] = False  # it says when nothing can match an event any more, by `due`
+    settles_alone: ClassVar[bool] = False  # for that, it need not name all slots
     makes_table: ClassVar[bool] = False  # results become rows of a table
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
@@ -227,6 +232,10 @@ class Restriction(Handler):
     def key_space(self) -> Mapping[str | Reactive, Any]:
         """For `key_by` alone: how each slot's key is computed; empty for all others."""
         return {}
+
+    def due(self, slot: Slot, entry: Entry) -> Time | None:
+        """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
+        return None
 
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""

@@ -15,7 +15,7 @@ import attrs
 
 from cartesius.codec import pack, storable
 from cartesius.continuations import holders
-from cartesius.entries import ABSENT, UNLIMITED, Entry
+from cartesius.entries import ABSENT, Entry
 from cartesius.errors import NotStorable
 from cartesius.outputs import Rows
 from cartesius.queues import Queue
@@ -43,14 +43,11 @@ class Stored:
     start: Any
     end: Any
     identity: Any
-    weight: int
-    uses: Any
     keys: Any
     row_key: Any
-    deletes: bool
     number: int
     slot: str
-    withdrawn: bool
+    more: Any  # what only some entries have
     validity: Any  # of a version: when it holds
     place: int  # the same for all mentions of one entry
 
@@ -70,14 +67,11 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
         entry.start,
         entry.end,
         entry._identity,
-        entry.weight,
-        entry.uses,
         [[] if key is ABSENT else [key] for key in entry.keys],
         [] if entry.row_key is ABSENT else [entry.row_key],
-        entry.deletes,
         entry.number,
         entry.slot,
-        entry.withdrawn,
+        entry.more,
         entry.validity if isinstance(entry, Version) else None,
         places.setdefault(id(entry), len(places)),
     )
@@ -85,15 +79,10 @@ def save_entry(entry: Entry, places: dict[int, int]) -> Stored:
 
 def load_entry(stored: Stored) -> Entry:
     """Turn plain data back into an entry."""
-    entry = Entry(stored.value, stored.start, stored.end, stored.identity, weight=stored.weight)
-    if stored.uses != UNLIMITED:
-        entry.uses = stored.uses
+    entry = Entry(stored.value, stored.start, stored.end, stored.identity)
+    entry.more = stored.more
     entry.keys = tuple([key[0] if key else ABSENT for key in stored.keys])
     entry.row_key = stored.row_key[0] if stored.row_key else ABSENT
-    if stored.deletes:
-        entry.note(deletes=True)
-    if stored.withdrawn:
-        entry.note(withdrawn=True)
     entry.number = stored.number
     entry.slot = stored.slot
     if stored.validity is not None:

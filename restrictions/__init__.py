@@ -13,6 +13,7 @@ from .consumption import affinely as affinely
 from .consumption import at_most as at_most
 from .counting import every_nth as every_nth
 from .counting import take as take
+from .duration import within as within
 from .filters import only as only
 from .keys import key_by as key_by
 from .outer import optionally as optionally
@@ -53,5 +54,6 @@ __all__ = [
     "separately",
     "take",
     "versioned",
+    "within",
     "zip_",
 ]

@@ -14,24 +14,23 @@ from cartesius import (
     Duration,
     Restriction,
     Slot,
+    Slots,
     expire,
     forward,
     handles,
     notify_at,
     push,
-    state,
     tick,
 )
-from cartesius.clauses import is_drained, oldest_first
+from cartesius.clauses import due_at, finalise, is_drained, is_settled, may_miss
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import admit, completes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
+    from cartesius.events import Time
 
 
 def check_duration(restriction: Restriction, argument: str, duration: Any) -> None:
@@ -44,45 +43,105 @@ def check_duration(restriction: Restriction, argument: str, duration: Any) -> No
 class _expiring(Restriction):
     """Base: entries leave once the clock has passed the last end that a partner may have.
 
-    While they come in order of that, only those that are due are visited; after one that does not, all are, until the
-    clock has passed what was ahead of it.
+    Where parts may be missing, their rows are final then. A slot that it does not name may complete rows later: then
+    nothing leaves.
     """
 
     expires: ClassVar[bool] = True
-    latest: Mapping[str, int] = state({})  # the last due time of each slot
-    disordered_until: int | None = state(None)
+    settles: ClassVar[bool] = True
 
-    def _last(self, slot: Slot, entry: Entry) -> int:
+    def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the last end that a partner of ``entry`` may have."""
         raise NotImplementedError  # each subclass says
 
     def _remember(self, slot: Slot, entry: Entry) -> None:
-        if entry.end == EARLIEST:  # what has always been so can match nothing that ends
+        if EARLIEST in (entry.start, entry.end):  # what has always been so can match nothing that ends
             expire(slot, entry)
             return
-        due = self._last(slot, entry)
-        notify_at(due)
-        latest = self.latest.get(slot.name, due)
-        if due < latest:
-            self.disordered_until = max(latest, self.disordered_until or latest)
-        if due > latest or slot.name not in self.latest:
-            self.latest = {**self.latest, slot.name: due}
+        if is_settled():
+            notify_at(int(self.due(slot, entry)))
 
     def _forget(self, slots: tuple[Slot, ...], now: int) -> None:
-        is_ordered = self.disordered_until is None or self.disordered_until < now
-        is_empty = True
         for slot in slots:
-            for entry in oldest_first(slot):
-                if self._last(slot, entry) < now:
-                    expire(slot, entry)
-                    continue
-                is_empty = False
-                if is_ordered:
-                    break
-        if is_ordered:
-            self.disordered_until = None
-        if is_empty:
-            self.latest = {}
+            for entry in due_at(slot, now - 1):
+                finalise(slot, entry)
+                expire(slot, entry)
+
+
+class within(_expiring):
+    """Let events of ``slots`` match only if all are within ``duration`` of each other: ``max(end) - min(start)``.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian, within
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> near = cartesian(left, right, restrict=within(3, "left", "right"))
+    >>> [event.value for event in run(near, [(left, "a", 10), (right, "x", 13), (right, "y", 14), (right, "z", 8)])]
+    [('a', 'x'), ('a', 'z')]
+
+    An event leaves memory once the clock has passed what it can match, if all slots of the correlation are named: one
+    that is not may complete a row later. Beside `optionally` the row of an event without a partner comes then, once;
+    with `retracting`, too, it comes at once and is taken back when a partner comes.
+
+    Args:
+        duration: Time units or a `timedelta`, ≥ 0; the bound is inclusive.
+        *slots: The slots concerned.
+
+    State: none. Relies on no order. Commutes with every other `within` and with `most_recently`.
+
+    Completes when one of the slots has ended and nothing of it is left.
+
+    Raises:
+        InvalidArgument: A negative duration; when a correlation is built: beside `optionally` in one of more than two
+            slots.
+
+    Law:
+        ``within(a, *s) | within(b, *s) == within(min(a, b), *s)``.
+
+    Source:
+        SEMANTICS 3.8; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4 (stream-stream join).
+    """
+
+    relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True
+
+    duration: Duration
+    slots: Slots
+
+    def validate(self) -> None:
+        """Check the duration."""
+        check_duration(self, "duration", self.duration)
+
+    def due(self, slot: Slot, entry: Entry) -> Time:
+        """Return the start, and the duration on."""
+        return entry.start + self.duration
+
+    @handles(push, "slots")
+    def limit(self, slot: Slot, entry: Entry) -> None:
+        """Ask for the time when it may leave."""
+        self._remember(slot, entry)
+        forward(slot, entry)
+
+    @handles(tick)
+    def forget(self, now: int) -> None:
+        """Let go what nothing can match any more."""
+        self._forget(self.slots, now)
+
+    @handles(admit)
+    def are_near(self, parts: Candidate) -> bool:
+        """Compare the last end with the first start."""
+        mine = [part for slot in self.slots if (part := parts[slot.index]) is not None]
+        is_near = not mine or max(part.end for part in mine) - min(part.start for part in mine) <= self.duration
+        return is_near and bool(forward(parts))
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """Nothing can match what has ended and left."""
+        is_over = not may_miss() and any(is_drained(slot) and not slot.memory for slot in self.slots)
+        return is_over or bool(forward(arrived))
+
+    def bound(self) -> str:
+        """What comes within the duration, and before the clock has passed it."""
+        return "O(window)"
 
 
 class lasting(_expiring):
@@ -100,7 +159,7 @@ class lasting(_expiring):
         slot: The slot.
         duration: Time units or a `timedelta`, ≥ 0; the bound is inclusive.
 
-    State: the last due times. Relies on no order. Commutes with `lasting` of other slots and with `most_recently`.
+    State: none. Relies on no order. Commutes with `lasting` of other slots and with `most_recently`.
 
     Completes when the slot has ended and nothing of it is left.
 
@@ -113,6 +172,7 @@ class lasting(_expiring):
 
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
+    settles_alone: ClassVar[bool] = True
 
     slot: Slot
     duration: Duration
@@ -121,8 +181,9 @@ class lasting(_expiring):
         """Check the duration."""
         check_duration(self, "duration", self.duration)
 
-    def _last(self, slot: Slot, entry: Entry) -> int:
-        return int(entry.end) + self.duration
+    def due(self, slot: Slot, entry: Entry) -> Time:
+        """Return the end, and the duration on."""
+        return entry.end + self.duration
 
     @handles(push, "slot")
     def limit(self, slot: Slot, entry: Entry) -> None:
@@ -145,7 +206,8 @@ class lasting(_expiring):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can match what has ended and left."""
-        return (is_drained(self.slot) and not self.slot.memory) or bool(forward(arrived))
+        is_over = not may_miss() and is_drained(self.slot) and not self.slot.memory
+        return is_over or bool(forward(arrived))
 
     def bound(self) -> str:
         """What comes within the duration, and before the clock has passed it."""
@@ -161,7 +223,7 @@ class apart(_expiring):
         lower: Time units or a `timedelta`, inclusive; may be negative.
         upper: Time units or a `timedelta`, inclusive.
 
-    State: the last due times. Relies on no order. Commutes with every other `apart`.
+    State: none. Relies on no order. Commutes with every other `apart`.
 
     Raises:
         InvalidArgument: ``lower`` exceeds ``upper``.
@@ -187,8 +249,9 @@ class apart(_expiring):
             message = f"apart: expected lower ≤ upper but got lower={self.lower!r}, upper={self.upper!r}; swap them"
             raise InvalidArgument(message)
 
-    def _last(self, slot: Slot, entry: Entry) -> int:
-        return int(entry.end) + (self.upper if slot is self.left else -self.lower)
+    def due(self, slot: Slot, entry: Entry) -> Time:
+        """Return the last end within the bounds, seen from the side of ``slot``."""
+        return entry.end + (self.upper if slot is self.left else -self.lower)
 
     @handles(push, "left", "right")
     def limit(self, slot: Slot, entry: Entry) -> None:
@@ -211,7 +274,8 @@ class apart(_expiring):
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can match what has ended and left."""
-        return any(is_drained(s) and not s.memory for s in (self.left, self.right)) or bool(forward(arrived))
+        is_over = not may_miss() and any(is_drained(s) and not s.memory for s in (self.left, self.right))
+        return is_over or bool(forward(arrived))
 
     def bound(self) -> str:
         """What comes within the band, and before the clock has passed it."""

@@ -1,7 +1,8 @@
 """Outer joins: parts that may be missing.
 
 `optionally` gives the maximal partial rows: no present event can replace a missing part. When a partner comes or
-leaves, the row is taken back and given anew, so it needs `retracting`.
+leaves, the row is taken back and given anew, by `retracting`; or it is given once nothing can match it any more, where
+a bound in time such as `within` says when.
 
 Source: SEMANTICS 2.6.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, handles
-from cartesius.errors import InvalidArgument
 from cartesius.families import optional
 from restrictions.checks import refuse_consumption
 
@@ -43,7 +43,8 @@ class optionally(Restriction):
     State: none; it looks at memory. Relies on no order. Commutes with `retracting` and with every other `optionally`.
 
     Raises:
-        InvalidArgument: When a correlation is built: without `retracting`, with a restriction that consumes, with a
+        InvalidArgument: When a correlation is built: without `retracting` or a bound in time on all slots, with a
+            restriction that consumes, with a
             ``where`` function that did not trace, with conditions that form a cycle or span three slots, or with three
             slots of one `key_by` that may all be missing. A body in direct style alone is asked, with None.
 
@@ -61,12 +62,6 @@ class optionally(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what would make partial rows wrong."""
         refuse_consumption(self, others)
-        if not any(other.retracts for other in others):
-            message = (
-                f"{self!r}: expected retracting() beside it, as a row with a missing part is taken back when a partner"
-                " comes; write optionally(…) | retracting()"
-            )
-            raise InvalidArgument(message)
 
     @handles(optional, "slots")
     def may_miss(self, slot: Slot) -> bool:
