@@ -324,11 +324,6 @@ class Batch:
                 self.world.journal.append(partial(setattr, partner, "more", more))
         self._final.clear()
 
-    @property
-    def has_taken(self) -> bool:
-        """Whether results are to be taken back in this batch."""
-        return any(self._taken)
-
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""
         self.world.candidates += len(rows)

@@ -217,6 +217,12 @@ class Bindings:
             slots.append(slot)
         return slots
 
+    def keeps(self, slot: Slot, key: Any) -> bool:
+        """Whether a slot keeps anything of a key, be it a deletion."""
+        if slot.is_table and isinstance(slot.memory, VersionMemory):
+            return (key,) in slot.memory.histories
+        return bool(self.of_key(slot, key))
+
     def of_key(self, slot: Slot, key: Any) -> Collection[Entry]:
         """Return the entries of a slot that give their results the key ``key``, oldest first, gone ones included."""
         if slot.is_table:

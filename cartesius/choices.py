@@ -84,10 +84,7 @@ def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTota
     name, journal = batch.name, batch.world.journal
     if batch.versions is None:
         return Totals(name, journal, group, is_table=is_table)
-    versions = batch.versions
-    return VersionTotals(
-        name, journal, group, is_table=is_table, moment=versions.moment, horizon=lambda: versions.horizon
-    )
+    return VersionTotals(name, journal, group, is_table=is_table, moment=batch.versions.moment)
 
 
 def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:
@@ -135,8 +132,11 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
             return slots[0].kept.rows()
         return dict.fromkeys([entry.own_key() for slot in slots for entry in slot.memory.all()])
 
-    view = View if batch.versions is None else VersionView
-    return view(batch.name, first, present, keys, batch.described, batch.world.provenance)
+    def is_kept(key: Any) -> bool:
+        return any(bindings.keeps(slot, key) for slot in slots)
+
+    rest = (batch.name, first, present, keys, is_kept, batch.described, batch.world.provenance)
+    return View(*rest) if batch.versions is None else VersionView(batch.versions, *rest)
 
 
 def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:

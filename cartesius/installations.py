@@ -222,10 +222,10 @@ class Installed:
             if family is tick:
                 clauses[self.ticking] = (is_ctl, self._keyed(function))
             elif family is ended:
-                for slot in self._slots_of(fields):
+                for slot in self.slots_of(fields):
                     clauses[slot.operations[family]] = (is_ctl, self._of_all(function))
             elif not isinstance(family, Operation) and family.of_slot:
-                for slot in self._slots_of(fields):
+                for slot in self.slots_of(fields):
                     refuse_second(clauses, slot.operations[family], f"{method!r} of {self.restriction!r}")
                     clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot, family))
             elif family is select:
@@ -239,7 +239,8 @@ class Installed:
                 clauses[operation] = (True, controlled(clause, later, self.join.note_continuation))
         return Layer(repr(self.restriction), clauses) if clauses else None
 
-    def _slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
+    def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
+        """Return the slots that the fields of a clause name; all, if it names none."""
         if not fields:
             return tuple(self.join.slots)
         unknown = [field for field in fields if field not in self.slots]

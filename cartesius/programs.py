@@ -37,6 +37,9 @@ class Program:
         self.kept: dict[Reactive, KeptRows] = {}
         for output in self.outputs:
             self._add(output)
+        for table, bound in self.bound.items():
+            if table.table and table.pattern is None and not any(join.keeps_rows(join.slots[i]) for join, i in bound):
+                self._keeper(table)  # so that it can be read
 
     def _add(self, reactive: Reactive) -> None:
         if reactive in self.names:

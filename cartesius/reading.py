@@ -38,10 +38,10 @@ class Table:
         self.versions: Versions | None = None if self.join is None else self.join.batch.versions
         if self.join is None and getattr(table, "table", False) and table in program.bound:
             found = [(join, join.slots[index]) for join, index in program.bound[table]]
-            join, self.slot = next(((j, s) for j, s in found if s.keeps_versions), found[0])
-            self.versions = join.batch.versions if self.slot.keeps_versions else None
-            if self.versions is not None:
-                self.kept = None
+            faithful = [one for one in found if one[0].keeps_rows(one[1])]
+            join, self.slot = next(((j, s) for j, s in faithful if s.keeps_versions), (faithful or found)[0])
+            if self.slot.keeps_versions:
+                self.versions, self.kept = join.batch.versions, None
         if self.slot is None and (self.join is None or not self.join.is_table):
             message = (
                 f"{call}: expected a table of this engine but got {table!r}; its tables come from as_table, or"

@@ -20,7 +20,7 @@ from cartesius.errors import NotStorable
 from cartesius.outputs import Rows
 from cartesius.queues import Queue
 from cartesius.totals import Totals
-from cartesius.version_outputs import VersionTotals
+from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import Version, VersionMemory
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ def save_join(join: Join) -> dict[str, Any]:
     }
     if isinstance(join.batch.output, Totals | VersionTotals):
         state["totals"] = list(join.batch.output.totals.items())
+    if isinstance(join.batch.output, VersionView | VersionTotals):
+        state["announced"] = list(join.batch.output.announced.times.items())
     if isinstance(join.batch.output, Rows):
         state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
         state["shown"] = list(join.batch.output.shown.items())
@@ -235,6 +237,10 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         slot.door.queue = load_fields(queue, known)
     if isinstance(join.batch.output, Totals | VersionTotals):
         join.batch.output.totals = dict(state["totals"])
+    if isinstance(join.batch.output, VersionView | VersionTotals):
+        join.batch.output.announced.times = dict(state["announced"])
+    if isinstance(join.batch.output, VersionTotals):
+        join.batch.output.watch_all()
     if isinstance(join.batch.output, Rows):
         join.batch.output.live = {key: dict(results) for key, results in state["live"]}
         join.batch.output.shown = dict(state["shown"])
@@ -242,7 +248,8 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
 
 def _deletions(slot: Slot) -> list[Version]:
     histories = slot.memory.histories.values() if isinstance(slot.memory, VersionMemory) else ()
-    return [version for history in histories for version in history if version.deletes]
+    found = [version for history in histories for version in history if version.deletes]
+    return sorted(found, key=lambda version: version.number)
 
 
 def _load_histories(join: Join, deletions: list[list[Stored]]) -> None:

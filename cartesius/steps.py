@@ -202,6 +202,6 @@ class Steps:
 
 def _concerning(slot: Slot, events: Sequence[Event]) -> Sequence[Event]:
     """Leave out what corrects an older version of a table, where a slot knows the newest alone."""
-    if slot.keeps_versions:
-        return events
+    if slot.keeps_versions:  # what only says anew what held already is for those who know no spans
+        return [event for event in events if event.span is None or event.span[0] < event.span[1]]
     return [event for event in events if event.span is None or event.span[1] == LATEST]

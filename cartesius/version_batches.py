@@ -21,6 +21,7 @@ from cartesius.events import EARLIEST, LATEST
 from cartesius.families import displace, push
 from cartesius.outputs import Events, hull
 from cartesius.validity import ALWAYS, NEVER, difference, intersection, union
+from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import Kind, Moment, Version, VersionMemory, ends
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Versions:
             return given, history
         until = next((other.end for other in history if other.end > at), LATEST)
         rival = next((other for other in history if other.end == at and other.validity), None)
-        if rival is not None and rival.order() > Version(entry, NEVER).order():
+        if rival is not None and rival.order() >= Version(entry, NEVER).order():
             return None
         return (at, until), history
 
@@ -151,6 +152,10 @@ class Versions:
                 self._forget_in_history(slot, version)
                 if not version.deletes:
                     self.batch.expire(slot, version)
+                if isinstance(self.batch.output, VersionView):
+                    self.batch.output.forget(version.own_key(), self.horizon)
+        if isinstance(self.batch.output, VersionTotals):
+            self.batch.output.forget(self.horizon)
 
     def _forget_in_history(self, slot: Slot, version: Version) -> None:
         memory = slot.memory
@@ -248,7 +253,7 @@ class Versions:
 
     def _give(self, lost: dict[tuple[float, ...], Candidate], gained: dict[tuple[float, ...], Candidate]) -> None:
         """Take back the results that hold at no time any more, and give those that held at none before."""
-        if self.batch.has_taken:
+        if self.batch.is_pure:
             for rank in sorted(lost):
                 if not self._holds(lost[rank], lambda version: version.validity):
                     self.batch.take_back(lost[rank], self.batch.cause)

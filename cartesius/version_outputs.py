@@ -7,8 +7,11 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4; SEMANTIC
 
 from __future__ import annotations
 
+import heapq
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cartesius.announced import Announced
 from cartesius.entries import FRESH, GONE
 from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
@@ -16,13 +19,15 @@ from cartesius.validity import covers
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from cartesius.announced import Row
     from cartesius.events import Time
     from cartesius.matches import Match
     from cartesius.outputs import Result, Span
     from cartesius.totals import Aggregate
     from cartesius.validity import Interval
+    from cartesius.version_batches import Versions
     from cartesius.versions import Moment
 
 Total: TypeAlias = tuple[Any, int]
@@ -33,8 +38,10 @@ Segment: TypeAlias = "tuple[Interval, Total]"
 class VersionView(View):
     """A table whose rows are looked up at each moment that a batch concerns."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, versions: Versions, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self.announced = Announced(versions.batch.world.journal)
+        self._versions = versions
         self._seen: dict[Any, list[tuple[Interval, Match | None, Match | None]]] = {}  # when; the row before, and now
 
     def look(self, moment: Moment | None = None) -> None:
@@ -52,19 +59,34 @@ class VersionView(View):
 
     def settle(self) -> list[Event]:
         """End the step: return a change for each version of a row that changed, rows in order of first mention."""
-        events = [
-            change
-            for key, cause in self._mentioned.items()
-            for span, before, now in self._seen.get(key, ())
-            if (change := self._change(key, before, now, cause, span)) is not None
-        ]
+        events = []
+        for key, cause in self._mentioned.items():
+            changed = [
+                (span, now, _row_of(before))
+                for span, before, now in self._seen.get(key, ())
+                if not is_unchanged(_row_of(before), _row_of(now))
+            ]
+            for batch in _batches(changed):
+                matches = {span[0]: (now, before) for span, now, before in batch}
+                rows = [(span, _row_of(now)) for span, now, _ in batch]
+                for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
+                    now, before = matches.get(span[0], (None, ()))
+                    events.append(change_of(self.name, key, row, before, span, cause, now))
+                    self._explain(events[-1], now)
         self.clear()
         return events
+
+    def _row_at(self, key: Any, time: Time) -> Row:
+        return _row_of(self._versions.looking_at(time, lambda: self._first(key, GONE)))
 
     def clear(self) -> None:
         """Forget a step that failed."""
         super().clear()
         self._seen.clear()
+
+    def forget(self, key: Any, horizon: Time) -> None:
+        """Forget what was announced of a row for times before ``horizon``; all, if nothing of it is kept."""
+        self.announced.forget(key, horizon, is_gone=not self._is_kept(key))
 
 
 class VersionTotals:
@@ -78,18 +100,19 @@ class VersionTotals:
         *,
         is_table: bool,
         moment: Moment,
-        horizon: Callable[[], Time],
     ) -> None:
         self.name = name
         self.journal = journal
         self.group = group
         self.is_table = is_table
         self.moment = moment
-        self.horizon = horizon
         self.totals: dict[Any, list[Segment]] = {}  # in order of time
+        self.announced = Announced(journal)
         self._mentioned: dict[Any, Span] = {}
         self._pending: dict[Any, Total] = {}  # what has come at this moment, less what has gone
         self._changed: list[tuple[Any, Interval, Total, Total]] = []
+        self._ends: list[tuple[Time, int, Any]] = []  # a heap: when something of a group ends to hold
+        self._number = 0
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Add a result to the total of its group, at this moment."""
@@ -113,7 +136,29 @@ class VersionTotals:
         assert moment.at is not None
         for key, more in self._pending.items():
             self._put(key, self._added(key, (moment.at, moment.next), more))
+            self._watch(key, moment.at)
+            self._watch(key, moment.next)
         self._pending.clear()
+
+    def _watch(self, key: Any, end: Time) -> None:
+        """Note when something of a group may end to hold, to forget it some time."""
+        if end not in (EARLIEST, LATEST):
+            self._number += 1
+            item = (end, self._number, key)
+            heapq.heappush(self._ends, item)
+            self.journal.append(lambda: self._unwatch(item))
+
+    def _unwatch(self, item: tuple[Time, int, Any]) -> None:
+        self._ends.remove(item)
+        heapq.heapify(self._ends)
+
+    def watch_all(self) -> None:
+        """Watch what a snapshot has brought back."""
+        self._ends.clear()
+        for key, segments in self.totals.items():
+            for (_, end), _ in segments:
+                self._watch(key, end)
+        self.journal.clear()
 
     def _added(self, key: Any, span: Interval, more: Total) -> list[Segment]:
         """Return the segments of a group after adding ``more`` in ``span``; note what changes."""
@@ -139,8 +184,7 @@ class VersionTotals:
             self._changed.append((key, piece, total, now))
             if now[1]:
                 kept.append((piece, now))
-        horizon = self.horizon()
-        return sorted((one for one in kept if one[0][1] > horizon), key=lambda one: one[0])
+        return sorted(kept, key=lambda one: one[0])
 
     def _put(self, key: Any, segments: list[Segment]) -> None:
         before = self.totals.pop(key, None)
@@ -158,26 +202,38 @@ class VersionTotals:
         """End the step: return a change for each version of a total that changed, in order of first mention."""
         events = []
         for key, cause in self._mentioned.items():
-            for other, span, before, now in self._changed:
-                if other == key:
-                    events += self._change(key, span, before, now, cause)
+            changed = [
+                (span, self._row_of(now), self._row_of(before)) for k, span, before, now in self._changed if k == key
+            ]
+            if not self.is_table:
+                for span, row, _ in changed:
+                    value = row[0] if row else self.group.finish(self.group.empty)
+                    events.append(Event(value, *_times(span, cause), 1, self.name, (self.name, key)))
+                continue
+            for batch in _batches([one for one in changed if not is_unchanged(one[1], one[2])]):
+                before = {span[0]: old for span, _, old in batch}
+                rows = [(span, row) for span, row, _ in batch]
+                for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
+                    events.append(change_of(self.name, key, row, before.get(span[0], ()), span, cause))
         self.clear()
         return events
 
-    def _change(self, key: Any, span: Interval, before: Total, now: Total, cause: Span) -> list[Event]:
-        start, end = cause if span[0] == EARLIEST else (min(cause[0], span[0]), span[0])
-        value = self.group.finish(now[0])
-        identity = (self.name, key)
-        if not self.is_table:
-            return [Event(value, start, end, 1, self.name, identity)]
-        old = (self.group.finish(before[0]),) if before[1] else ()
-        if not now[1]:
-            change: Update | Delete = Delete(key)
-        elif old and is_unchanged(old[0], value):
-            return []
-        else:
-            change = Update(key, value)
-        return [Event(change, start, end, 1, self.name, identity, span, old)] if old or now[1] else []
+    def _row_of(self, total: Total) -> Row:
+        return (self.group.finish(total[0]),) if total[1] else ()
+
+    def _row_at(self, key: Any, time: Time) -> Row:
+        found = [total for span, total in self.totals.get(key, ()) if covers((span,), time)]
+        return self._row_of(found[0]) if found else ()
+
+    def forget(self, horizon: Time) -> None:
+        """Forget the totals, and what was announced of them, that held before ``horizon`` only."""
+        while self._ends and self._ends[0][0] <= horizon:
+            item = heapq.heappop(self._ends)
+            self.journal.append(partial(heapq.heappush, self._ends, item))
+            _, _, key = item
+            kept = [one for one in self.totals.get(key, ()) if one[0][1] > horizon]
+            self._put(key, kept)
+            self.announced.forget(key, horizon, is_gone=not kept)
 
     def clear(self) -> None:
         """Forget a step that failed; the journal has undone what it did."""
@@ -187,10 +243,8 @@ class VersionTotals:
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the total of a group at the moment in a tuple, or the empty tuple."""
-        at = self.moment.at
-        assert at is not None  # Invariant: one looks at a moment
-        found = [total for span, (total, _) in self.totals.get(key, ()) if covers((span,), at)]
-        return tuple([self.group.finish(total) for total in found])
+        assert self.moment.at is not None  # Invariant: one looks at a moment
+        return self._row_at(key, self.moment.at)
 
     def rows(self) -> dict[Any, Any]:
         """Return the totals at the moment."""
@@ -199,6 +253,37 @@ class VersionTotals:
     def times(self) -> list[Time]:
         """Return the times at which a total changes."""
         return sorted({bound for found in self.totals.values() for span, _ in found for bound in span} - {LATEST})
+
+
+def change_of(
+    name: str, key: Any, row: Row, before: Row, span: Interval, cause: Span, match: Match | None = None
+) -> Event:
+    """Return the change that says which row a key has in a span: its time is when that begins."""
+    start, end = _times(span, cause)
+    if match is not None:
+        start = min(start, match.start)
+    value = Update(key, row[0]) if row else Delete(key)
+    return Event(value, start, end, 1, name, (name, key), span, before)
+
+
+def _times(span: Interval, cause: Span) -> Span:
+    return cause if span[0] == EARLIEST else (min(cause[0], span[0]), span[0])
+
+
+def _row_of(match: Match | None) -> Row:
+    return () if match is None else (match.value,)
+
+
+def _batches(changed: Iterable[tuple[Interval, Any, Row]]) -> Iterator[list[tuple[Interval, Any, Row]]]:
+    """Part what several batches of one step have changed: in each, time goes on."""
+    batch: list[tuple[Interval, Any, Row]] = []
+    for one in changed:
+        if batch and one[0][0] < batch[-1][0][1]:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
 
 
 def _is_same(one: Match | None, other: Match | None) -> bool:

@@ -14,6 +14,7 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 and 3
 from __future__ import annotations
 
 import enum
+import json
 from typing import TYPE_CHECKING, Any, final
 
 from cartesius.codec import pack
@@ -65,9 +66,9 @@ class Version(Entry):
     def order(self) -> tuple[Any, ...]:
         """Return what decides which of two versions of a time holds: not which came first."""
         try:
-            content = b"" if self.deletes else pack(self.value)
+            content = "" if self.deletes else json.dumps(pack(self.value), sort_keys=True)
         except NotStorable:
-            content = b""
+            content = ""
         return (not self.deletes, content)
 
 
@@ -94,7 +95,8 @@ class Moment:
             for bound in bounds(version.was):
                 if at < bound < self.next:
                     self.next = bound
-        version.state = LIVE if was and now else FRESH if now else GONE
+        if was or now:
+            version.state = LIVE if was and now else FRESH if now else GONE
         return was or now
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.entries import FRESH, GONE
-from cartesius.events import EARLIEST, Delete, Event, Update
+from cartesius.events import Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cartesius.matches import Match
     from cartesius.outputs import Result, Span
     from cartesius.provenance import Provenance
-    from cartesius.validity import Interval
     from cartesius.versions import Moment
 
 First: TypeAlias = "Callable[[Any, int], Match | None]"
@@ -37,6 +36,7 @@ class View:
         first: First,
         present: Callable[[Any], Match | None],
         keys: Callable[[], Iterable[Any]],
+        is_kept: Callable[[Any], bool],
         described: Callable[[Match], tuple[Any, Result]],
         provenance: Provenance | None,
     ) -> None:
@@ -45,6 +45,7 @@ class View:
         self._first = first
         self._present = present
         self._keys = keys
+        self._is_kept = is_kept
         self._described = described
         self._mentioned: dict[Any, Span] = {}
         self._unseen: dict[Any, None] = {}  # mentioned in this batch
@@ -75,10 +76,7 @@ class View:
         self.clear()
         return events
 
-    def _change(
-        self, key: Any, before: Match | None, now: Match | None, cause: Span, span: Interval | None = None
-    ) -> Event | None:
-        """Return the change from one row to another, if it is one; by version, when it holds is its time."""
+    def _change(self, key: Any, before: Match | None, now: Match | None, cause: Span) -> Event | None:
         old = () if before is None else (before.value,)
         since, until = cause
         if now is None:
@@ -90,9 +88,7 @@ class View:
         else:
             value = Update(key, now.value)
             since, until = min(now.start, since), max(now.end, until)
-        if span is not None and span[0] != EARLIEST:
-            since, until = min(since, span[0]), span[0]
-        change = Event(value, since, until, 1, self.name, (self.name, key), span, old)
+        change = Event(value, since, until, 1, self.name, (self.name, key), before=old)
         self._explain(change, now)
         return change
 

@@ -21,6 +21,7 @@ from restrictions.outer import optionally
 from restrictions.results import retracting
 from restrictions.selection import fifo
 from restrictions.separation import momentarily, separately
+from restrictions.versions import versioned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,9 +133,17 @@ def group_join(left: Reactive, right: Reactive, left_duration: Span, right_durat
 
 
 def stream_table_join(
-    stream: Reactive, table: Reactive, *, on: str | Callable[[Any], Any], how: str = "inner"
+    stream: Reactive,
+    table: Reactive,
+    *,
+    on: str | Callable[[Any], Any],
+    how: str = "inner",
+    retention: Span | None = None,
 ) -> Reactive:
-    """Give each event of ``stream`` with the row of ``table`` that its key names now; later rows change nothing.
+    """Give each event of ``stream`` with the row of ``table`` that its key names.
+
+    That is the row that is there when the event comes, and later rows change nothing. With ``retention`` it is the
+    version of the row at the event's own time, in whatever order they come: a late row corrects the result.
 
     >>> from cartesius import Reactive, Update, run
     >>> from restrictions.streams import stream_table_join
@@ -149,14 +158,20 @@ def stream_table_join(
         table: A table.
         on: The key of the row: a field's name, or a function of the event's value.
         how: ``"inner"``, or ``"left"``: None where there is no row.
+        retention: None, or how far behind the clock events and rows still count, in time units or as a `timedelta`.
 
     Completes with the stream. A row that comes in the same step as the event is found.
+
+    >>> versions = stream_table_join(report, ship, on="mmsi", retention=10)
+    >>> trace = [(ship, Update(7, "EVA"), 2), (report, {"mmsi": 7}, 6), (ship, Update(7, "EVA II"), 5)]
+    >>> [(event.value[1], event.weight) for event in run(versions, trace)]
+    [('EVA', 1), ('EVA', -1), ('EVA II', 1)]
 
     Raises:
         InvalidArgument: No stream, no table, or an unknown ``how``.
 
     Source:
-        Kafka Streams, stream-table join.
+        Kafka Streams, stream-table join; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4.
     """
     call = "stream_table_join"
     check_stream(stream, call, "stream")
@@ -166,7 +181,11 @@ def stream_table_join(
     if how not in ("inner", "left"):
         message = f"{call}: expected how to be 'inner' or 'left' but got how={how!r}"
         raise InvalidArgument(message)
-    restrict: Composition = momentarily("stream") | fifo() | completing_with("stream")
+    restrict: Composition = fifo() | completing_with("stream")
+    if retention is not None:
+        restrict = retracting() | versioned("table", retention=retention) | restrict
+    else:
+        restrict = momentarily("stream") | restrict
     if how == "left":
         restrict = optionally("table") | retracting() | restrict
     slots = {"stream": stream, "table": table}

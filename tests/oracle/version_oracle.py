@@ -198,7 +198,7 @@ GROUPS: dict[str, tuple[Group, Callable[[list[Any]], Any]]] = {
 }
 
 ONE = ("copy", "filter", "map", "reduce")
-TWO = ("inner", "left", "outer", "foreign inner", "foreign left", "composed inner", "composed left", "matches")
+TWO = ("inner", "left", "outer", "foreign inner", "foreign left", "composed inner", "composed left")
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class One:
 
 @dataclass(frozen=True)
 class Two:
-    """A join; `by` names the attribute that a foreign join, or one by attributes, looks at."""
+    """A join; `by` names the attribute that a foreign join looks at."""
 
     kind: str
     left: Node
@@ -256,12 +256,6 @@ def evaluate(node: Node, inputs: list[Rows]) -> Rows:
     if kind == "outer":
         return {key: (left.get(key), right.get(key)) for key in {**left, **right}}
     attribute = ATTRIBUTES[node.by]
-    if kind == "matches":
-        return {
-            (key, other): (key, other, left[key], right[other])
-            for key, other in product(left, right)
-            if attribute(left[key]) == attribute(right[other])
-        }
     return {
         key: (value, right.get(attribute(value)))
         for key, value in left.items()
@@ -456,12 +450,12 @@ def nodes(draw: st.DrawFn, operators: int) -> Node:
         return One(kind, _function(draw, of), of, group)
     before = draw(st.integers(0, operators - 1))
     left, right = draw(nodes(before)), draw(nodes(operators - 1 - before))
-    by = _function(draw, left, right) if kind in {"foreign inner", "foreign left", "matches"} else ""
+    by = _function(draw, left) if kind in {"foreign inner", "foreign left"} else ""
     return Two(kind, left, right, by)
 
 
-def _function(draw: st.DrawFn, *of: Node) -> str:
-    return draw(st.sampled_from(["k", "j", "weight"] if all(map(has_items, of)) else ["weight"]))
+def _function(draw: st.DrawFn, of: Node) -> str:
+    return draw(st.sampled_from(["k", "j", "weight"] if has_items(of) else ["weight"]))
 
 
 @st.composite
@@ -602,8 +596,6 @@ def build_table(program: Program, inputs: list[Reactive]) -> Any:
         if node.kind.startswith("foreign"):
             how = node.kind.removeprefix("foreign ")
             return foreign_join(left, right, on=ATTRIBUTES[node.by], how=how, restrict=over("left", "right"))
-        if node.kind == "matches":
-            return _matches(left, right, node.by, over("a", "b"))
         restrict = over("a", "b") | retracting() | as_table("a")
         return correlate(
             a=left,
@@ -614,21 +606,6 @@ def build_table(program: Program, inputs: list[Reactive]) -> Any:
         )
 
     return made(program.node)
-
-
-def _matches(left: Any, right: Any, by: str, restrict: Any) -> Any:
-    conditions: dict[str, Callable[[Any, Any], Any]] = {
-        "k": lambda a, b: a.k == b.k,
-        "j": lambda a, b: a.j == b.j,
-        "weight": lambda a, b: weight(a) % 3 == weight(b) % 3,
-    }
-    return correlate(
-        a=left,
-        b=right,
-        where=conditions[by],
-        yields=lambda a, b, *, key_a, key_b: (key_a, key_b, a, b),
-        restrict=restrict | retracting() | as_table(lambda value: (value[0], value[1])),
-    )
 
 
 def build_lookup(program: Program, how: str) -> Built:

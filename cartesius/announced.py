@@ -1,0 +1,77 @@
+"""What has been announced of a table with versions: at which times each row was said to change.
+
+Who reads the changes by their times alone takes a row to hold from its time until the next that was announced. So a
+change that holds until some time is followed by one that says what holds then, if that was not announced already; and
+what was announced in between is said anew.
+
+Invariant: to replay all changes in order of arrival, by time, gives the versions of the table.
+
+Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, definition 4.4.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.events import LATEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cartesius.events import Time
+    from cartesius.validity import Interval
+
+Row: TypeAlias = tuple[Any, ...]
+"""The row of a key in a tuple, or the empty tuple."""
+
+
+class Announced:
+    """The times that were announced, by key."""
+
+    def __init__(self, journal: list[Callable[[], None]]) -> None:
+        self.journal = journal
+        self.times: dict[Any, list[Time]] = {}  # in order
+
+    def changes(
+        self, key: Any, changed: Sequence[tuple[Interval, Row]], after: Callable[[Time], Row]
+    ) -> Iterator[tuple[Interval, Row]]:
+        """Yield what to announce, in order of time.
+
+        Args:
+            key: The key.
+            changed: When the row has another value than before, and which, in order of time.
+            after: Returns the row at a time at which a change ends.
+        """
+        known = self.times.get(key, [])
+        added: list[Time] = []
+        for place, ((since, until), row) in enumerate(changed):
+            between = known[bisect_right(known, since) : bisect_left(known, until)]
+            starts = [since, *between]
+            for start, end in zip(starts, [*between, until], strict=True):
+                yield (start, end), row
+            added.append(since)
+            is_followed = place + 1 < len(changed) and changed[place + 1][0][0] == until
+            if until != LATEST and not is_followed and until not in known:
+                yield (until, until), after(until)
+                added.append(until)
+        if added:
+            self._put(key, sorted({*known, *added}))
+
+    def forget(self, key: Any, horizon: Time, *, is_gone: bool) -> None:
+        """Forget what was announced for times before ``horizon``, or all of a row that is gone."""
+        known = self.times.get(key)
+        if known is not None:
+            self._put(key, [] if is_gone else known[max(bisect_right(known, horizon) - 1, 0) :])
+
+    def _put(self, key: Any, times: list[Time]) -> None:
+        before = self.times.pop(key, None)
+        if times:
+            self.times[key] = times
+
+        def undo() -> None:
+            self.times.pop(key, None)
+            if before is not None:
+                self.times[key] = before
+
+        self.journal.append(undo)
