@@ -43,7 +43,7 @@ from .patterns import correlate as correlate
 from .patterns import restricting as restricting
 from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
-from .restriction_base import state as state
+from .states import state as state
 from .traces import run as run
 
 __all__ = [

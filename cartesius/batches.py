@@ -14,17 +14,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.bodies import Body
 from cartesius.clauses import kept
 from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent
-from cartesius.errors import InvalidArgument, add_place
-from cartesius.families import admit, displace, optional, push, retract, row_key, select
+from cartesius.errors import InvalidArgument
+from cartesius.families import displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
-from cartesius.matches import Match
 from cartesius.memories import check_storable
 from cartesius.operations import Operation
 from cartesius.outputs import hull
 from cartesius.records import wrap
-from cartesius.resumptions import running
 from cartesius.version_batches import Versions
 
 if TYPE_CHECKING:
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.families import Slot
+    from cartesius.matches import Match
     from cartesius.outputs import Events, Result, Rows, Span
-    from cartesius.partial_rows import MaximalRows
+    from cartesius.partial_batches import PartialBatch
     from cartesius.totals import Totals
     from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
@@ -53,20 +53,18 @@ class Batch:
         self.yielded: Operation[..., Any] = Operation("yield_")
         self.retracted: Operation[..., Any] = Operation("retract_")
         self.trigger: Operation[..., Any] = Operation("trigger")
-        self.where, self.yields = bindings.pattern.body({slot.name: slot.index for slot in self.slots})
+        self.body = Body(bindings.pattern, self)
         self.cause: Span = (0, 0)
         self._fresh: list[list[Entry]] = [[] for _ in self.slots]
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
-        self._final: list[tuple[Slot, Entry]] = []
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
-        self.partial_rows: MaximalRows | None = None
+        self.partial: PartialBatch | None = None  # where parts may be missing
         self.output: Events | Rows | View | Totals | VersionTotals
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
-        self.is_filtered = False
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
@@ -76,14 +74,6 @@ class Batch:
     def collect(self) -> Layer:
         """The outermost layer: what yields and retractions become."""
         return Layer("collect", {self.yielded: (False, self._add), self.retracted: (False, self._take_back)})
-
-    def admitting(self) -> Layer:
-        """The layer that lets every candidate reach the body, where no restriction says otherwise."""
-        return Layer("admit", {self.operations[admit]: (False, lambda _: True)})
-
-    def triggering(self) -> Layer:
-        """The layer of the body."""
-        return Layer("trigger", {self.trigger: (False, self._trigger)})
 
     def defaults(self) -> Mapping[Operation[..., Any], tuple[bool, Callable[..., Any]]]:
         """The clauses of the outer families where no restriction has one."""
@@ -117,14 +107,18 @@ class Batch:
         if before is not None:
             displace(slot, before)
         if not entry.deletes:
-            push(slot, entry)
-            if self.is_pure and entry.uses != UNLIMITED:
-                message = (
-                    f"{self.name}: expected no restriction that spends beside retracting or optionally but the uses of"
-                    f" an event of {slot.name!r} have become {entry.uses}; leave one out, and let a restriction that"
-                    " limits uses say consumes = True"
-                )
-                raise InvalidArgument(message)
+            self.push(slot, entry)
+
+    def push(self, slot: Slot, entry: Entry) -> None:
+        """Let the restrictions of memory see a stored entry."""
+        push(slot, entry)
+        if self.is_pure and entry.uses != UNLIMITED:
+            message = (
+                f"{self.name}: expected no restriction that spends beside retracting or optionally but the uses of"
+                f" an event of {slot.name!r} have become {entry.uses}; leave one out, and let a restriction that"
+                " limits uses say consumes = True"
+            )
+            raise InvalidArgument(message)
 
     def recall(self, slot: Slot, entry: Entry) -> None:
         """Store the row that a change replaces, if there is one, as if it had been there all the time."""
@@ -168,36 +162,10 @@ class Batch:
         if entry.state == LIVE:
             self._taken[slot.index].append(entry)
 
-    def admits(self, parts: Candidate) -> bool:
-        """Whether a candidate may reach the body, by what restrictions say."""
-        return not self.is_filtered or bool(self.operations[admit](parts))
-
-    def _trigger(self, parts: Candidate) -> Match | None:
-        if not self.admits(parts):
-            return None
-        here = running()
-        copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
-        try:
-            if self.partial_rows is None and self.where is not None and not self.where(parts):
-                return None
-            values = self.yields(parts)
-        except Exception as error:
-            add_place(error, f"in the body of {self.name}")
-            raise
-        finally:
-            here.copy = copy
-        if not values:
-            return None
-        if not parts:  # the product of no inputs has one candidate, and has always had it
-            return Match(parts, float("-inf"), float("-inf"), values)
-        start = min([part.start for part in parts if part is not None])
-        end = max([part.end for part in parts if part is not None])
-        return Match(parts, start, end, values)
-
     def _select(self, matches: Iterable[Match]) -> None:
         for match in kept(matches):
             self._spend(match)
-            self.yielded(match, self._cause_of(match.parts, FRESH))
+            self.yielded(match, self.cause_of(match.parts, FRESH))
 
     def _spend(self, match: Match) -> None:
         for slot, part in zip(self.slots, match.parts, strict=True):
@@ -237,13 +205,13 @@ class Batch:
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
-        elif any(fresh) or any(gone) or self._final:
-            if self.partial_rows is not None:
-                self._commit_partial(self.partial_rows, fresh, gone)
+        elif any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
+            if self.partial is not None:
+                self.partial.commit(fresh, gone)
             else:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
-                        self.take_back(parts, self._cause_of(parts, GONE))
+                        self.take_back(parts, self.cause_of(parts, GONE))
                 self.operations[select](self._matches(fresh))
             self.output.look()
             self._collect_garbage()
@@ -282,47 +250,11 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
-        self._final.clear()
+        if self.partial is not None:
+            self.partial.clear()
         self.output.clear()
         if self.versions is not None:
             self.versions.clear()
-
-    def _commit_partial(self, rows: MaximalRows, fresh: Sequence[list[Entry]], gone: Sequence[list[Entry]]) -> None:
-        old, new = rows.changes(fresh, gone)
-        if not self.is_pure:  # a row is given once, when it is complete or nothing can complete it any more
-            old, new = [], [row for row in new if None not in row] + self._final_rows(rows)
-        touched = [e for entries in (*fresh, *gone) for e in entries]
-        causes = [_cause(e) if e.state == GONE else (e.start, e.end) for e in touched]
-        default = hull(causes) if causes else self.cause
-        for parts in old:
-            self.take_back(parts, self._cause_of(parts, GONE, default))
-        before, self.cause = self.cause, default
-        self.choose(new)
-        self.cause = before
-        self._let_finals_go(rows)
-
-    def finalise(self, slot: Slot, entry: Entry) -> None:
-        """Note that nothing can match an entry any more."""
-        self._final.append((slot, entry))
-
-    def _final_rows(self, rows: MaximalRows) -> list[Candidate]:
-        """Return the rows with missing parts that nothing can complete any more."""
-        found = {
-            self.rank(row): row
-            for slot, entry in self._final
-            for row in rows.containing({slot.index: entry}, GONE)
-            if None in row
-        }
-        return [found[rank] for rank in sorted(found)]
-
-    def _let_finals_go(self, rows: MaximalRows) -> None:
-        """Note with whom they have been matched, before they leave: those have not missed anything."""
-        for slot, entry in self._final:
-            for partner in rows.partners(slot.index, entry):
-                more = partner.more
-                partner.note(met=True)
-                self.world.journal.append(partial(setattr, partner, "more", more))
-        self._final.clear()
 
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""
@@ -344,16 +276,17 @@ class Batch:
             if match is not None:
                 yield match
 
-    def _cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
+    def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
+        """Return the time of what made, or took away, a candidate: the hull of its entries in ``state``."""
         spans = [
-            (part.start, part.end) if state == FRESH else _cause(part)
+            (part.start, part.end) if state == FRESH else cause_of_leaving(part)
             for part in parts
             if part is not None and part.state == state
         ]
         return hull(spans) if spans else default or self.cause
 
 
-def _cause(entry: Entry) -> Span:
+def cause_of_leaving(entry: Entry) -> Span:
     """Return the time of what displaced an entry."""
     cause: Span = entry.noted("cause", (entry.start, entry.end))
     return cause

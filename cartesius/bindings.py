@@ -16,9 +16,10 @@ from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
-from cartesius.memories import Memory, RowMemory
+from cartesius.memories import Memory
 from cartesius.operations import Operation
 from cartesius.pauses import Door
+from cartesius.row_memories import RowMemory
 from cartesius.versions import Kind, Moment, VersionMemory
 
 if TYPE_CHECKING:

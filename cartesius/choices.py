@@ -20,6 +20,7 @@ from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, row_key, totals
 from cartesius.handlers import handle
 from cartesius.outputs import Events, Rows
+from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
@@ -55,20 +56,20 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
     batch.is_pure = any(one.restriction.retracts for one in installed)
-    batch.is_filtered = any(one.admits for one in installed)
+    batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):
         batch.product = Alone(batch.rank)
-        if pattern.is_where_traced and batch.where is not None:
-            batch.where = _where_alone(pattern)
+        if pattern.is_where_traced and batch.body.where is not None:
+            batch.body.where = _where_alone(pattern)
         return
     batch.product = Product(memories, bindings.links, batch.rank)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         settling = [one for one in installed if one.restriction.settles]
         check_missing(batch, settling, installed)
-        batch.partial_rows = _partial_rows(pattern, bindings, batch, missing, settling)
+        batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
     if (
         isinstance(key, str | tuple)
         and group is None
@@ -100,7 +101,7 @@ def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None
 def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
     """Return the table whose rows follow from the memory: none is kept whose parts have left it."""
     slots = bindings.keyed_slots(key)
-    rows = batch.partial_rows or batch.product
+    rows = batch.product if batch.partial is None else batch.partial.rows
     assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
 
     def under(key: Any, skip: int) -> Iterator[Candidate]:
@@ -166,7 +167,8 @@ def _partial_rows(
     memories = [slot.memory for slot in bindings.slots]
     if pattern.is_direct:
         keys = [link for link in bindings.links if link.is_key]
-        return AskedRows(memories, keys, missing, lambda row: batch.admits(row) and bool(batch.yields(row)), batch.rank)
+        body = batch.body
+        return AskedRows(memories, keys, missing, lambda row: body.admits(row) and bool(body.yields(row)), batch.rank)
     if not pattern.is_where_traced:
         message = (
             "optionally: expected a where that traces, so that a condition on a missing part can be left out,"
@@ -176,4 +178,4 @@ def _partial_rows(
     links = [link for link in bindings.links if not link.is_key or bindings.is_spoke(link, missing)]
     names = [slot.name for slot in bindings.slots]
     together = [one.named for one in settling]
-    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank, batch.admits, together)
+    return PartialRows(names, memories, links, pattern.conditions(), missing, batch.rank, batch.body.admits, together)

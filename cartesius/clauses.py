@@ -60,13 +60,15 @@ def finalise(slot: Slot, entry: Entry) -> None:
     Only in a clause of a restriction, for each entry once.
     """
     installed, _ = _copy("finalise", slot)
-    installed.join.batch.finalise(slot, entry)
+    partial = installed.join.batch.partial
+    if partial is not None:
+        partial.finalise(slot, entry)
 
 
 def may_miss() -> bool:
     """Whether parts may be missing in this correlation. Only in a clause of a restriction."""
     installed, _ = _copy("may_miss")
-    return installed.join.batch.partial_rows is not None
+    return installed.join.batch.partial is not None
 
 
 def is_settled() -> bool:

@@ -12,28 +12,25 @@ from copy import copy as shallow_copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.clauses import kept
+from cartesius.clause_layers import of_all, of_copy, of_matches, of_none, of_slot
 from cartesius.continuations import controlled
 from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, admit, ended, select, start, tick
 from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
-from cartesius.matches import by_key
-from cartesius.operations import Operation, forward
+from cartesius.operations import Operation
 from cartesius.restriction_base import Restriction, slot_families
 from cartesius.resumptions import running
-from cartesius.snapshots import entries_in
+from cartesius.stored import entries_in
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from cartesius.entries import Entry
-    from cartesius.families import Family
     from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
-    from cartesius.matches import Match
 
 
 class Installed:
@@ -66,8 +63,8 @@ class Installed:
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
-        self._stateless = self._fresh()
-        self._stateless.validate()  # once more, now that durations are in time units
+        self.stateless = self._fresh()
+        self.stateless.validate()  # once more, now that durations are in time units
         self._due = {slot: self._index_of_due(slot) for slot in self.named} if restriction.settles else {}
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
@@ -93,7 +90,7 @@ class Installed:
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
         due = type(self.restriction).due
-        slot.memory.probes.append(lambda entry: due(self._stateless, slot, entry))
+        slot.memory.probes.append(lambda entry: due(self.stateless, slot, entry))
         positions = (*self.prefixes[slot.index], len(slot.memory.probes) - 1)
         slot.memory.index(positions)
         return positions
@@ -134,7 +131,7 @@ class Installed:
     def copy(self, key: tuple[Any, ...]) -> Any:
         """Return the copy for ``key``, made if need be; what it holds is remembered, in case this push fails."""
         if not self.has_copies:
-            return self._stateless
+            return self.stateless
         world = self.join.world
         copy = self.copies.get(key)
         if copy is None:
@@ -143,7 +140,7 @@ class Installed:
             world.touched[self, key] = copy
             for method, family, _, _ in self.marks:
                 if family is start:
-                    self._run(getattr(type(self.restriction), method), key, ())
+                    self.run(getattr(type(self.restriction), method), key, ())
         elif (self, key) not in world.touched:
             before = {name: _own(value) for name, value in vars(copy).items()}
             world.touched[self, key] = copy
@@ -220,19 +217,19 @@ class Installed:
             if family is start:
                 continue
             if family is tick:
-                clauses[self.ticking] = (is_ctl, self._keyed(function))
+                clauses[self.ticking] = (is_ctl, of_copy(self, function))
             elif family is ended:
                 for slot in self.slots_of(fields):
-                    clauses[slot.operations[family]] = (is_ctl, self._of_all(function))
+                    clauses[slot.operations[family]] = (is_ctl, of_all(self, function))
             elif not isinstance(family, Operation) and family.of_slot:
                 for slot in self.slots_of(fields):
                     refuse_second(clauses, slot.operations[family], f"{method!r} of {self.restriction!r}")
-                    clauses[slot.operations[family]] = (is_ctl, self._of_slot(function, slot, family))
+                    clauses[slot.operations[family]] = (is_ctl, of_slot(self, function, slot, family))
             elif family is select:
-                clauses[self.join.bindings.operations[family]] = (is_ctl, self._of_matches(function))
+                clauses[self.join.bindings.operations[family]] = (is_ctl, of_matches(self, function))
             else:
                 operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
-                clauses[operation] = (is_ctl, self._common(function))
+                clauses[operation] = (is_ctl, of_none(self, function))
         later = partial(self.join.go_on_later, self, name)
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:
@@ -252,63 +249,12 @@ class Installed:
             raise InvalidArgument(message)
         return tuple(slot for field in fields for slot in self.slots[field])
 
-    def _of_slot(self, function: Callable[..., Any], slot: Slot, family: Family) -> Callable[..., Any]:
-        prefix = self.prefixes[slot.index]
-        provenance = self.join.world.provenance
+    def run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run a clause on the copy for ``key``."""
+        return self.run_on(self.copy(key), function, key, arguments)
 
-        def clause(slot_: Slot, *arguments: Any) -> Any:
-            if not arguments:  # asked when the correlation is built, for no event
-                return function(self._stateless, slot_)
-            if provenance is not None:
-                provenance.saw(arguments[0], slot_, repr(self.restriction), family)
-            keys = arguments[0].keys
-            key = tuple([keys[p] for p in prefix]) if prefix else ()
-            return self._run(function, key, (slot_, *arguments))
-
-        return clause
-
-    def _keyed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda key, *arguments: self._run(function, key, arguments)
-
-    def _common(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if not self.prefix:
-            return lambda *arguments: self._run(function, (), arguments)
-        return lambda *arguments: self._on(self._stateless, function, (), arguments)  # it concerns no key
-
-    def _of_all(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """An input has ended: that concerns every copy, and then the handlers outside, without being forwarded."""
-
-        def clause(slot: Slot) -> None:
-            for key in list(self.copies) if self.prefix else [()]:
-                self._run(function, key, (slot,))
-            forward(slot)
-
-        return clause
-
-    def _of_matches(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Choose among the matches of each key apart, if the restriction is keyed."""
-
-        def clause(matches: Iterable[Match]) -> None:
-            matches = kept(matches)
-            if not self.prefix:
-                self._run(function, (), (matches,))
-                return
-            key = self.join.batch.the_key(self.named, self.prefix)
-            if key is not None:
-                self._run(function, key, (matches,))
-                return
-            for one, found in by_key(matches, self.named, self.prefix).items():
-                if one is None:  # no keyed part is there to choose by
-                    forward(iter(found))
-                else:
-                    self._run(function, one, (iter(found),))
-
-        return clause
-
-    def _run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
-        return self._on(self.copy(key), function, key, arguments)
-
-    def _on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    def run_on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run a clause on a copy, that for ``key``."""
         here = running()
         before = here.__dict__.get("copy")
         here.copy = (self, key)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
-from cartesius.families import Slot, arrive, completes, ended, push, withdraw
+from cartesius.families import Slot, arrive, completes, ended, withdraw
 from cartesius.handlers import Composed, handle
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
@@ -266,21 +266,6 @@ class Join:
             return self.batch.output.settle()
 
         return handle(self.outer, run)
-
-    def keeps_rows(self, slot: Slot) -> bool:
-        """Whether the memory of a slot of a table is its rows: no restriction changes or drops what comes."""
-        changing = {
-            other
-            for one in self.installed
-            for _, family, fields, _ in one.marks
-            if family in (arrive, push)
-            for other in (one.slots_of(fields))
-        }
-        return slot not in changing
-
-    def recalls(self, slot: Slot) -> bool:
-        """Whether the changes of a slot must come with the rows that they replace."""
-        return any(slot in one.slots[field] for one in self.installed for field in one.restriction.recalls)
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present row of ``key`` in a tuple, or the empty tuple; only of a table."""

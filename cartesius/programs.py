@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
+from cartesius.families import arrive, push
 from cartesius.join_shape import Join
 from cartesius.kept_rows import KeptRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cartesius.families import Slot
     from cartesius.reactives import Reactive
     from cartesius.world import World
 
@@ -38,7 +40,7 @@ class Program:
         for output in self.outputs:
             self._add(output)
         for table, bound in self.bound.items():
-            if table.table and table.pattern is None and not any(join.keeps_rows(join.slots[i]) for join, i in bound):
+            if table.table and table.pattern is None and not any(keeps_rows(join, join.slots[i]) for join, i in bound):
                 self._keeper(table)  # so that it can be read
 
     def _add(self, reactive: Reactive) -> None:
@@ -63,7 +65,7 @@ class Program:
         self.join_of[reactive] = join
         for slot in join.slots:
             slot.source = self.names[slot.reactive]
-            if join.recalls(slot):
+            if recalls(join, slot):
                 slot.kept = self._keeper(slot.reactive)
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
 
@@ -90,3 +92,18 @@ class Program:
         joins = [join.pattern.describe(self.names) for join in self.joins]
         outputs = ", ".join(self.names[output] for output in self.outputs)
         return "\n".join([*joins, f"outputs {outputs}", *(f"{name} {value}" for name, value in options.items())])
+
+
+def keeps_rows(join: Join, slot: Slot) -> bool:
+    """Whether the memory of a slot of a table is its rows: no restriction changes or drops what comes."""
+    return not any(
+        slot in one.slots_of(fields)
+        for one in join.installed
+        for _, family, fields, _ in one.marks
+        if family in (arrive, push)
+    )
+
+
+def recalls(join: Join, slot: Slot) -> bool:
+    """Whether the changes of a slot must come with the rows that they replace."""
+    return any(slot in one.slots[field] for one in join.installed for field in one.restriction.recalls)

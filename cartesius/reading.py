@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import InvalidArgument
 from cartesius.outputs import is_unchanged
+from cartesius.programs import keeps_rows
 from cartesius.versions import VersionMemory
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Table:
         self.versions: Versions | None = None if self.join is None else self.join.batch.versions
         if self.join is None and getattr(table, "table", False) and table in program.bound:
             found = [(join, join.slots[index]) for join, index in program.bound[table]]
-            faithful = [one for one in found if one[0].keeps_rows(one[1])]
+            faithful = [one for one in found if keeps_rows(*one)]
             join, self.slot = next(((j, s) for j, s in faithful if s.keeps_versions), (faithful or found)[0])
             if self.slot.keeps_versions:
                 self.versions, self.kept = join.batch.versions, None

@@ -18,6 +18,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
 from cartesius.reactives import Reactive
+from cartesius.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,27 +27,6 @@ if TYPE_CHECKING:
     from cartesius.events import Time
 
 _REQUIRED: Any = object()
-
-
-class State:
-    """A parameter of a restriction, with the value that a fresh copy has."""
-
-    __slots__ = ("initial",)
-
-    def __init__(self, initial: object) -> None:
-        self.initial = initial
-
-
-def state(initial: object = None) -> Any:
-    """Declare a parameter of a `Restriction`: plain data or events, replaced and never mutated; one copy a key.
-
-    What is changed in place, rather than replaced, is not undone when a push fails.
-
-    >>> from cartesius import Restriction, state
-    >>> class counting(Restriction):
-    ...     seen = state(0)
-    """
-    return State(initial)
 
 
 class Composition:

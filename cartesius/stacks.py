@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.choices import choose
 from cartesius.clauses import refuse_forwarding
-from cartesius.families import alone, arrive, completes, ended, first_is_oldest, push, totals, withdraw
+from cartesius.families import admit, alone, arrive, completes, ended, first_is_oldest, push, totals, withdraw
 from cartesius.handlers import Composed
 from cartesius.layers import Layer
 
@@ -42,7 +42,9 @@ def outer_handlers(
     outer = Composed((Layer("defaults", defaults), *_layers(installed, "outer")))
     choose(pattern, bindings, batch, installed, outer)
     nothing_more: Clauses = {slot.operations[push]: (False, lambda _, entry: None) for slot in bindings.slots}
-    before = (batch.collect(), batch.admitting(), *_layers(installed, "trigger"), batch.triggering())
+    admitting = Layer("admit", {operations[admit]: (False, lambda _: True)})
+    triggering = Layer("trigger", {batch.trigger: (False, batch.body.evaluate)})
+    before = (batch.collect(), admitting, *_layers(installed, "trigger"), triggering)
     return Composed((*before, *outer.parts(), Layer("product", nothing_more)))
 
 

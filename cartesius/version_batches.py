@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import FRESH, GONE
 from cartesius.events import EARLIEST, LATEST
-from cartesius.families import displace, push
+from cartesius.families import displace
+from cartesius.memories import check_storable
 from cartesius.outputs import Events, hull
 from cartesius.validity import ALWAYS, NEVER, difference, intersection, union
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -76,9 +77,11 @@ class Versions:
                 memory.replace_history(version, [*kept[:at], version, *kept[at:]])
         self._causes.append((entry.start, entry.end))
         if not version.deletes:
+            if self.batch.world.durable:
+                check_storable(slot, version)
             memory.store(version)
             self._touch(slot, version)
-            push(slot, version)
+            self.batch.push(slot, version)
         else:
             version.was = version.validity
         self._watch(slot, version)
@@ -237,8 +240,8 @@ class Versions:
                 (fresh if version.state == FRESH else gone)[slot.index].append(version)
         if not any(fresh) and not any(gone):
             return
-        if batch.partial_rows is not None:
-            old, new = batch.partial_rows.changes(fresh, gone)
+        if batch.partial is not None:
+            old, new = batch.partial.rows.changes(fresh, gone)
         else:
             old = list(batch.product.candidates(gone, GONE))
             new = list(batch.product.candidates(fresh, FRESH))

@@ -5,6 +5,10 @@ Changes come out as `Update` and `Delete`, at most one a key and step, and none 
 Source: thesis, chapters 4 and 6; SEMANTICS 2.
 """
 
+from .changing import changelog as changelog
+from .changing import table_of_latest as table_of_latest
+from .changing import to_table as to_table
+from .changing import update_stream as update_stream
 from .groups import Group as Group
 from .groups import count as count
 from .groups import mean as mean
@@ -13,11 +17,7 @@ from .table_joins import foreign_join as foreign_join
 from .table_joins import inner_join as inner_join
 from .table_joins import left_join as left_join
 from .table_joins import outer_join as outer_join
-from .tabling import changelog as changelog
 from .tabling import combine_updates as combine_updates
 from .tabling import filter_table as filter_table
 from .tabling import map_table as map_table
 from .tabling import reduce as reduce
-from .tabling import table_of_latest as table_of_latest
-from .tabling import to_table as to_table
-from .tabling import update_stream as update_stream

@@ -586,10 +586,16 @@ def test_changes_of_a_row_keep_their_order_at_a_paused_door(go):
     assert engine.stats.waiting == 4
     got = []
     for number in range(5):
-        engine.push(go, number)
+        got.append(weighted(engine.push(go, number)))
         engine = Engine.restore(engine.snapshot(), output)
-        got.append({key: row.v for key, row in engine.query(table).items()})
-    assert got == [{"r": 1}, {"r": 1, "s": 9}, {"r": 2, "s": 9}, {"s": 9}, {"s": 9}]
+        assert {key: row.v for key, row in engine.query(table).items()} == {"s": 9}  # as pushed, not as let through
+    assert got == [
+        [(("r", 1), 1)],
+        [(("s", 9), 1)],
+        [(("r", 1), -1), (("r", 2), 1)],
+        [(("r", 2), -1)],
+        [],
+    ]
 
 
 def test_a_row_that_moves_to_an_open_key_does_not_overtake_itself(go):

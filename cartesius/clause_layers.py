@@ -1,0 +1,80 @@
+"""Clauses of restrictions as clauses of a layer: each runs on the copy of its restriction that it concerns.
+
+Source: SEMANTICS 1.13.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.clauses import kept
+from cartesius.matches import by_key
+from cartesius.operations import forward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cartesius.families import Family, Slot
+    from cartesius.installations import Installed
+    from cartesius.matches import Match
+
+
+def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, family: Family) -> Callable[..., Any]:
+    """Return the clause that runs on the copy for the key of the event that it is given."""
+    prefix = installed.prefixes[slot.index]
+    provenance = installed.join.world.provenance
+
+    def clause(slot_: Slot, *arguments: Any) -> Any:
+        if not arguments:  # asked when the correlation is built, for no event
+            return function(installed.stateless, slot_)
+        if provenance is not None:
+            provenance.saw(arguments[0], slot_, repr(installed.restriction), family)
+        keys = arguments[0].keys
+        key = tuple([keys[p] for p in prefix]) if prefix else ()
+        return installed.run(function, key, (slot_, *arguments))
+
+    return clause
+
+
+def of_copy(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the clause that runs on the copy for the key that it is given."""
+    return lambda key, *arguments: installed.run(function, key, arguments)
+
+
+def of_none(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the clause that concerns no key."""
+    if not installed.prefix:
+        return lambda *arguments: installed.run(function, (), arguments)
+    return lambda *arguments: installed.run_on(installed.stateless, function, (), arguments)  # it concerns no key
+
+
+def of_all(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
+    """An input has ended: that concerns every copy, and then the handlers outside, without being forwarded."""
+
+    def clause(slot: Slot) -> None:
+        for key in list(installed.copies) if installed.prefix else [()]:
+            installed.run(function, key, (slot,))
+        forward(slot)
+
+    return clause
+
+
+def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Choose among the matches of each key apart, if the restriction is keyed."""
+
+    def clause(matches: Iterable[Match]) -> None:
+        matches = kept(matches)
+        if not installed.prefix:
+            installed.run(function, (), (matches,))
+            return
+        key = installed.join.batch.the_key(installed.named, installed.prefix)
+        if key is not None:
+            installed.run(function, key, (matches,))
+            return
+        for one, found in by_key(matches, installed.named, installed.prefix).items():
+            if one is None:  # no keyed part is there to choose by
+                forward(iter(found))
+            else:
+                installed.run(function, one, (iter(found),))
+
+    return clause
