@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -584,18 +586,14 @@ def test_changes_of_a_row_keep_their_order_at_a_paused_door(go):
     for change in (Update("r", {"v": 1}), Update("s", {"v": 9}), Update("r", {"v": 2}), Delete("r")):
         assert engine.push(table, change) == []
     assert engine.stats.waiting == 4
-    got = []
+    got, standing = [], Counter()
     for number in range(5):
-        got.append(weighted(engine.push(go, number)))
+        for value, weight in weighted(engine.push(go, number)):
+            standing[value] += weight
         engine = Engine.restore(engine.snapshot(), output)
         assert {key: row.v for key, row in engine.query(table).items()} == {"s": 9}  # as pushed, not as let through
-    assert got == [
-        [(("r", 1), 1)],
-        [(("s", 9), 1)],
-        [(("r", 1), -1), (("r", 2), 1)],
-        [(("r", 2), -1)],
-        [],
-    ]
+        got.append(sorted(standing.elements()))
+    assert got == [[("r", 1)], [("r", 1), ("s", 9)], [("r", 2), ("s", 9)], [("s", 9)], [("s", 9)]]
 
 
 def test_a_row_that_moves_to_an_open_key_does_not_overtake_itself(go):
