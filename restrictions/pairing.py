@@ -69,7 +69,16 @@ def join(left: Reactive, right: Reactive, left_duration: Span, right_duration: S
     return _pair("join", left, right, restrict, key)
 
 
-def interval_join(left: Reactive, right: Reactive, lower: Span, upper: Span, *, key: Key = None) -> Reactive:
+def interval_join(
+    left: Reactive,
+    right: Reactive,
+    lower: Span,
+    upper: Span,
+    *,
+    key: Key = None,
+    how: str = "inner",
+    eager: bool = False,
+) -> Reactive:
     """Pair events with ``lower <= end of right - end of left <= upper``, both inclusive, in whatever order they come.
 
     >>> from cartesius import Reactive, run
@@ -78,6 +87,9 @@ def interval_join(left: Reactive, right: Reactive, lower: Span, upper: Span, *, 
     >>> near = interval_join(order, payment, -1, 3)
     >>> [event.value for event in run(near, [(payment, "early", 9), (order, "A", 10), (payment, "late", 14)])]
     [('A', 'early')]
+    >>> unpaid = interval_join(order, payment, -1, 3, how="left")
+    >>> [event.value for event in run(unpaid, [(order, "A", 10), (payment, "late", 14)], close=True)]
+    [('A', None)]
 
     Args:
         left: A stream.
@@ -85,17 +97,33 @@ def interval_join(left: Reactive, right: Reactive, lower: Span, upper: Span, *, 
         lower: Time units or a `timedelta`; may be negative.
         upper: Time units or a `timedelta`.
         key: A field's name, or a function of the value, that must be equal in both; None pairs all.
+        how: ``"inner"``, ``"left"``, ``"right"`` or ``"full"``: of which side an event without a partner is given, too,
+            with None; once, when the clock has passed all that could match it.
+        eager: Whether it is given at once instead, and taken back when a partner comes.
 
-    The clock frees memory. Completes as `join` does.
+    The clock frees memory. An inner join completes as `join` does, the others when nothing can come any more.
 
     Raises:
-        InvalidArgument: Something else than a stream, or ``lower`` exceeds ``upper``.
+        InvalidArgument: Something else than a stream, ``lower`` exceeds ``upper``, or an unknown ``how``.
 
     Source:
-        Flink, interval join.
+        Flink, interval join; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4 (outer joins).
     """
     _check_bounds("interval_join", lower, upper)
-    return _pair("interval_join", left, right, apart("left", "right", lower, upper), key)
+    missing = {"inner": (), "left": ("right",), "right": ("left",), "full": ("left", "right")}
+    if how not in missing:
+        message = f"interval_join: expected how to be one of {', '.join(map(repr, missing))} but got how={how!r}"
+        raise InvalidArgument(message)
+    band = apart("left", "right", lower, upper)
+    if how == "inner":
+        return _pair("interval_join", left, right, band, key)
+    restrict = optionally(*missing[how]) | fifo() | band
+    if eager:
+        restrict = retracting() | restrict
+    if key is not None:
+        restrict = key_by(left=key, right=key) | restrict
+    slots = _streams("interval_join", left, right)
+    return derived("interval_join", (left, right), slots, _BOTH, restrict)
 
 
 def group_join(left: Reactive, right: Reactive, left_duration: Span, right_duration: Span) -> Reactive:
