@@ -72,7 +72,11 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")
-    if slot.reactive.table:
+    if slot.keeps_late and slot.retention is None:
+        return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
+    if slot.keeps_late:
+        return "O(window)", f"what is within {slot.retention} of the clock"
+    if slot.is_table:
         return "O(keys)", "one row a key of the table"
     return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
 
@@ -112,7 +116,14 @@ def _pauses(one: Installed) -> bool:
 
 
 def _order(join: Join) -> str:
-    relying = [repr(one.restriction) for one in join.installed if one.restriction.relies_on_order]
+    retracts = any(one.restriction.retracts for one in join.installed)
+    relying = [
+        repr(one.restriction)
+        for one in join.installed
+        if one.restriction.relies_on_order and not (one.restriction.makes_table and retracts)
+    ]
+    rows = [slot.name for slot in join.slots if slot.is_table and not slot.keeps_versions]
+    relying += [f"the rows of {', '.join(rows)}, which replace each other"] if rows else []
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"

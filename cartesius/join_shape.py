@@ -263,7 +263,10 @@ class Join:
             if may_be_over and self.bindings.operations[completes](arrived):
                 self.is_done = True
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
-            return self.batch.output.settle()
+            events = self.batch.output.settle()
+            if self.world.provenance is not None:
+                self.world.provenance.given(events)
+            return events
 
         return handle(self.outer, run)
 

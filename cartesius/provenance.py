@@ -17,7 +17,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cartesius.entries import Entry
     from cartesius.families import Family, Slot
@@ -77,6 +77,11 @@ class Provenance:
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
+
+    def given(self, events: Iterable[Event]) -> None:
+        """Record events that come out, if they are not known by their parts: totals have too many."""
+        for event in events:
+            self._record(*_of_event(event))
 
     def _record(self, key: Any, text: str) -> Made:
         record = self.records.get(key)

@@ -30,7 +30,7 @@ def _itself(value: Any) -> Any:
     return value
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Group:
     """A group over which `reduce` totals: values are lifted into it, combined, and the total is finished.
 
@@ -44,6 +44,7 @@ class Group:
         inverse: What takes an element back: ``combine(x, inverse(x)) == empty``.
         lift: Makes an element of a row's value; by default the value is one.
         finish: Makes a result of a total; by default it is one.
+        name: How it is shown.
 
     Elements must be plain data, so that a snapshot can hold them.
 
@@ -56,19 +57,25 @@ class Group:
     inverse: Callable[[Any], Any]
     lift: Callable[[Any], Any] = _itself
     finish: Callable[[Any], Any] = _itself
+    name: str = "Group(…)"
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return self.name
 
     def of(self, value: str | Callable[[Any], Any]) -> Group:
         """Return the same group over a field of the rows, or a function of them.
 
         >>> from restrictions.tables import mean
-        >>> mean.of("length")  # doctest: +ELLIPSIS
-        Group(...)
+        >>> mean.of("length")
+        mean.of('length')
         """
         get = operator.attrgetter(value) if isinstance(value, str) else value
         if not callable(get):
             message = f"Group.of: expected a field's name or a function but got {value!r} (type={type(value).__name__})"
             raise InvalidArgument(message)
-        return attrs.evolve(self, lift=partial(_composed, self.lift, get))
+        shown = getattr(value, "__qualname__", repr(value))
+        return attrs.evolve(self, lift=partial(_composed, self.lift, get), name=f"{self.name}.of({shown})")
 
     def check(self, values: Iterable[Any]) -> None:
         """Check the laws of a group on some values, all triples of them.
@@ -216,9 +223,9 @@ def _one(value: Any) -> int:
 
 _value = operator.attrgetter("value")
 
-count = Group(0, operator.add, operator.neg, lift=_one)
+count = Group(0, operator.add, operator.neg, lift=_one, name="count")
 """How many rows there are."""
-sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value)
+sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value, name="sum_")
 """The sum of the rows: exact, of ints, floats and decimals, rounded once."""
-mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value)
+mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value, name="mean")
 """The mean of the rows, from their exact sum; None of no row."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from functools import reduce
 from itertools import accumulate, dropwhile
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -40,13 +42,18 @@ from restrictions import (
     retracting,
     separately,
     take,
+    versioned,
+    within,
     zip_,
 )
+from restrictions.aggregation import totalling, totalling_by
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
 from restrictions.duration import apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
 from restrictions.gathering import grouping
+from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
+from restrictions.tables import count, sum_
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +168,9 @@ ALIGNING = st.sampled_from([
 ])  # fmt: skip
 PREDICATE = st.sampled_from(PREDICATES)
 ORDERED = st.sampled_from([ordered_by(_rank), ordered_by(lambda match: -match.end)])
+TOTALS = st.sampled_from([count, sum_.of(lambda value: value[0].n + value[1].k)])
+KEY = st.sampled_from(["k", lambda value: value.n % 2])
+RETENTION = st.sampled_from([None, 0, 2])
 BOUNDS = st.tuples(st.integers(-2, 2), st.integers(0, 3)).map(lambda t: (t[0], t[0] + t[1]))
 
 
@@ -191,6 +201,7 @@ TABLE: dict[str, Line] = {
     ),
     "after": Line(st.sampled_from([after("x", "y"), after("y", "x")]), STORED),
     "aligning": Line(ALIGNING, ("most_recently", "earliest", "at_most", "affinely", "momentarily")),
+    "announcing": Line(st.just(announcing("x"))),  # of tables
     "apart": Line(
         BOUNDS.map(lambda bounds: apart("x", "y", *bounds)),
         ("apart",),
@@ -274,7 +285,27 @@ TABLE: dict[str, Line] = {
     "take_results": Line(
         NUMBER.map(take), (), st.tuples(NUMBER, NUMBER).map(lambda t: (take(t[0]) | take(t[1]), take(min(t))))
     ),
+    "totalling": Line(TOTALS.map(totalling), ("retracting",)),
+    "totalling_by": Line(TOTALS.map(lambda group: totalling_by(group, _numbers)), ("retracting",)),
+    "transiently": Line(st.just(transiently("x"))),  # of tables
     "until": Line(st.sampled_from([until("x", "y"), until("y", "x")]), STORED, same(until, st.just("x"), st.just("y"))),
+    "updating": Line(st.just(updating("x", 0, max))),  # of tables
+    "upserting": Line(
+        st.builds(lambda slot, key: upserting(slot, key=key), SLOT, KEY),
+        (),
+        st.tuples(SLOT, KEY).map(lambda t: (upserting(t[0], key=t[1]), key_by(**{t[0]: t[1]}) | most_recently(t[0]))),
+    ),
+    "versioned": Line(
+        st.builds(lambda slot, retention: versioned(slot, retention=retention), SLOT, RETENTION),
+        ("retracting", "optionally"),  # and `as_table`: below
+    ),
+    "within": Line(
+        st.builds(lambda duration, slots: within(duration, *slots), DURATION, SLOTS),
+        ("within", "most_recently"),
+        st.tuples(DURATION, DURATION, SLOTS).map(
+            lambda t: (within(t[0], *t[2]) | within(t[1], *t[2]), within(min(t[:2]), *t[2]))
+        ),
+    ),
 }
 FEWER = settings(max_examples=settings().max_examples // 2)  # of each of some forty parameters
 COMMUTING = [name for name, line in TABLE.items() if line.commutes]
@@ -323,10 +354,16 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "after", "sampling",  # below: a signal goes no further, so they are not idempotent
         "grouping",  # tests/oracle/test_streams.py
         "as_table",  # tests/oracle/test_core_tables.py
+        "versioned",  # tests/oracle/test_versions.py
+        "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
+        "totalling", "totalling_by",  # tests/unit/restrictions/test_groups.py
     }  # fmt: skip
+    commute_elsewhere = {"announcing", "transiently"}  # of tables: tests/unit/restrictions/test_rows.py
     for name, kind in _classes().items():
         text = " ".join((kind.__doc__ or "").split())
-        assert bool(re.search("ommutes (with|as) (?!no )", text)) <= (name in COMMUTING), name
+        assert bool(re.search("ommutes (with|as) (?!no )", text)) <= (
+            name in COMMUTING or name in commute_elsewhere
+        ), name
         assert ("Law:" in text) <= (name in LAWFUL or name in elsewhere), name
 
 
@@ -420,6 +457,18 @@ def test_recency_and_alignment_are_zip_in_any_order(trace, data):
     output = correlate(x=left, y=right, yields=_yields, restrict=layers[0] | layers[1] | layers[2])
     expected = run(zip_(left, right), pushes)
     assert [(e.value, e.start, e.end) for e in run(output, pushes)] == [(e.value, e.start, e.end) for e in expected]
+
+
+@given(data=st.data(), trace=TRACES, where=st.sampled_from(sorted(WHERE)))
+def test_versions_commute_with_rows_of_a_table(data, trace, where):
+    """`versioned` commutes with `as_table`: of a slot's key, which a `key_by` gives it here."""
+    among = [retracting(), versioned("x", retention=data.draw(RETENTION)), as_table("x")]
+    if where == "equal":
+        among += data.draw(st.sampled_from([[], [optionally("y")]]))
+    one, two = data.draw(st.permutations(among)), data.draw(st.permutations(among))
+    found = [outcome(key_by(x="k", y="k") | reduce(or_, layers), trace, where) for layers in (one, two)]
+    assert found[0] is not None
+    assert found[0] == found[1]
 
 
 @given(values=st.lists(st.integers(-2, 3), max_size=12), n=NUMBER)
