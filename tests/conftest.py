@@ -48,6 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+            item.add_marker(pytest.mark.xdist_group("spark"))  # one process of `make test` has the session
 
 
 @pytest.fixture(scope="session")

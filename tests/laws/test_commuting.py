@@ -129,6 +129,7 @@ GATES = (  # not those that say themselves when the output completes: `sampling`
     "at_end",
 )  # fmt: skip
 BESIDE_SEPARATELY = {"sampling", "after", "until", "grouping"}
+ROWS = {"upserting"}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
 WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering"}  # parts are missing, or lists
 EVERYTHING = "everything"
 
@@ -361,9 +362,9 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
     commute_elsewhere = {"announcing", "transiently"}  # of tables: tests/unit/restrictions/test_rows.py
     for name, kind in _classes().items():
         text = " ".join((kind.__doc__ or "").split())
-        assert bool(re.search("ommutes (with|as) (?!no )", text)) <= (
-            name in COMMUTING or name in commute_elsewhere
-        ), name
+        assert bool(re.search("ommutes (with|as) (?!no )", text)) <= (name in COMMUTING or name in commute_elsewhere), (
+            name
+        )
         assert ("Law:" in text) <= (name in LAWFUL or name in elsewhere), name
 
 
@@ -413,7 +414,7 @@ def test_its_law_holds(name, data, trace, where, is_keyed):
     left, right = data.draw(TABLE[name].law)
     is_separate = name in BESIDE_SEPARATELY
     where = "everything" if name in WITHOUT_WHERE else where
-    is_keyed = is_keyed and not is_separate and name != "separately"
+    is_keyed = is_keyed and not is_separate and name not in {"separately", *ROWS}
     found = [
         outcome(around(layers, is_keyed=is_keyed, is_separate=is_separate), trace, where) for layers in (left, right)
     ]
