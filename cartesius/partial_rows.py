@@ -163,7 +163,7 @@ class PartialRows:
                 if not partner.noted("met") and not self._matches(step.slot, partner, back, skip):
                     yield {slot: None, step.slot: partner}
         tree = next(tree for tree in self.trees if slot in tree)
-        if all(self.optional[s] for s in tree):
+        if len(self.trees) > 1 and all(self.optional[s] for s in tree):  # beside others, a tree may be empty
             yield dict.fromkeys(tree)
 
     def _rows(self, pins: Mapping[int, Entry | None], skip: int) -> Iterator[Candidate]:
@@ -187,6 +187,9 @@ class PartialRows:
         elif mandatory is not None:
             for entry in self._present(mandatory, skip):
                 yield from self._grow(mandatory, entry, -1, pins, skip)
+        elif all(slot in pins for slot in tree):
+            if not any(True for slot in tree for _ in self._present(slot, skip)):
+                yield {}
         else:
             empty = True
             for place, slot in enumerate(tree):
@@ -248,10 +251,12 @@ class PartialRows:
                 found.append(other)
         return found
 
-    def _present(self, slot: int, skip: int) -> list[Entry]:
+    def _present(self, slot: int, skip: int) -> Iterator[Entry]:
         memory = self.memories[slot]
-        memory.visited += len(memory)
-        return [e for e in memory.all() if e.state != skip and self._alone(slot, e)]
+        for entry in memory.all():
+            memory.visited += 1
+            if entry.state != skip and self._alone(slot, entry):
+                yield entry
 
     def _alone(self, slot: int, entry: Entry) -> bool:
         checks = self.alone.get(slot)

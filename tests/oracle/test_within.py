@@ -14,12 +14,15 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
 from restrictions import optionally, retracting, within
 from tests.oracle.version_oracle import Item
+
+# For what another property of this file looks at, too.
+fewer = settings(max_examples=settings().max_examples // 2)
 
 NAMES = ("x", "y", "z")
 FORMS: dict[str, tuple[str, ...]] = {"inner": (), "left": ("y",), "right": ("x",), "full": ("x", "y")}
@@ -248,6 +251,7 @@ def check_step(engine, inputs, reference, step):
 # ---------------------------------------------------------------------------------------------------------- brute force
 
 
+@fewer
 @given(case=cases(slots=(2, 3), is_eager=False))
 def test_the_band_is_inclusive_and_memory_empties_with_the_clock(case):
     check(case)
@@ -268,11 +272,13 @@ def test_with_retracting_an_unmatched_row_comes_at_once_and_is_corrected(case):
     check(case)
 
 
+@fewer
 @given(case=cases(forms=("inner", "left", "right", "full")), restored=st.sets(st.integers(0, 16), max_size=3))
 def test_a_restored_band_goes_on_as_if_nothing_had_happened(case, restored):
     check(case, restored)
 
 
+@fewer
 @given(case=cases(forms=("left", "right", "full"), is_eager=False), data=st.data())
 def test_late_and_early_rows_end_in_the_same_results(case, data):
     """Whatever stands in the end does so in both ways, in any order of arrival that the clock lets through."""

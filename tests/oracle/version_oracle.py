@@ -31,7 +31,8 @@ from restrictions.tables import (
     sum_,
     to_table,
 )
-from tests.oracle.table_oracle import Condition, exact
+from tests.oracle.table_oracle import Condition, Entry, TableProgram, exact
+from tests.oracle.table_oracle import Reference as Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -365,12 +366,13 @@ class FactProgram:
     """A correlation with versions whose results are events, retracted where no parts overlap any more.
 
     A slot is a versioned "table", a versioned stream that is "keyed" by k or "plain" (one history), or a "point":
-    a stream without versions, whose events are there at their own time only.
+    a stream without versions, whose events are there at their own time only. A part may be missing beside one of a "point".
     """
 
     kinds: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
     retention: int | None = None
+    optional: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -423,16 +425,25 @@ class Facts:
                     out.append(Part(start, stop, key, change.value))
         return out
 
-    def current(self) -> set[tuple[int, ...]]:
-        out = set()
-        for parts in product(*(self.parts(source) for source in range(len(self.program.kinds)))):
-            if max(part.start for part in parts) < min(part.stop for part in parts):
-                scope: dict[str, Any] = {}
-                for name, part in zip(self.program.names, parts, strict=True):
-                    scope |= {name: part.value, f"key_{name}": part.key}
-                if all(eval(condition.text, {}, scope) for condition in self.program.conditions):
-                    out.add(tuple(part.value.n for part in parts))
+    def current(self) -> set[tuple[int | None, ...]]:
+        """What some moment has: the rows of the snapshot at each time at which something begins or ends."""
+        parts = [self.parts(source) for source in range(len(self.program.kinds))]
+        times = {time for each in parts for part in each for time in (part.start, part.stop)}
+        out: set[tuple[int | None, ...]] = set()
+        for time in times:
+            out |= self._rows([[part for part in each if part.start <= time < part.stop] for each in parts])
         return out
+
+    def _rows(self, present: list[list[Part]]) -> set[tuple[int | None, ...]]:
+        names = self.program.names
+        unversioned = Snapshot(
+            TableProgram(tuple(range(len(names))), frozenset(), self.program.conditions, self.program.optional)
+        )
+        unversioned.memory = {
+            name: [Entry(part.key, part.value, part.start, part.start) for part in parts]
+            for name, parts in zip(names, present, strict=True)
+        }
+        return {tuple(None if part is None else part.value.n for part in row) for row in unversioned.rows()}
 
 
 # ------------------------------------------------------------------------------------------- random programs, traces
@@ -515,14 +526,24 @@ def lookup_traces(
 
 @st.composite
 def fact_cases(
-    draw: st.DrawFn, *, kinds: tuple[str, ...], has_advances: bool = False, max_size: int = 16
+    draw: st.DrawFn,
+    *,
+    kinds: tuple[str, ...],
+    has_optional: bool = False,
+    has_advances: bool = False,
+    max_size: int = 16,
 ) -> tuple[FactProgram, list[Step]]:
     """Two or three slots with versions, every value with a number of its own; no ties but among points."""
     size = draw(st.sampled_from((2, 2, 3)))
     chosen = tuple(draw(st.lists(st.sampled_from(kinds), min_size=size, max_size=size)))
     if all(kind == "point" for kind in chosen):
         chosen = ("table", *chosen[1:])
-    program = FactProgram(chosen, _conditions(draw, chosen), draw(st.sampled_from((0, 2, 5))) if has_advances else None)
+    if has_optional and "point" not in chosen:
+        chosen = (*chosen[:-1], "point")
+    names = [name for name, kind in zip("xyz", chosen, strict=False) if kind != "point"]
+    optional = draw(st.sets(st.sampled_from(names), min_size=1)) if has_optional else ()
+    retention = draw(st.sampled_from((0, 2, 5))) if has_advances else None
+    program = FactProgram(chosen, _conditions(draw, chosen), retention, frozenset(optional))
     out: list[Step] = []
     taken = set()
     for number in range(draw(st.integers(0, max_size))):
@@ -618,11 +639,17 @@ def build_lookup(program: Program, how: str) -> Built:
     return Built([*inputs, stream], output)
 
 
+def number_of(item: Item | None) -> int | None:
+    return None if item is None else item.n
+
+
 def build_facts(program: FactProgram) -> Built:
     """Return the library's fact program; its results are the numbers of the parts."""
     inputs = [Reactive(f"in{number}", table=kind == "table") for number, kind in enumerate(program.kinds)]
     names = program.names
     restrict: Any = retracting()
+    if program.optional:
+        restrict |= optionally(*sorted(program.optional))
     for name, kind in zip(names, program.kinds, strict=True):
         if kind == "keyed":
             restrict |= key_by(**{name: "k"})
@@ -634,7 +661,10 @@ def build_facts(program: FactProgram) -> Built:
     output = correlate(
         slots=dict(zip(names, inputs, strict=True)),
         where=eval(f"lambda {parameters}: {text}") if text else None,
-        yields=eval(f"lambda {', '.join(names)}: ({', '.join(f'{name}.n' for name in names)},)"),
+        yields=eval(
+            f"lambda {', '.join(names)}: ({', '.join(f'number_of({name})' for name in names)},)",
+            {"number_of": number_of},
+        ),
         restrict=restrict,
         name="facts",
     )
