@@ -29,8 +29,9 @@ Row: TypeAlias = tuple[Any, ...]
 class Announced:
     """The times that were announced, by key."""
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: list[Callable[[], None]], horizon: Callable[[], Time]) -> None:
         self.journal = journal
+        self.horizon = horizon  # the time from which on the versions are all there
         self.times: dict[Any, list[Time]] = {}  # in order
 
     def changes(
@@ -56,13 +57,16 @@ class Announced:
                 yield (until, until), after(until)
                 added.append(until)
         if added:
-            self._put(key, sorted({*known, *added}))
+            self._put(key, self._kept(sorted({*known, *added})))
 
-    def forget(self, key: Any, horizon: Time, *, is_gone: bool) -> None:
-        """Forget what was announced for times before ``horizon``, or all of a row that is gone."""
+    def _kept(self, times: list[Time]) -> list[Time]:
+        return times[max(bisect_right(times, self.horizon()) - 1, 0) :]
+
+    def forget(self, key: Any, *, is_gone: bool) -> None:
+        """Forget what was announced for times that are forgotten, or all of a row that is gone."""
         known = self.times.get(key)
         if known is not None:
-            self._put(key, [] if is_gone else known[max(bisect_right(known, horizon) - 1, 0) :])
+            self._put(key, [] if is_gone else self._kept(known))
 
     def _put(self, key: Any, times: list[Time]) -> None:
         before = self.times.pop(key, None)

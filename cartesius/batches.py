@@ -46,6 +46,7 @@ class Batch:
 
     def __init__(self, bindings: Bindings, name: str, number: int, world: World) -> None:
         self.name = name
+        self.bindings = bindings
         self.slots = bindings.slots
         self.operations = bindings.operations
         self.number = number
@@ -124,6 +125,7 @@ class Batch:
         """Store the row that a change replaces, if there is one, as if it had been there all the time."""
         for value in entry.noted("before", ()):
             before = entry.as_row(entry.row_key, wrap(value))
+            before.keys = self.bindings.keys_of(slot, before)
             before.number = self.world.next_number()
             slot.memory.store(before)
             slot.memory.settle((before,))
@@ -154,9 +156,14 @@ class Batch:
             slot.memory.remove(entry)
         elif entry.state == LIVE:
             entry.state = GONE
+            more = entry.more
             entry.note(cause=self.cause)
             self._gone[slot.index].append(entry)
-            self.world.journal.append(lambda: setattr(entry, "state", LIVE))
+
+            def undo() -> None:
+                entry.state, entry.more = LIVE, more
+
+            self.world.journal.append(undo)
 
     def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
         if entry.state == LIVE:

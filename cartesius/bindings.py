@@ -16,9 +16,10 @@ from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
-from cartesius.memories import Memory
+from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
+from cartesius.records import wrap
 from cartesius.row_memories import RowMemory
 from cartesius.versions import Kind, Moment, VersionMemory
 
@@ -156,26 +157,37 @@ class Bindings:
         if entry.weight < 0:
             present = slot.memory.find(entry.identity)
         elif entry.deletes:
-            present = slot.door.waiting_row(entry) or slot.memory.row(entry.row_key)
+            present = slot.door.waiting_row(entry) or self._deleted(slot, entry)
             if present is None and self._spaces_of[slot.index]:
                 mine = (other for other in held() if other.identity == entry.identity)
                 present = next(iter(deque(mine, maxlen=1)), None)  # the latest change of the row
-                if present is None:
+                if present is None and not slot.keeps_versions:
                     return False
         else:
             present = None
-        if present is not None:
-            entry.keys = present.keys
-            return True
-        entry.keys = tuple(
+        entry.keys = self.keys_of(slot, entry) if present is None else present.keys
+        return True
+
+    def _deleted(self, slot: Slot, entry: Entry) -> Entry | None:
+        """Return the row that is deleted, with its keys."""
+        for before in entry.noted("before", ()):
+            row = entry.as_row(entry.row_key, wrap(before))
+            row.keys = self.keys_of(slot, row)
+            return row
+        if isinstance(slot.memory, VersionMemory):
+            return slot.memory.row_at(entry)
+        return slot.memory.row(entry.row_key)
+
+    def keys_of(self, slot: Slot, entry: Entry) -> tuple[Any, ...]:
+        """Return the key of an event in each space; what has no value has none."""
+        return tuple(
             [
-                _checked_key(space[slot.index](entry.value), slot)
+                checked_key(space[slot.index](entry.value), "key_by", f" for slot {slot.name!r}")
                 if slot.index in space and not entry.deletes
                 else ABSENT
                 for space in self.spaces
             ]
         )
-        return True
 
     def is_spoke(self, link: Link, missing: Sequence[bool]) -> bool:
         """Whether a link of a key space leads from its first mandatory slot: that is always there, so those suffice."""
@@ -193,7 +205,8 @@ class Bindings:
             return lambda parts, value: None
         if callable(key):
             by: Callable[[Any], Any] = key
-            return lambda parts, value: by(value)
+            call = next((repr(r) for r in self.pattern.restrictions if r.makes_table), "")
+            return lambda parts, value: checked_key(by(value), call)
         indexes = [slot.index for slot in self.keyed_slots(key)]
 
         def row_key(parts: Candidate, value: Any) -> Any:
@@ -240,18 +253,6 @@ def _check_has_versions(restriction: Restriction, slot: str, reactive: Reactive)
             " it knows its rows by order of arrival; restrict it by versioned, too"
         )
         raise InvalidArgument(message)
-
-
-def _checked_key(key: Any, slot: Slot) -> Any:
-    try:
-        hash(key)
-    except TypeError:
-        message = (
-            f"key_by: expected a key that can be hashed for slot {slot.name!r} but got {key!r}"
-            f" (type={type(key).__name__}); turn it into a tuple or a string"
-        )
-        raise InvalidArgument(message) from None
-    return None if key is None or key != key else key  # noqa: PLR0124 - NaN is no key
 
 
 def _key_probe(space: int) -> Callable[[Entry], Any]:

@@ -25,7 +25,7 @@ from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.totals import Totals
-from cartesius.version_choices import check_versions
+from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.views import View
 
@@ -60,6 +60,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     if handle(outer, operations[alone]):
+        refuse_versions(batch, installed)
         batch.product = Alone(batch.rank)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
@@ -82,10 +83,12 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
 
 
 def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:
-    name, journal = batch.name, batch.world.journal
-    if batch.versions is None:
-        return Totals(name, journal, group, is_table=is_table)
-    return VersionTotals(name, journal, group, is_table=is_table, moment=batch.versions.moment)
+    rest: dict[str, Any] = {"is_table": is_table, "is_durable": batch.world.durable}
+    versions = batch.versions
+    if versions is None:
+        return Totals(batch.name, batch.world.journal, group, **rest)
+    rest |= {"moment": versions.moment, "horizon": lambda: versions.horizon}
+    return VersionTotals(batch.name, batch.world.journal, group, **rest)
 
 
 def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.codec import pack
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.events import EARLIEST, Delete, Update
+from cartesius.memories import checked_key
 from cartesius.reactives import UNDECLARED, Reactive
 from cartesius.records import wrap
 
@@ -77,9 +78,11 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
 def _checked_key(reactive: Reactive, key: Any) -> Any:
     if reactive.key is None:  # a table of one row
         return ()
-    if key is None and reactive.key is not UNDECLARED:
+    is_null = checked_key(key, "push", f" of a row of {reactive.name!r}") is None
+    if is_null and (key is not None or reactive.key is not UNDECLARED):
+        declared = "" if reactive.key is UNDECLARED else f" {reactive.key!r}"
         message = (
-            f"push: expected a row of {reactive.name!r} with a value for its key {reactive.key!r} but got None;"
+            f"push: expected a row of {reactive.name!r} with a value for its key{declared} but got {key!r};"
             " a null key matches nothing"
         )
         raise InvalidArgument(message)

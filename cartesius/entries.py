@@ -84,7 +84,7 @@ class Entry:
         """Return the deletion of this row, at the same time."""
         entry = Entry(None, self.start, self.end, self._identity)
         entry.row_key, entry.keys, entry.slot = self.row_key, self.keys, self.slot
-        entry.note(deletes=True)
+        entry.more = {**(self.more or {}), "deletes": True}
         return entry
 
     def with_value(self, value: Any, start: Time | None = None, end: Time | None = None) -> Entry:
@@ -95,9 +95,9 @@ class Entry:
         entry.more = None if self.more is None else dict(self.more)
         return entry
 
-    def as_row(self, key: Any, value: Any, *, deletes: bool = False) -> Entry:
-        """Return the same event as a change of the row of ``key``: what a gate that makes rows lets through."""
-        entry = Entry(value, self.start, self.end, self._identity)
+    def as_row(self, key: Any, value: Any, *, deletes: bool = False, table: str | None = None) -> Entry:
+        """Return the same event as a change of the row of ``key``, of ``table``, unless its source may take it back."""
+        entry = Entry(value, self.start, self.end, self._identity if table is None else table)
         entry.keys, entry.row_key, entry.slot = self.keys, key, self.slot
         if deletes:
             entry.note(deletes=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.clauses import pause
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.layers import layer_of
+from cartesius.restriction_base import may_pause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,7 +96,7 @@ def _waiting(join: Join, slot: Slot) -> str:
     found += [
         f"; queue unbounded, where {one.restriction!r} pauses it"
         for one in join.installed
-        if slot in one.named and _pauses(one)
+        if slot in one.named and may_pause(one.restriction)
     ]
     return "".join(found)
 
@@ -107,12 +107,6 @@ def _may_hold(one: Installed) -> bool:
         return False
     clauses = (getattr(type(one.restriction), method) for method, _, _, _ in one.marks)
     return any(arrive.name in clause.__code__.co_names for clause in clauses)
-
-
-def _pauses(one: Installed) -> bool:
-    """Whether a clause of a restriction mentions `pause`."""
-    clauses = (getattr(type(one.restriction), method) for method, _, _, _ in one.marks)
-    return any(pause.__name__ in clause.__code__.co_names for clause in clauses)
 
 
 def _order(join: Join) -> str:

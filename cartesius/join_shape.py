@@ -23,7 +23,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
@@ -35,6 +35,7 @@ from cartesius.operations import check_performed
 from cartesius.outputs import Events
 from cartesius.stacks import inner_handlers, outer_handlers
 from cartesius.strands import Future, Strands, await_
+from cartesius.versions import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 
 _FINISHED = object()
+Answer = TypeVar("Answer")
 
 
 class Join:
@@ -271,14 +273,24 @@ class Join:
         return handle(self.outer, run)
 
     def row(self, key: Any) -> tuple[Any, ...]:
-        """Return the present row of ``key`` in a tuple, or the empty tuple; only of a table."""
-        assert not isinstance(self.batch.output, Events)
-        return handle(self.outer, partial(self.batch.output.row, key))
+        """Return the row of ``key`` in a tuple, or the empty tuple; only of a table."""
+        output = self.batch.output
+        assert not isinstance(output, Events)
+        return self._looking(lambda: handle(self.outer, partial(output.row, key)))
 
     def rows(self) -> dict[Any, Any]:
-        """Return the present rows; only of a table."""
-        assert not isinstance(self.batch.output, Events)
-        return handle(self.outer, self.batch.output.rows)
+        """Return the rows; only of a table."""
+        output = self.batch.output
+        assert not isinstance(output, Events)
+        return self._looking(lambda: handle(self.outer, output.rows))
+
+    def _looking(self, read: Callable[[], Answer]) -> Answer:
+        """Read at the moment that is looked at, or else the newest."""
+        versions = self.batch.versions
+        if versions is None or versions.moment.at is not None:
+            return read()
+        found: Answer = versions.looking_at(NEWEST, read)
+        return found
 
     def rebuild(self) -> None:
         """Make the strands anew from the state, after a failure or a restore."""

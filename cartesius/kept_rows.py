@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.entries import ABSENT
 from cartesius.events import Delete, Event
 
 if TYPE_CHECKING:
@@ -23,28 +24,40 @@ class KeptRows:
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
         self.present: dict[Any, Any] = {}
+        self._deleted: list[Any] = []  # keys whose place is kept until the next push, in case this one fails
 
     def change(self, event: Event) -> Event:
         """Take a change in; return it with the row that it replaces."""
+        self._drop_deleted()
         key = event.value.key
+        was_there, value = key in self.present, self.present.get(key)
         before = self.row(key)
-        if isinstance(event.value, Delete):
-            self.present.pop(key, None)
-        else:
+        if not isinstance(event.value, Delete):
             self.present[key] = event.value.value
+        elif was_there:
+            self.present[key] = ABSENT
+            self._deleted.append(key)
 
         def undo() -> None:
-            self.present.pop(key, None)
-            if before:
-                self.present[key] = before[0]
+            if was_there:
+                self.present[key] = value
+            else:
+                self.present.pop(key, None)
 
         self.journal.append(undo)
         return attrs.evolve(event, before=before)
 
+    def _drop_deleted(self) -> None:
+        for key in self._deleted:
+            if self.present.get(key) is ABSENT:
+                del self.present[key]
+        self._deleted.clear()
+
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present row of ``key`` in a tuple, or the empty tuple."""
-        return (self.present[key],) if key in self.present else ()
+        value = self.present.get(key, ABSENT)
+        return () if value is ABSENT else (value,)
 
     def rows(self) -> dict[Any, Any]:
         """Return the present rows."""
-        return dict(self.present)
+        return {key: value for key, value in self.present.items() if value is not ABSENT}

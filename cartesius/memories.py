@@ -43,6 +43,11 @@ class Memory:
         self._is_disordered = False
         self.visited = 0  # how many entries have been looked at
 
+    @property
+    def finds(self) -> bool:
+        """Whether entries can be found by identity, as their source may take them back."""
+        return self._identities is not None
+
     def index(self, positions: tuple[int, ...]) -> None:
         """Keep an index on the computed values at ``positions``. Before the first entry."""
         if positions:
@@ -224,6 +229,19 @@ def hashable(value: Any) -> Any:
             return frozenset(value)
         return bytes(value) if isinstance(value, bytearray) else _UNHASHABLE
     return value
+
+
+def checked_key(key: Any, call: str, what: str = "") -> Any:
+    """Return a key, None for one that equals nothing; raise `InvalidArgument` if it cannot be hashed."""
+    try:
+        hash(key)
+    except TypeError:
+        message = (
+            f"{call}: expected a key that can be hashed{what} but got {key!r} (type={type(key).__name__}); turn it into"
+            " a tuple or a string"
+        )
+        raise InvalidArgument(message) from None
+    return None if key is None or key != key else key  # noqa: PLR0124 - NaN is no key
 
 
 def check_storable(slot: Slot, entry: Entry) -> None:

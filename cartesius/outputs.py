@@ -8,12 +8,14 @@ Source: SEMANTICS 1.9, 1.10 and 2.2.
 
 from __future__ import annotations
 
+import dataclasses
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
 from cartesius.events import Delete, Event, Update
-from cartesius.records import Record
+from cartesius.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,24 +172,43 @@ def _rank(item: tuple[Any, Result]) -> tuple[float, ...]:
     return item[1][0]
 
 
+def is_unchanged(old: Any, new: Any) -> bool:
+    """Compare type-exactly, NaN equal to itself; classes by the fields that take part in their equality."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, float | Decimal):
+        return bool(old == new) or (is_nan(old) and is_nan(new))
+    if isinstance(old, tuple | list):
+        return len(old) == len(new) and all(map(is_unchanged, old, new))
+    if isinstance(old, Record):
+        return is_unchanged(fields_of(old), fields_of(new))
+    if isinstance(old, dict):
+        return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
+    if isinstance(old, set | frozenset):
+        return {_exactly(item) for item in old} == {_exactly(item) for item in new}
+    if attrs.has(type(old)):
+        return all(_is_field_unchanged(field, old, new) for field in attrs.fields(type(old)) if field.eq)
+    if dataclasses.is_dataclass(old):
+        names = [field.name for field in dataclasses.fields(old) if field.compare]
+        return all(is_unchanged(getattr(old, name), getattr(new, name)) for name in names)
+    return bool(old == new)
+
+
 def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool:
     old, new = getattr(old, field.name), getattr(new, field.name)
     key = getattr(field, "eq_key", None)  # attrs' stubs do not know it
     return is_unchanged(old, new) if key is None else is_unchanged(key(old), key(new))
 
 
-def is_unchanged(old: Any, new: Any) -> bool:
-    """Compare type-exactly, NaN equal to itself; attrs classes by the fields that take part in their equality."""
-    if type(old) is not type(new):
-        return False
-    if isinstance(old, float):
-        return old == new or (old != old and new != new)  # noqa: PLR0124 - NaN
-    if isinstance(old, tuple | list):
-        return len(old) == len(new) and all(map(is_unchanged, old, new))
-    if isinstance(old, Record):
-        return is_unchanged(dict(old.items()), dict(new.items()))
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
-    if attrs.has(type(old)):
-        return all(_is_field_unchanged(field, old, new) for field in attrs.fields(type(old)) if field.eq)
-    return bool(old == new)
+def is_nan(value: float | Decimal) -> bool:
+    """Whether a number is none."""
+    return value.is_nan() if isinstance(value, Decimal) else value != value  # noqa: PLR0124 - NaN
+
+
+def _exactly(item: Any) -> Any:
+    """Return what is equal for items of a set that are so type-exactly."""
+    if isinstance(item, tuple | frozenset):
+        return type(item), type(item)(map(_exactly, item)) if type(item) in (tuple, frozenset) else item
+    if isinstance(item, float | Decimal) and is_nan(item):
+        return type(item), "nan"
+    return type(item), item

@@ -5,6 +5,7 @@ Names are unique: no two inputs may share one; that of a derived reactive, or of
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import storable
@@ -41,7 +42,7 @@ class Program:
             self._add(output)
         for table, bound in self.bound.items():
             if table.table and table.pattern is None and not any(keeps_rows(join, join.slots[i]) for join, i in bound):
-                self._keeper(table)  # so that it can be read
+                self.keeper(table)  # so that it can be read
 
     def _add(self, reactive: Reactive) -> None:
         if reactive in self.names:
@@ -66,13 +67,21 @@ class Program:
         for slot in join.slots:
             slot.source = self.names[slot.reactive]
             if recalls(join, slot):
-                slot.kept = self._keeper(slot.reactive)
+                slot.kept = self.join_of.get(slot.reactive) or self.keeper(slot.reactive)
             self.bound.setdefault(slot.reactive, []).append((join, slot.index))
 
-    def _keeper(self, table: Reactive) -> KeptRows | Join:
-        if table in self.join_of:
-            return self.join_of[table]
+    def keeper(self, table: Reactive) -> KeptRows:
+        """Return what keeps the rows of an input, made if need be."""
         return self.kept.setdefault(table, KeptRows(self.world.journal))
+
+    def take_over(self, join: Join) -> None:
+        """Keep the rows of the inputs of a correlation that has completed: its memories take nothing any more."""
+        for slot in join.slots:
+            table = slot.reactive
+            is_read = table.table and table.pattern is None and table not in self.kept and keeps_rows(join, slot)
+            if is_read and not slot.keeps_versions:
+                self.keeper(table).present.update({entry.row_key: entry.value for entry in slot.memory.all()})
+                self.world.journal.append(partial(self.kept.__delitem__, table))
 
     def _free(self, wanted: str) -> str:
         taken = set(self.names.values())

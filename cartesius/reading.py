@@ -5,13 +5,14 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 2 (versions
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, Final
+import math
+from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
+from cartesius.events import LATEST
 from cartesius.outputs import is_unchanged
 from cartesius.programs import keeps_rows
-from cartesius.versions import VersionMemory
+from cartesius.versions import NEWEST, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.version_batches import Versions
-
-NEWEST: Final = sys.float_info.max
-"""A time after all that happens: what holds then is the newest version."""
 
 
 class Table:
@@ -41,7 +39,7 @@ class Table:
             found = [(join, join.slots[index]) for join, index in program.bound[table]]
             faithful = [one for one in found if keeps_rows(*one)]
             join, self.slot = next(((j, s) for j, s in faithful if s.keeps_versions), (faithful or found)[0])
-            if self.slot.keeps_versions:
+            if faithful and self.slot.keeps_versions:
                 self.versions, self.kept = join.batch.versions, None
         if self.slot is None and (self.join is None or not self.join.is_table):
             message = (
@@ -88,7 +86,7 @@ class Table:
         if at is None and self.versions is None:
             return read()
         versions = self._versions()
-        if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        if at is not None and (isinstance(at, bool) or not isinstance(at, int | float) or math.isnan(at)):
             message = (
                 f"{self.call}: expected a time, an int of time units, but got at={at!r} (type={type(at).__name__})"
             )
@@ -99,7 +97,7 @@ class Table:
                 f" at={at!r}; keep them longer: versioned(…, retention=…)"
             )
             raise InvalidArgument(message)
-        return versions.looking_at(NEWEST if at is None else at, read)
+        return versions.looking_at(NEWEST if at is None or at == LATEST else at, read)
 
     def _rows(self) -> dict[Any, Any]:
         if self.join is not None:

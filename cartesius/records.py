@@ -71,3 +71,8 @@ class Record:
 def wrap(value: Any) -> Any:
     """Return ``value``, a mapping as a `Record`."""
     return Record(value) if isinstance(value, Mapping) else value
+
+
+def fields_of(record: Record) -> dict[str, Any]:
+    """Return the fields of a record, whatever they are called."""
+    return dict(object.__getattribute__(record, "_fields"))

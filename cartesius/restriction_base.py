@@ -279,6 +279,12 @@ def slot_families(restriction: Restriction) -> list[tuple[str, Family, tuple[str
     ]
 
 
+def may_pause(restriction: Restriction) -> bool:
+    """Whether a clause of ``restriction`` mentions `pause`."""
+    clauses = (getattr(type(restriction), method) for method, _, _, _ in slot_families(restriction))
+    return any("pause" in clause.__code__.co_names for clause in clauses)
+
+
 def _show_slot(value: object) -> str:
     if isinstance(value, Reactive):
         return value.name

@@ -44,7 +44,7 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
         "eaten": {name: prefix.eaten for name, prefix in engine._prefixes.of.items()},
         "kept": {
-            engine._program.names[table]: list(kept.present.items()) for table, kept in engine._program.kept.items()
+            engine._program.names[table]: list(kept.rows().items()) for table, kept in engine._program.kept.items()
         },
         "world": save_world(engine._world, joins),
         "joins": [save_join(join) for join in joins],
@@ -70,8 +70,8 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
     engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
     for name, eaten in state["eaten"].items():
         engine._prefixes.of[name].eaten = eaten
-    for table, kept in engine._program.kept.items():
-        kept.present.update(state["kept"][engine._program.names[table]])
+    for name, rows in state["kept"].items():
+        engine._program.keeper(engine.inputs[name]).present.update(rows)
     for join, saved in zip(joins, state["joins"], strict=True):
         load_join(join, saved)
     load_world(engine._world, joins, state["world"])

@@ -180,6 +180,7 @@ class Steps:
                 events[reactive] = produced
             if join.is_done and not was_done:
                 ended.add(reactive)
+                self.program.take_over(join)
         return [event for output in self.program.outputs for event in events.get(output, ())]
 
     def _entry(self, slot: Slot, event: Event) -> Entry:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cartesius.codec import pack
+from cartesius.errors import NotStorable
 from cartesius.events import Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
 
@@ -30,11 +32,23 @@ class Aggregate(Protocol):
     finish: Callable[[Any], Any]
 
 
+def check_element(total: Any, name: str) -> None:
+    """Raise `NotStorable` if no snapshot could hold a total."""
+    try:
+        pack(total)
+    except NotStorable as error:
+        error.add_note(f"in the totals of {name}, in a durable engine; nothing was changed")
+        raise
+
+
 class Totals:
     """The totals of a correlation's results, by group: a table, or a stream of the one total."""
 
-    def __init__(self, name: str, journal: list[Callable[[], None]], group: Aggregate, *, is_table: bool) -> None:
+    def __init__(
+        self, name: str, journal: list[Callable[[], None]], group: Aggregate, *, is_table: bool, is_durable: bool
+    ) -> None:
         self.name = name
+        self.is_durable = is_durable
         self.journal = journal
         self.group = group
         self.is_table = is_table
@@ -59,6 +73,8 @@ class Totals:
         self._mentioned[key] = hull((self._mentioned[key], cause))
         total, number = before or (self.group.empty, 0)
         self.totals[key] = (self.group.combine(total, value), number + count)
+        if self.is_durable:
+            check_element(self.totals[key][0], self.name)
 
     def _restore(self, key: Any, before: tuple[Any, int] | None) -> None:
         if before is None:

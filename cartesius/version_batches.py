@@ -16,7 +16,7 @@ from bisect import bisect_right
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from cartesius.entries import FRESH, GONE
+from cartesius.entries import FRESH, GONE, LIVE
 from cartesius.events import EARLIEST, LATEST
 from cartesius.families import displace
 from cartesius.memories import check_storable
@@ -156,7 +156,7 @@ class Versions:
                 if not version.deletes:
                     self.batch.expire(slot, version)
                 if isinstance(self.batch.output, VersionView):
-                    self.batch.output.forget(version.own_key(), self.horizon)
+                    self.batch.output.forget(version.own_key())
         if isinstance(self.batch.output, VersionTotals):
             self.batch.output.forget(self.horizon)
 
@@ -278,6 +278,7 @@ class Versions:
         """Forget a batch that failed; the journal has undone what it did."""
         for _, version in self._touched.values():
             version.was = version.validity
+            version.state = LIVE
         self._touched.clear()
         self._causes.clear()
         self.moment.at = None

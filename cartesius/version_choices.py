@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
 
 
+def refuse_versions(batch: Batch, installed: Sequence[Installed]) -> None:
+    """Refuse versions of parts that never meet."""
+    if batch.versions is not None:
+        keeper = next(one.restriction for one in installed if one.restriction.keeps_versions)
+        message = f"{keeper!r}: expected parts that meet, at a time, but separately keeps them apart; leave one out"
+        raise InvalidArgument(message)
+
+
 def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[Installed]) -> None:
     """Refuse rows that are not known by time, and partial rows that no event gives a time."""
     keeper = next(one.restriction for one in installed if one.restriction.keeps_versions)

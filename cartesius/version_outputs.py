@@ -15,6 +15,7 @@ from cartesius.announced import Announced
 from cartesius.entries import FRESH, GONE
 from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
+from cartesius.totals import check_element
 from cartesius.validity import covers
 from cartesius.views import View
 
@@ -40,7 +41,7 @@ class VersionView(View):
 
     def __init__(self, versions: Versions, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.announced = Announced(versions.batch.world.journal)
+        self.announced = Announced(versions.batch.world.journal, lambda: versions.horizon)
         self._versions = versions
         self._seen: dict[Any, list[tuple[Interval, Match | None, Match | None]]] = {}  # when; the row before, and now
 
@@ -67,10 +68,9 @@ class VersionView(View):
                 if not is_unchanged(_row_of(before), _row_of(now))
             ]
             for batch in _batches(changed):
-                matches = {span[0]: (now, before) for span, now, before in batch}
                 rows = [(span, _row_of(now)) for span, now, _ in batch]
                 for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
-                    now, before = matches.get(span[0], (None, ()))
+                    now, before = _at(batch, span[0])
                     events.append(change_of(self.name, key, row, before, span, cause, now))
                     self._explain(events[-1], now)
         self.clear()
@@ -84,9 +84,9 @@ class VersionView(View):
         super().clear()
         self._seen.clear()
 
-    def forget(self, key: Any, horizon: Time) -> None:
-        """Forget what was announced of a row for times before ``horizon``; all, if nothing of it is kept."""
-        self.announced.forget(key, horizon, is_gone=not self._is_kept(key))
+    def forget(self, key: Any) -> None:
+        """Forget what was announced of a row for times that are forgotten; all, if nothing of it is kept."""
+        self.announced.forget(key, is_gone=not self._is_kept(key))
 
 
 class VersionTotals:
@@ -99,15 +99,18 @@ class VersionTotals:
         group: Aggregate,
         *,
         is_table: bool,
+        is_durable: bool,
         moment: Moment,
+        horizon: Callable[[], Time],
     ) -> None:
         self.name = name
         self.journal = journal
         self.group = group
         self.is_table = is_table
+        self.is_durable = is_durable
         self.moment = moment
         self.totals: dict[Any, list[Segment]] = {}  # in order of time
-        self.announced = Announced(journal)
+        self.announced = Announced(journal, horizon)
         self._mentioned: dict[Any, Span] = {}
         self._pending: dict[Any, Total] = {}  # what has come at this moment, less what has gone
         self._changed: list[tuple[Any, Interval, Total, Total]] = []
@@ -128,7 +131,10 @@ class VersionTotals:
         self._pending[key] = self._plus(self._pending.get(key, (self.group.empty, 0)), (value, number))
 
     def _plus(self, one: Total, other: Total) -> Total:
-        return self.group.combine(one[0], other[0]), one[1] + other[1]
+        total = self.group.combine(one[0], other[0])
+        if self.is_durable:
+            check_element(total, self.name)
+        return total, one[1] + other[1]
 
     def look(self, moment: Moment | None = None) -> None:
         """Add what has come at the moment to the totals, until something that is seen changes."""
@@ -211,10 +217,9 @@ class VersionTotals:
                     events.append(Event(value, *_times(span, cause), 1, self.name, (self.name, key)))
                 continue
             for batch in _batches([one for one in changed if not is_unchanged(one[1], one[2])]):
-                before = {span[0]: old for span, _, old in batch}
                 rows = [(span, row) for span, row, _ in batch]
                 for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
-                    events.append(change_of(self.name, key, row, before.get(span[0], ()), span, cause))
+                    events.append(change_of(self.name, key, row, _at(batch, span[0])[1], span, cause))
         self.clear()
         return events
 
@@ -233,7 +238,7 @@ class VersionTotals:
             _, _, key = item
             kept = [one for one in self.totals.get(key, ()) if one[0][1] > horizon]
             self._put(key, kept)
-            self.announced.forget(key, horizon, is_gone=not kept)
+            self.announced.forget(key, is_gone=not kept)
 
     def clear(self) -> None:
         """Forget a step that failed; the journal has undone what it did."""
@@ -272,6 +277,11 @@ def _times(span: Interval, cause: Span) -> Span:
 
 def _row_of(match: Match | None) -> Row:
     return () if match is None else (match.value,)
+
+
+def _at(batch: Iterable[tuple[Interval, Any, Row]], time: Time) -> tuple[Any, Row]:
+    """Return what is now at a time, and what was before; nothing where it has not changed."""
+    return next(((now, before) for span, now, before in batch if covers((span,), time)), (None, ()))
 
 
 def _batches(changed: Iterable[tuple[Interval, Any, Row]]) -> Iterator[list[tuple[Interval, Any, Row]]]:

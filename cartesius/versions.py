@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Any, final
+import sys
+from typing import TYPE_CHECKING, Any, Final, final
 
 from cartesius.codec import pack
 from cartesius.entries import ABSENT, FRESH, GONE, LIVE, Entry
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from cartesius.events import Time
+
+
+NEWEST: Final = sys.float_info.max
+"""A time after all that happens: what holds then is the newest version."""
 
 
 class Kind(enum.Enum):
@@ -175,6 +180,11 @@ class VersionMemory(Memory):
         if self.moment.at is None:
             return found
         return [entry for entry in found if self.moment.see(entry)]  # type: ignore[arg-type]  # all are versions
+
+    def row_at(self, entry: Entry) -> Entry | None:
+        """Return the version of the same row that holds at the time of ``entry``."""
+        found = (v for v in self.history(entry) if not v.deletes and covers(v.validity, entry.end))
+        return next(found, None)
 
     def row(self, key: Any) -> Entry | None:
         """Return the newest version of a row, by its key; none if it has been deleted."""

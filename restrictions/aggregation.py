@@ -81,6 +81,9 @@ class totalling_by(totalling):
 
     State: none of its own; the totals are the output's. Relies on no order. Commutes with `retracting`.
 
+    Raises:
+        InvalidArgument: As `totalling`.
+
     Law:
         Each total is that of the results that stand under its key.
 

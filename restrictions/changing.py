@@ -53,7 +53,8 @@ def to_table(
             change.
 
     Law:
-        ``to_table(changelog(t)) == t``; ``changelog(to_table(xs))`` is ``xs`` without what changes nothing.
+        ``to_table(changelog(t)) == t``, of the newest rows; ``changelog(to_table(xs))`` is ``xs`` without what changes
+        nothing.
 
     Source:
         Thesis, Table 4.2; SEMANTICS 2.3.

@@ -130,7 +130,8 @@ class within(_expiring):
     def are_near(self, parts: Candidate) -> bool:
         """Compare the last end with the first start."""
         mine = [part for slot in self.slots if (part := parts[slot.index]) is not None]
-        is_near = not mine or max(part.end for part in mine) - min(part.start for part in mine) <= self.duration
+        is_alone = len(mine) < min(len(self.slots), 2)  # a part that meets no other is near none
+        is_near = is_alone or max(part.end for part in mine) - min(part.start for part in mine) <= self.duration
         return is_near and bool(forward(parts))
 
     @handles(completes)

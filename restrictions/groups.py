@@ -78,7 +78,7 @@ class Group:
         return attrs.evolve(self, lift=partial(_composed, self.lift, get), name=f"{self.name}.of({shown})")
 
     def check(self, values: Iterable[Any]) -> None:
-        """Check the laws of a group on some values, all triples of them.
+        """Check the laws of a group on some values, all triples of them; without values nothing, and not ``finish``.
 
         Raises:
             InvalidArgument: A law does not hold; the message names it, with the elements.
@@ -128,10 +128,10 @@ class Sum:
             )
             raise InvalidArgument(message)
         counts = {"floats": int(isinstance(value, float)), "decimals": int(isinstance(value, Decimal))}
-        if math.isfinite(value):
+        if _is_finite(value):
             exact = Fraction(value)
             return cls(exact.numerator, exact.denominator, **counts)
-        what = "undefined" if math.isnan(value) else "above" if value > 0 else "below"
+        what = "undefined" if value != value else "above" if value > 0 else "below"  # noqa: PLR0124 - NaN
         return cls(**counts, **{what: 1})
 
     def __add__(self, other: Sum) -> Sum:
@@ -157,15 +157,26 @@ class Sum:
 
     @property
     def value(self) -> Any:
-        """The sum as Python's `sum` would have it, but rounded once: an int, a float or a Decimal."""
-        if self.floats or self.decimals:
-            number = float if self.floats else Decimal
-            if self.undefined or (self.above and self.below):
-                return number("nan")
-            if self.above or self.below:
-                return number("inf" if self.above else "-inf")
-            return _as_float(self.exact) if self.floats else _as_decimal(self.exact)
-        return self.numerator
+        """An int; a Decimal, exact, if there are decimals; a float, rounded once, if there are floats."""
+        if self.infinite is not None:
+            return self.infinite
+        if self.floats:
+            return _as_float(self.exact)
+        return _as_decimal(self.exact) if self.decimals else self.numerator
+
+    @property
+    def infinite(self) -> float | Decimal | None:
+        """The sum if it is no finite number, otherwise None."""
+        number = float if self.floats else Decimal
+        if self.undefined or (self.above and self.below):
+            return number("nan")
+        return number("inf" if self.above else "-inf") if self.above or self.below else None
+
+
+def _is_finite(value: int | float | Decimal) -> bool:
+    if isinstance(value, int):
+        return True
+    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
 
 
 def _as_float(exact: Fraction) -> float:
@@ -181,7 +192,8 @@ def _as_decimal(exact: Fraction) -> Decimal:
     while exact.denominator != 1:
         exact, places = exact * 10, places + 1
     with decimal.localcontext() as context:
-        context.prec = max(len(str(abs(exact.numerator))), 1)
+        context.prec = exact.numerator.bit_length() // 3 + 2  # a digit has more than three bits
+        context.Emax, context.Emin = decimal.MAX_EMAX, decimal.MIN_EMIN
         return Decimal(exact.numerator).scaleb(-places)
 
 
@@ -211,10 +223,11 @@ class Mean:
         """The mean, rounded once; a Decimal of decimals, otherwise a float; None of nothing."""
         if self.count == 0:
             return None
-        total = self.sum.value
-        if isinstance(total, Decimal):
-            return total / self.count
-        return _as_float(self.sum.exact / self.count) if math.isfinite(total) else total
+        if self.sum.infinite is not None:
+            return self.sum.infinite
+        if self.sum.decimals and not self.sum.floats:
+            return _as_decimal(self.sum.exact) / self.count
+        return _as_float(self.sum.exact / self.count)
 
 
 def _one(value: Any) -> int:
@@ -226,6 +239,6 @@ _value = operator.attrgetter("value")
 count = Group(0, operator.add, operator.neg, lift=_one, name="count")
 """How many rows there are."""
 sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value, name="sum_")
-"""The sum of the rows: exact, of ints, floats and decimals, rounded once."""
+"""The sum of the rows: exact; a float is rounded once, a Decimal not at all; a float among decimals makes a float."""
 mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value, name="mean")
 """The mean of the rows, from their exact sum; None of no row."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push
+from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push, set_aside
 from cartesius.clauses import recall
 from cartesius.errors import InvalidArgument
+from cartesius.memories import checked_key
 from cartesius.outputs import is_unchanged
 from cartesius.reactives import UNDECLARED, Undeclared
 from cartesius.records import wrap
-from cartesius.restriction_base import slot_families
+from cartesius.restriction_base import may_pause, slot_families
 from restrictions.checks import refuse_tables
 
 if TYPE_CHECKING:
@@ -42,11 +43,15 @@ class upserting(Restriction):
 
     State: none; the rows are in memory. Relies on arrival order. Does not commute with other gates of the slot.
 
+    An event whose computed key is null (None or NaN) comes out of ``engine.late``, with the reason.
+
     Raises:
-        InvalidArgument: A key that is neither; when a correlation is built: a table; when an event comes: no change.
+        InvalidArgument: A key that is neither; when a correlation is built: a table; when an event comes: no change, or
+            a key that cannot be hashed.
 
     Law:
-        With a key it is ``key_by(slot=key) | most_recently(slot)``.
+        With a key that is never null, where no other `key_by` names the slot, it is
+        ``key_by(slot=key) | most_recently(slot)``.
 
     Source:
         SEMANTICS 2.1.
@@ -72,15 +77,18 @@ class upserting(Restriction):
     @handles(arrive, "slot")
     def let_through(self, slot: Slot, event: Entry) -> None:
         """Let the event through as a change of a row."""
-        value = event.value
-        if isinstance(self.key, str):
-            forward(slot, event.as_row(getattr(value, self.key), value))
-        elif not isinstance(self.key, Undeclared):
-            forward(slot, event.as_row(self.key(value), value))
+        value, table = event.value, None if slot.memory.finds else slot.source
+        if not isinstance(self.key, Undeclared):
+            key = getattr(value, self.key) if isinstance(self.key, str) else self.key(value)
+            key = checked_key(key, repr(self))
+            if key is None:
+                set_aside(slot, event, f"its key is null, by {self!r}")
+            else:
+                forward(slot, event.as_row(key, value, table=table))
         elif isinstance(value, Update):
-            forward(slot, event.as_row(value.key, wrap(value.value)))
+            forward(slot, event.as_row(checked_key(value.key, repr(self)), wrap(value.value), table=table))
         elif isinstance(value, Delete):
-            forward(slot, event.as_row(value.key, None, deletes=True))
+            forward(slot, event.as_row(checked_key(value.key, repr(self)), None, deletes=True, table=table))
         else:
             message = (
                 f"{self!r}: expected an Update or a Delete but got {value!r} (type={type(value).__name__}); write"
@@ -104,12 +112,13 @@ class _changing(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is no table, other slots, and other gates: they would part a row from the one it replaces."""
         (slot,) = slots["slot"]
-        if not slot.reactive.table:
-            message = f"{self!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
-            raise InvalidArgument(message)
+        _check_table(self, slot)
         for other in others:
-            if any(family is arrive for _, family, _, _ in slot_families(other)):
+            if may_pause(other) or any(family is arrive for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected no other gate but got {other!r}, which may hold a change back"
+                raise InvalidArgument(message)
+            if other.keeps_versions:
+                message = f"{self!r}: expected no versions, which need rows that are kept, but got {other!r}"
                 raise InvalidArgument(message)
 
     def _is_change(self, event: Entry) -> bool:
@@ -146,7 +155,7 @@ class transiently(_changing):
     `retracting`, `as_table`.
 
     Raises:
-        InvalidArgument: When a correlation is built: another slot, no table, or another gate.
+        InvalidArgument: When a correlation is built: another slot, no table, another gate, or versions.
 
     Law:
         Beside `retracting` and `as_table` of the slot it changes nothing but what is retained.
@@ -186,7 +195,7 @@ class announcing(_changing):
     State: none. Relies on no order. Commutes with `momentarily`.
 
     Raises:
-        InvalidArgument: When a correlation is built: no table, or another gate.
+        InvalidArgument: When a correlation is built: no table, another gate, or versions.
 
     Law:
         The changes, applied to an empty dict, give the table.
@@ -224,7 +233,7 @@ class updating(Restriction):
     slot.
 
     Raises:
-        InvalidArgument: When a correlation is built: no table.
+        InvalidArgument: When a correlation is built: no table, or versions.
 
     Law:
         It agrees with `functools.reduce` over the updates of a key since its last deletion.
@@ -240,9 +249,11 @@ class updating(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse streams."""
         (slot,) = slots["slot"]
-        if not slot.reactive.table:
-            message = f"{self!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
-            raise InvalidArgument(message)
+        _check_table(self, slot)
+        for other in others:
+            if other.keeps_versions:
+                message = f"{self!r}: expected no versions, as it folds by order of arrival, but got {other!r}"
+                raise InvalidArgument(message)
 
     @handles(arrive, "slot")
     def fold(self, slot: Slot, event: Entry) -> None:
@@ -253,3 +264,9 @@ class updating(Restriction):
         before = slot.memory.row(event.row_key)
         fold = self.combine(self.initial if before is None else before.value, event.value)
         forward(slot, event.with_value(fold))
+
+
+def _check_table(restriction: Restriction, slot: Slot) -> None:
+    if not slot.reactive.table:
+        message = f"{restriction!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
+        raise InvalidArgument(message)

@@ -70,6 +70,8 @@ def left_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> 
         right: A table.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
 
+    A null key matches nothing.
+
     Raises:
         InvalidArgument: Something else than a table.
 
@@ -92,6 +94,8 @@ def outer_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) ->
         left: A table.
         right: A table.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
+
+    A null key matches nothing: of two rows of the key None that of ``left`` is shown.
 
     Raises:
         InvalidArgument: Something else than a table.

@@ -53,7 +53,7 @@ def map_table(table: Reactive, function: Callable[[Any], Any], *, restrict: Rest
     Source:
         Thesis, L18.
     """
-    body = _of_value("map_table", table, function)
+    body = _of_value("map_table", table, "function", function)
     return derived("map_table", (table,), {"x": table}, body, _passing(restrict))
 
 
@@ -80,7 +80,7 @@ def filter_table(table: Reactive, predicate: Callable[[Any], Any], *, restrict: 
     Source:
         Thesis, Table 4.2 and Figure 4.3; SEMANTICS 2.4.
     """
-    where = _of_value("filter_table", table, predicate)
+    where = _of_value("filter_table", table, "predicate", predicate)
     return derived("filter_table", (table,), {"x": table}, Part("x"), _passing(restrict), where=where)
 
 
@@ -163,10 +163,10 @@ def _passing(restrict: Restrict) -> Composition:
     return Composition((retracting(), as_table("x"), *extra))
 
 
-def _of_value(call: str, table: Reactive, function: Callable[[Any], Any]) -> Any:
+def _of_value(call: str, table: Reactive, argument: str, function: Callable[[Any], Any]) -> Any:
     """Return a function of the row as an expression, traced if it can be."""
     check_table(call, table)
-    check_callable(call, "function", function)
+    check_callable(call, argument, function)
     parameters = parameters_of(function)
     if parameters and len(parameters) == 1:
         traced = trace(function, [(parameters[0], Part("x"))]).expression
@@ -179,7 +179,11 @@ def _key_function(call: str, argument: str, key: Any) -> Callable[[Any], Any]:
     """Return the function that a field's name, or a function, means."""
     if isinstance(key, str):
         return attrgetter(key)
-    check_callable(call, argument, key)
+    if not callable(key):
+        message = (
+            f"{call}: expected a field's name or a function but got {argument}={key!r} (type={type(key).__name__})"
+        )
+        raise InvalidArgument(message)
     function: Callable[[Any], Any] = key
     return function
 

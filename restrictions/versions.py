@@ -44,15 +44,16 @@ class versioned(Restriction):
     `optionally`.
 
     Of several versions of a key at one time one holds, whatever came first: an update rather than a deletion, otherwise
-    the one whose content comes last. A table that is derived from versions says itself what holds.
+    the one whose content comes last, of values that a snapshot can hold. A table that is derived from versions says
+    itself what holds. Of two `versioned` for one slot the right-most decides.
 
     Raises:
         InvalidArgument: A negative retention; when a correlation is built: a slot bound to a derived table that keeps
             no versions, or rows that are not known by time.
 
     Law:
-        For inputs with the same multiset of (time, key, value), the results end the same, whatever the order of
-        arrival; at each time a table is what the correlation without versions gives for what holds then. Tested in
+        For inputs with the same multiset of (time, key, storable value), the results end the same, whatever the order
+        of arrival; at each time a table is what the correlation without versions gives for what holds then. Tested in
         ``tests/oracle/test_versions.py``.
 
     Source:

@@ -170,7 +170,7 @@ ALIGNING = st.sampled_from([
 PREDICATE = st.sampled_from(PREDICATES)
 ORDERED = st.sampled_from([ordered_by(_rank), ordered_by(lambda match: -match.end)])
 TOTALS = st.sampled_from([count, sum_.of(lambda value: value[0].n + value[1].k)])
-KEY = st.sampled_from(["k", lambda value: value.n % 2])
+KEY: Any = st.sampled_from(["k", lambda value: value.n % 2])
 RETENTION = st.sampled_from([None, 0, 2])
 BOUNDS = st.tuples(st.integers(-2, 2), st.integers(0, 3)).map(lambda t: (t[0], t[0] + t[1]))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
@@ -366,7 +366,7 @@ class FactProgram:
     """A correlation with versions whose results are events, retracted where no parts overlap any more.
 
     A slot is a versioned "table", a versioned stream that is "keyed" by k or "plain" (one history), or a "point":
-    a stream without versions, whose events are there at their own time only. A part may be missing beside one of a "point".
+    a stream without versions, whose events are there at their own time only. Beside a "point" parts may be missing.
     """
 
     kinds: tuple[str, ...]

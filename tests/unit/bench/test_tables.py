@@ -1,0 +1,90 @@
+"""The benchmark of tables measures what it says: both sides hold and emit the same, also where rows are deleted."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from click.testing import CliRunner
+
+from bench import memory
+from bench.__main__ import main
+from bench.tables import CASES, GROUP, Rows, measure
+from cartesius import Delete, Engine, Reactive, Update
+
+KEYS = range(6)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_dict_join_gives_the_same_changes_as_ours(case):
+    draw = random.Random(7)
+    rows = Rows(len(KEYS), 7, case.berths)
+    tables = [Reactive(f"table {number}", table=True) for number in range(case.inputs)]
+    output = case.ours(*tables)
+    engine, plain = Engine(output), case.theirs()
+    some = rows.first(case.inputs)
+    for _ in range(100):
+        number, update = draw.choice(some)
+        change = update if draw.random() < 0.7 else Delete(update.key)
+        ours = [event.value for event in engine.push(tables[number], change)]
+        theirs = (plain.left, plain.right)[number](change)
+        assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
+        some += rows.updates(2, range(case.inputs))
+        if output.table:
+            assert engine.query(output) == plain.result()
+
+
+def test_the_figures_are_counted_at_every_size_and_both_sides_agree():
+    told = []
+    figures = list(measure((10, 30), updates=8, repetitions=2, seed=1, tell=told.append))
+    assert [figure.name for figure in figures] == [case.name + name for case in CASES for name in case.timed]
+    for figure in figures:
+        assert figure.is_complete and figure.visits_the_same
+        assert len(figure.visits) == 2 and len(figure.ratios) == 2
+        assert figure.is_flat == (figure.ratio >= 0.8)
+        assert all(at.events == 16 and len(at.ours) == len(at.theirs) == 2 for at in figure.at.values())
+    assert "reduce: filling with 30 rows a table" in told
+
+
+def test_a_size_that_cannot_be_filled_in_time_is_left_out_and_misses_its_bounds():
+    figure = next(measure((10, 1100), updates=2, repetitions=1, seed=1, patience=0.01))
+    assert list(figure.at) == [10]
+    assert not figure.is_complete and not figure.is_flat and not figure.visits_the_same
+
+
+def test_updates_leave_every_row_one_partner_and_groups_their_size():
+    for berths, names in (("one each", list(range(20))), ("by group", [key // GROUP for key in range(20)])):
+        rows = Rows(20, 1, berths)
+        table = dict((change.key, change.value) for number, change in rows.first(1))
+        for number, change in rows.updates(50, [0]):
+            assert number == 0 and table[change.key].berth != change.value.berth
+            table[change.key] = change.value
+        assert sorted(row.berth for row in table.values()) == names
+
+
+def test_the_updates_of_each_row_concern_each_row_once():
+    updates = Rows(10, 1, "none").update_of_each(2)
+    assert sorted((number, update.key) for number, update in updates) == [(i, k) for i in range(2) for k in range(10)]
+    assert all(isinstance(update, Update) for _, update in updates)
+
+
+def test_memory_is_measured_beyond_what_was_pushed():
+    both = memory.hold("inner_join", 100, 1, 60, updates=True)
+    assert both.updated is not None and both.filled is not None and 50 < both.filled < both.updated + 50 < 1000
+    assert memory.hold("inner_join", 600, 1, 0.001, updates=False).filled is None
+
+
+def test_the_command_prints_figures_and_verdicts():
+    small = ["--sizes", "10,20", "--repetitions", "2", "--updates", "4", "--workers", "1", "--events", "30"]
+    small += ["--memory-rows", "10", "--updated-rows", "10"]
+    run = CliRunner().invoke(main, small, env={"COLUMNS": "200"})
+    assert run.exit_code == 0, run.output
+    for shown in ("combine_latest", "foreign_join, left", "foreign_join, right", "reduce by", "combine_updates", "yes"):
+        assert shown in run.output
+
+
+@pytest.mark.parametrize("sizes", ["ten", "1,10"])
+def test_sizes_that_are_none_are_refused(sizes):
+    run = CliRunner().invoke(main, ["--sizes", sizes])
+    assert run.exit_code == 2
+    assert "expected" in run.output
