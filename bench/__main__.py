@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import memory, streams, tables
+from bench.table_cases import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,8 @@ def _sizes(context: click.Context, option: click.Parameter, given: str) -> tuple
     except ValueError:
         message = f"expected numbers with commas between them but got {given!r}"
         raise click.BadParameter(message) from None
-    if sizes[0] < 2 * tables.GROUP:
-        message = f"expected {2 * tables.GROUP} rows a table or more but got {sizes[0]}"
+    if sizes[0] < 2 * GROUP:
+        message = f"expected {2 * GROUP} rows a table or more but got {sizes[0]}"
         raise click.BadParameter(message)
     return sizes
 
@@ -41,7 +42,7 @@ def _sizes(context: click.Context, option: click.Parameter, given: str) -> tuple
 @click.option("--repetitions", default=5, show_default=True, help="Repetitions; medians are printed, with the spread.")
 @click.option("--patience", default=60.0, show_default=True, help="Seconds in which tables must be filled.")
 @click.option("--memory-rows", default=100_000, show_default=True, help="Memory: rows a table.")
-@click.option("--updated-rows", default=5_000, show_default=True, help="Memory: rows a table, where all are updated.")
+@click.option("--updated-rows", default=2_000, show_default=True, help="Memory: rows a table, where all are updated.")
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the values.")
 def main(
@@ -66,7 +67,7 @@ def main(
         console.print(_of_speed(figures, updates, repetitions))
         console.print(_of_growth(figures, sizes))
     if "memory" in parts:
-        # Tracing makes a push four times as slow, and other processes make it slower.
+        # Tracing makes a push three times as slow, and a second process slows the first.
         held = memory.measure(memory_rows, updated_rows, seed, workers=workers, patience=6 * patience, tell=_tell)
         console.print(_of_memory(list(held), memory_rows, updated_rows))
     console.print(

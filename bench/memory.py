@@ -1,20 +1,22 @@
 """Memory per row, by tracemalloc: what an engine holds of tables, beyond the objects that were pushed.
 
 What is pushed, the keys and the times are made before tracing begins, so that they do not count. Each operator is
-measured in a process of its own kind, several at once: tracing makes a push four times as slow.
+measured by itself, several at once in processes of their own, as tracing makes a push three times as slow.
 """
 
 from __future__ import annotations
 
 import gc
 import multiprocessing
+import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from bench.tables import Rows, TooSlow, fill, is_odd
+from bench.table_cases import Rows, is_odd
+from bench.tables import TooSlow, fill
 from cartesius import Engine, Reactive
 from restrictions.tables import (
     combine_updates,
@@ -31,6 +33,12 @@ from restrictions.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import TypeAlias
+
+    from bench.table_cases import Pushes
+
+    TraceFunction: TypeAlias = Callable[[FrameType, str, Any], Any]
 
 BOUND = 250  # bytes a row
 
@@ -43,6 +51,14 @@ class Holding:
     inputs: int = 1
     berths: str = "none"
     takes: str = "changes of a table"  # or "changes", or "values"
+
+    def sources(self) -> list[Reactive]:
+        """Return new inputs."""
+        return [Reactive(f"input {i}", table=self.takes == "changes of a table") for i in range(self.inputs)]
+
+    def pushes(self, changes: Pushes) -> list[tuple[int, Any]]:
+        """Return what is pushed."""
+        return [(number, x.value if self.takes == "values" else x) for number, x in changes]
 
 
 def halved(value: int) -> int:
@@ -96,27 +112,45 @@ def hold(name: str, n: int, seed: int, patience: float, *, updates: bool) -> Hel
         updates: Whether to update every row, too.
     """
     holding = HOLDINGS[name]
-    inputs = [Reactive(f"input {i}", table=holding.takes == "changes of a table") for i in range(holding.inputs)]
+    inputs = holding.sources()
     rows = Rows(n, seed, holding.berths)
-    first = rows.first(holding.inputs)
-    second = rows.update_of_each(holding.inputs) if updates else []
-    pushes: list[tuple[int, Any]] = [(i, x.value if holding.takes == "values" else x) for i, x in first + second]
-    times = list(range(1_000_000, 1_000_000 + len(pushes)))
+    first = holding.pushes(rows.first(holding.inputs))
+    second = holding.pushes(rows.update_of_each(holding.inputs)) if updates else []
+    times = list(range(1_000_000, 1_000_000 + len(first) + len(second)))
+    _make_line_tables(holding, first[:100])
     engine = Engine(holding.build(*inputs))
-    gc.collect()
     tracemalloc.start()
     try:
         before = _held()
-        fill(engine, inputs, pushes[: len(first)], patience, times[: len(first)])
+        fill(engine, inputs, first, patience, times)
         filled = (_held() - before) / len(first)
         if not updates:
             return Held(name, n, filled)
-        fill(engine, inputs, pushes[len(first) :], patience, times[len(first) :])
+        fill(engine, inputs, second, patience, times[len(first) :])
         return Held(name, n, filled, (_held() - before) / len(first))
     except TooSlow:
         return Held(name, n, None)
     finally:
         tracemalloc.stop()
+
+
+def _make_line_tables(holding: Holding, pushes: list[tuple[int, Any]]) -> None:
+    """Push a few to another engine under a trace function, which does nothing.
+
+    CPython then keeps for each function a table of its lines, without which `tracemalloc` is half as slow again.
+    """
+
+    def trace(*_: object) -> TraceFunction:
+        return trace
+
+    before = sys.gettrace()
+    inputs = holding.sources()
+    engine = Engine(holding.build(*inputs))
+    sys.settrace(trace)
+    try:
+        fill(engine, inputs, pushes, patience=60)
+    finally:
+        sys.settrace(before)
 
 
 def _held() -> int:

@@ -14,12 +14,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.events import LATEST
+from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
+from cartesius.validity import covers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cartesius.events import Time
+    from cartesius.matches import Match
+    from cartesius.outputs import Span
     from cartesius.validity import Interval
 
 Row: TypeAlias = tuple[Any, ...]
@@ -79,3 +82,36 @@ class Announced:
                 self.times[key] = before
 
         self.journal.append(undo)
+
+
+def change_of(
+    name: str, key: Any, row: Row, before: Row, span: Interval, cause: Span, match: Match | None = None
+) -> Event:
+    """Return the change that says which row a key has in a span: its time is when that begins."""
+    start, end = times_of(span, cause)
+    if match is not None:
+        start = min(start, match.start)
+    value = Update(key, row[0]) if row else Delete(key)
+    return Event(value, start, end, 1, name, (name, key), span, before)
+
+
+def times_of(span: Interval, cause: Span) -> Span:
+    """Return start and end of a change that holds in a span: its time is when that begins."""
+    return cause if span[0] == EARLIEST else (min(cause[0], span[0]), span[0])
+
+
+def what_at(batch: Iterable[tuple[Interval, Any, Row]], time: Time) -> tuple[Any, Row]:
+    """Return what is now at a time, and what was before; nothing where it has not changed."""
+    return next(((now, before) for span, now, before in batch if covers((span,), time)), (None, ()))
+
+
+def parted(changed: Iterable[tuple[Interval, Any, Row]]) -> Iterator[list[tuple[Interval, Any, Row]]]:
+    """Part what several batches of one step have changed: in each, time goes on."""
+    batch: list[tuple[Interval, Any, Row]] = []
+    for one in changed:
+        if batch and one[0][0] < batch[-1][0][1]:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch

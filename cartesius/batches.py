@@ -286,17 +286,11 @@ class Batch:
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
         """Return the time of what made, or took away, a candidate: the hull of its entries in ``state``."""
         spans = [
-            (part.start, part.end) if state == FRESH else cause_of_leaving(part)
+            (part.start, part.end) if state == FRESH else part.cause
             for part in parts
             if part is not None and part.state == state
         ]
         return hull(spans) if spans else default or self.cause
-
-
-def cause_of_leaving(entry: Entry) -> Span:
-    """Return the time of what displaced an entry."""
-    cause: Span = entry.noted("cause", (entry.start, entry.end))
-    return cause
 
 
 def _one_more_use(entry: Entry) -> Callable[[], None]:

@@ -72,6 +72,11 @@ class Entry:
         """Whether its source took it back while a gate held it: it does not reach memory any more."""
         return self.more is not None and self.more.get("withdrawn", False)
 
+    @property
+    def cause(self) -> tuple[Time, Time]:
+        """The time of what displaced it; its own, if nothing has."""
+        return (self.start, self.end) if self.more is None else self.more.get("cause", (self.start, self.end))
+
     def note(self, **more: Any) -> None:
         """Note what only some entries have."""
         self.more = {**(self.more or {}), **more}

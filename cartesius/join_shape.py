@@ -75,7 +75,9 @@ class Join:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         self.outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
         self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed)
-        self._keep_versions()
+        if self.batch.versions is not None:
+            keeper = next(one for one in self.installed if one.restriction.keeps_versions)
+            self.batch.versions.notify_at = partial(keeper.notify_at, key=())
         self.is_table = any(one.restriction.makes_table for one in self.installed)
         self._completes_early = any(one.restriction.completes_early for one in self.installed)
         self._openers = [
@@ -90,12 +92,6 @@ class Join:
         world.journal.clear()
 
     # -- building ------------------------------------------------------------------------------------------------------
-
-    def _keep_versions(self) -> None:
-        """Let the restriction that keeps versions ask for the time when they can be forgotten."""
-        if self.batch.versions is not None:
-            keeper = next(one for one in self.installed if one.restriction.keeps_versions)
-            self.batch.versions.notify_at = partial(keeper.notify_at, key=())
 
     def _build_strands(self) -> None:
         self.strands.drop()

@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cartesius.batches import cause_of_leaving
 from cartesius.entries import GONE
 from cartesius.outputs import hull
 
@@ -45,7 +44,7 @@ class PartialBatch:
         if not batch.is_pure:
             old, new = [], [row for row in new if None not in row] + self._final_rows()
         touched = [e for entries in (*fresh, *gone) for e in entries]
-        causes = [cause_of_leaving(e) if e.state == GONE else (e.start, e.end) for e in touched]
+        causes = [e.cause if e.state == GONE else (e.start, e.end) for e in touched]
         default = hull(causes) if causes else batch.cause
         for parts in old:
             batch.take_back(parts, batch.cause_of(parts, GONE, default))

@@ -11,16 +11,16 @@ import heapq
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.announced import Announced
+from cartesius.announced import Announced, change_of, parted, times_of, what_at
 from cartesius.entries import FRESH, GONE
-from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
+from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.outputs import hull, is_unchanged
 from cartesius.totals import check_element
 from cartesius.validity import covers
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from cartesius.announced import Row
     from cartesius.events import Time
@@ -67,10 +67,10 @@ class VersionView(View):
                 for span, before, now in self._seen.get(key, ())
                 if not is_unchanged(_row_of(before), _row_of(now))
             ]
-            for batch in _batches(changed):
+            for batch in parted(changed):
                 rows = [(span, _row_of(now)) for span, now, _ in batch]
                 for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
-                    now, before = _at(batch, span[0])
+                    now, before = what_at(batch, span[0])
                     events.append(change_of(self.name, key, row, before, span, cause, now))
                     self._explain(events[-1], now)
         self.clear()
@@ -214,12 +214,12 @@ class VersionTotals:
             if not self.is_table:
                 for span, row, _ in changed:
                     value = row[0] if row else self.group.finish(self.group.empty)
-                    events.append(Event(value, *_times(span, cause), 1, self.name, (self.name, key)))
+                    events.append(Event(value, *times_of(span, cause), 1, self.name, (self.name, key)))
                 continue
-            for batch in _batches([one for one in changed if not is_unchanged(one[1], one[2])]):
+            for batch in parted([one for one in changed if not is_unchanged(one[1], one[2])]):
                 rows = [(span, row) for span, row, _ in batch]
                 for span, row in self.announced.changes(key, rows, partial(self._row_at, key)):
-                    events.append(change_of(self.name, key, row, _at(batch, span[0])[1], span, cause))
+                    events.append(change_of(self.name, key, row, what_at(batch, span[0])[1], span, cause))
         self.clear()
         return events
 
@@ -260,43 +260,11 @@ class VersionTotals:
         return sorted({bound for found in self.totals.values() for span, _ in found for bound in span} - {LATEST})
 
 
-def change_of(
-    name: str, key: Any, row: Row, before: Row, span: Interval, cause: Span, match: Match | None = None
-) -> Event:
-    """Return the change that says which row a key has in a span: its time is when that begins."""
-    start, end = _times(span, cause)
-    if match is not None:
-        start = min(start, match.start)
-    value = Update(key, row[0]) if row else Delete(key)
-    return Event(value, start, end, 1, name, (name, key), span, before)
-
-
-def _times(span: Interval, cause: Span) -> Span:
-    return cause if span[0] == EARLIEST else (min(cause[0], span[0]), span[0])
-
-
-def _row_of(match: Match | None) -> Row:
-    return () if match is None else (match.value,)
-
-
-def _at(batch: Iterable[tuple[Interval, Any, Row]], time: Time) -> tuple[Any, Row]:
-    """Return what is now at a time, and what was before; nothing where it has not changed."""
-    return next(((now, before) for span, now, before in batch if covers((span,), time)), (None, ()))
-
-
-def _batches(changed: Iterable[tuple[Interval, Any, Row]]) -> Iterator[list[tuple[Interval, Any, Row]]]:
-    """Part what several batches of one step have changed: in each, time goes on."""
-    batch: list[tuple[Interval, Any, Row]] = []
-    for one in changed:
-        if batch and one[0][0] < batch[-1][0][1]:
-            yield batch
-            batch = []
-        batch.append(one)
-    if batch:
-        yield batch
-
-
 def _is_same(one: Match | None, other: Match | None) -> bool:
     if one is None or other is None:
         return one is other
     return all(a is b for a, b in zip(one.parts, other.parts, strict=True))
+
+
+def _row_of(match: Match | None) -> Row:
+    return () if match is None else (match.value,)
