@@ -18,7 +18,7 @@ from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
 from cartesius.validity import covers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.events import Time
     from cartesius.matches import Match
@@ -36,6 +36,7 @@ class Announced:
         self.journal = journal
         self.horizon = horizon  # the time from which on the versions are all there
         self.times: dict[Any, list[Time]] = {}  # in order
+        self.lingering: set[Any] = set()  # rows that may be gone, with times that have not passed yet
 
     def changes(
         self, key: Any, changed: Sequence[tuple[Interval, Row]], after: Callable[[Time], Row]
@@ -65,11 +66,22 @@ class Announced:
     def _kept(self, times: list[Time]) -> list[Time]:
         return times[max(bisect_right(times, self.horizon()) - 1, 0) :]
 
-    def forget(self, key: Any, *, is_gone: bool) -> None:
-        """Forget what was announced for times that are forgotten, or all of a row that is gone."""
-        known = self.times.get(key)
-        if known is not None:
-            self._put(key, [] if is_gone else self._kept(known))
+    def forget(self, keys: Iterable[Any], is_kept: Callable[[Any], bool]) -> None:
+        """Forget what was announced for times that are forgotten: of a row that is gone all, once all have passed."""
+        horizon = self.horizon()
+        for key in {*keys, *self.lingering}:
+            known = self.times.get(key, [])
+            is_gone = not is_kept(key)
+            self.lingering.discard(key)
+            if is_gone and known and known[-1] > horizon:
+                self.lingering.add(key)
+            elif known:
+                self._put(key, [] if is_gone else self._kept(known))
+
+    def load(self, times: Mapping[Any, list[Time]]) -> None:
+        """Bring back what a snapshot has saved."""
+        self.times = dict(times)
+        self.lingering = set(self.times)
 
     def _put(self, key: Any, times: list[Time]) -> None:
         before = self.times.pop(key, None)

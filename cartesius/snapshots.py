@@ -132,7 +132,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
     if isinstance(join.batch.output, Totals | VersionTotals):
         join.batch.output.totals = dict(state["totals"])
     if isinstance(join.batch.output, VersionView | VersionTotals):
-        join.batch.output.announced.times = dict(state["announced"])
+        join.batch.output.announced.load(dict(state["announced"]))
     if isinstance(join.batch.output, VersionTotals):
         join.batch.output.watch_all()
     if isinstance(join.batch.output, Rows):

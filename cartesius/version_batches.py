@@ -146,6 +146,7 @@ class Versions:
 
     def forget(self, now: Time) -> None:
         """Let go of what nothing that may come can need any more."""
+        keys = []
         while self._due and self._due[0][0] <= now:
             item = heapq.heappop(self._due)
             self.batch.world.journal.append(partial(heapq.heappush, self._due, item))
@@ -155,8 +156,9 @@ class Versions:
                 self._forget_in_history(slot, version)
                 if not version.deletes:
                     self.batch.expire(slot, version)
-                if isinstance(self.batch.output, VersionView):
-                    self.batch.output.forget(version.own_key())
+                keys.append(version.own_key())
+        if isinstance(self.batch.output, VersionView):
+            self.batch.output.forget(keys)
         if isinstance(self.batch.output, VersionTotals):
             self.batch.output.forget(self.horizon)
 

@@ -20,7 +20,7 @@ from cartesius.validity import covers
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cartesius.announced import Row
     from cartesius.events import Time
@@ -84,9 +84,9 @@ class VersionView(View):
         super().clear()
         self._seen.clear()
 
-    def forget(self, key: Any) -> None:
-        """Forget what was announced of a row for times that are forgotten; all, if nothing of it is kept."""
-        self.announced.forget(key, is_gone=not self._is_kept(key))
+    def forget(self, keys: Iterable[Any]) -> None:
+        """Forget what was announced of rows for times that are forgotten; all, if nothing of them is kept."""
+        self.announced.forget(keys, self._is_kept)
 
 
 class VersionTotals:
@@ -232,13 +232,14 @@ class VersionTotals:
 
     def forget(self, horizon: Time) -> None:
         """Forget the totals, and what was announced of them, that held before ``horizon`` only."""
+        keys = []
         while self._ends and self._ends[0][0] <= horizon:
             item = heapq.heappop(self._ends)
             self.journal.append(partial(heapq.heappush, self._ends, item))
             _, _, key = item
-            kept = [one for one in self.totals.get(key, ()) if one[0][1] > horizon]
-            self._put(key, kept)
-            self.announced.forget(key, is_gone=not kept)
+            self._put(key, [one for one in self.totals.get(key, ()) if one[0][1] > horizon])
+            keys.append(key)
+        self.announced.forget(keys, self.totals.__contains__)
 
     def clear(self) -> None:
         """Forget a step that failed; the journal has undone what it did."""
