@@ -68,7 +68,7 @@ class Filled:
     @property
     def visited(self) -> int:
         """How many entries ours has looked at."""
-        return sum(slot.memory.visited for join in self.engine._program.joins for slot in join.slots)
+        return self.engine.stats.visited
 
     def check(self) -> None:
         """Raise RuntimeError unless both sides hold the same."""

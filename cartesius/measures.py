@@ -21,6 +21,7 @@ class Stats:
         tuples: Candidates of positive weight that reached a body.
         retained: Entries in memory.
         waiting: Events held by gates or queued.
+        visited: Entries looked at to combine them, since the engine was built or restored.
         slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot).
     """
 
@@ -28,21 +29,24 @@ class Stats:
     tuples: int
     retained: int
     waiting: int
+    visited: int
     slots: Mapping[tuple[str, str], tuple[int, int]]
 
 
 def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
     """Count what the correlations retain and what waits at their gates."""
-    slots = {}
+    slots, visited = {}, 0
     for join in joins:
         waiting = _waiting(join)
         for slot in join.slots:
+            visited += slot.memory.visited
             slots[join.name, slot.name] = (len(slot.memory), waiting[slot.name])
     return Stats(
         events,
         candidates,
         sum(retained for retained, _ in slots.values()),
         sum(waiting for _, waiting in slots.values()),
+        visited,
         slots,
     )
 
