@@ -29,7 +29,7 @@ class Stats:
     tuples: int
     retained: int
     waiting: int
-    visited: int
+    visited: int = attrs.field(eq=False)
     slots: Mapping[tuple[str, str], tuple[int, int]]
 
 
