@@ -67,7 +67,8 @@ class Bindings:
         memory: Memory
         if self.moment is not None:
             kind, retention = self._kept(name, is_table=is_table)
-            memory = VersionMemory(world.journal, self.moment, kind, retention=retention, finds=finds)
+            keeps = self._longest()
+            memory = VersionMemory(world.journal, self.moment, kind, retention=retention, keeps=keeps, finds=finds)
         else:
             memory = (RowMemory if is_table else Memory)(world.journal, finds=finds)
         return Slot(
@@ -102,8 +103,11 @@ class Bindings:
             return Kind.VERSIONS, self._retentions[name]
         if is_table:
             return Kind.ALWAYS, None
+        return Kind.POINTS, self._longest()
+
+    def _longest(self) -> int | None:
         known = [retention for retention in self._retentions.values() if retention is not None]
-        return Kind.POINTS, max(known) if len(known) == len(self._retentions) else None
+        return max(known) if len(known) == len(self._retentions) else None
 
     def find(self, name: str | Reactive, restriction: Restriction) -> list[Slot]:
         """Return the slots that a variable name or a reactive means; raise `InvalidArgument` if there is none."""

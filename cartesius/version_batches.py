@@ -118,10 +118,10 @@ class Versions:
 
     def _watch(self, slot: Slot, version: Version) -> None:
         """Ask for the time when nothing that may come can need a version any more."""
-        retention, end = slot.retention, ends(version)
-        if retention is None or end in (EARLIEST, LATEST):
+        keeps, end = _memory(slot).keeps, ends(version)
+        if keeps is None or end in (EARLIEST, LATEST):
             return
-        due = end + retention
+        due = end + keeps
         item = (due, self.batch.world.next_number(), slot.index, version)
         heapq.heappush(self._due, item)
         self.batch.world.journal.append(lambda: self._unwatch(item))
@@ -140,8 +140,8 @@ class Versions:
             found = {id(v): v for history in memory.histories.values() for v in history}
             found |= {id(v): v for v in memory}  # type: ignore[misc]  # all are versions
             for version in found.values():
-                if memory.retention is not None and ends(version) not in (EARLIEST, LATEST):
-                    self._due.append((ends(version) + memory.retention, version.number, slot.index, version))
+                if memory.keeps is not None and ends(version) not in (EARLIEST, LATEST):
+                    self._due.append((ends(version) + memory.keeps, version.number, slot.index, version))
         heapq.heapify(self._due)
 
     def forget(self, now: Time) -> None:
@@ -152,7 +152,7 @@ class Versions:
             self.batch.world.journal.append(partial(heapq.heappush, self._due, item))
             due, _, index, version = item
             slot = self.batch.slots[index]
-            if slot.retention is not None and ends(version) + slot.retention == due:  # otherwise it has changed since
+            if ends(version) + (_memory(slot).keeps or 0) == due:  # otherwise it has changed since
                 self._forget_in_history(slot, version)
                 if not version.deletes:
                     self.batch.expire(slot, version)
@@ -273,8 +273,8 @@ class Versions:
     @property
     def horizon(self) -> Time:
         """The time from which on the versions are all there."""
-        known = [slot.retention for slot in self.batch.slots if slot.retention is not None]
-        return self.batch.world.clock - min(known) if known else EARLIEST
+        keeps = _memory(self.batch.slots[0]).keeps
+        return EARLIEST if keeps is None else self.batch.world.clock - keeps
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
@@ -284,3 +284,8 @@ class Versions:
         self._touched.clear()
         self._causes.clear()
         self.moment.at = None
+
+
+def _memory(slot: Slot) -> VersionMemory:
+    assert isinstance(slot.memory, VersionMemory)  # Invariant: beside versions all slots have one
+    return slot.memory

@@ -109,7 +109,7 @@ class Moment:
 class VersionMemory(Memory):
     """The entries of one slot of a correlation with versions."""
 
-    __slots__ = ("histories", "kind", "moment", "retention")
+    __slots__ = ("histories", "keeps", "kind", "moment", "retention")
 
     def __init__(
         self,
@@ -118,12 +118,14 @@ class VersionMemory(Memory):
         kind: Kind,
         *,
         retention: int | None,
+        keeps: int | None,
         finds: bool = False,
     ) -> None:
         super().__init__(journal, finds=finds)
         self.moment = moment
         self.kind = kind
         self.retention = retention  # how far behind the clock events still count, in time units; None: all do
+        self.keeps = keeps  # for how long what is over is kept: what comes late to another slot may meet it
         self.histories: dict[Any, list[Version]] = {}  # versions by key, in order of time, with deletions
 
     def history(self, entry: Entry) -> list[Version]:

@@ -45,7 +45,8 @@ class versioned(Restriction):
 
     Of several versions of a key at one time one holds, whatever came first: an update rather than a deletion, otherwise
     the one whose content comes last, of values that a snapshot can hold. A table that is derived from versions says
-    itself what holds. Of two `versioned` for one slot the right-most decides.
+    itself what holds. Of two `versioned` for one slot the right-most decides. A table that is not named is there at all
+    times, as its rows come; what is over is kept for the longest retention of all slots.
 
     Raises:
         InvalidArgument: A negative retention; when a correlation is built: a slot bound to a derived table that keeps

@@ -360,6 +360,18 @@ def test_the_expiry_of_an_early_row_leaves_it_standing():
     assert engine.stats.retained == 0
 
 
+@pytest.mark.parametrize("is_eager", [True, False])
+def test_an_event_longer_than_the_band_stays_alone_and_comes_once(is_eager):
+    (x, y), output = build(Program(3, "full", is_eager))
+    engine = Engine(output)
+    emitted = engine.push(x, Item(0, 0, 1), at=(5, 10))
+    emitted += engine.push(y, Item(0, 0, 2), at=7)
+    for time in (9, 10, 100):
+        emitted += engine.advance(time)
+    assert Counter((event.value, event.weight) for event in emitted) == {((1, None), 1): 1, ((None, 2), 1): 1}
+    assert engine.stats.retained == 0
+
+
 def test_the_next_deadline_is_one_after_the_band():
     (x, _), output = build(Program(3, "left"))
     engine = Engine(output)

@@ -392,3 +392,18 @@ def test_explain_says_that_all_versions_are_unbounded():
     lines = Engine(lookup(versioned("t") | retracting())).explain().splitlines()
     (rows,) = [line for line in lines if line.startswith("  slot t")]
     assert "unbounded" in rows  # not one row a key: None bounds nothing
+
+
+def test_what_comes_late_to_one_slot_meets_what_is_over_in_another():
+    """Of two retentions the longer keeps; each slot has its own lateness."""
+    a, b = Reactive("a", table=True), Reactive("b", table=True)
+    both = versioned("left", retention=1) | versioned("right", retention=5)
+    joined = inner_join(a, b, restrict=both)
+    engine = Engine(joined)
+    engine.push(a, Update("k", "a1"), at=1)
+    engine.push(a, Update("k", "a8"), at=8)
+    engine.advance(10)
+    engine.push(b, Update("k", "b6"), at=6)
+    assert engine.versions(joined) == {6: {"k": ("a1", "b6")}, 8: {"k": ("a8", "b6")}}
+    engine.push(a, Update("k", "a7"), at=7)
+    assert [slot for _, slot, _ in engine.late] == ["left"]
