@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from restrictions import as_table, optionally, retracting, versioned, within
-from restrictions.streams import filter_, map_, map_concat, stream_table_join
+from restrictions.streams import filter_, group_by, map_, map_concat, stream_table_join
 from restrictions.tables import (
     count,
     filter_table,
@@ -1149,6 +1149,23 @@ def test_group_by_and_aggregate_of_a_stream_is_a_table():
     assert engine.versions(output) == {
         3: {"a": 1}, 4: {"a": 2}, 5: {"a": 2, "b": 1}, 7: {"a": 3, "b": 1},
     }  # fmt: skip
+
+
+def test_group_by_and_window_by_and_aggregate_of_a_stream_is_a_table():
+    """Of Figure 7: a click counts in five windows of five minutes, a minute apart; the key is (region, window)."""
+    click = Reactive("click")
+    in_windows = map_concat(
+        click, lambda click: [(click["region"].lower(), start) for start in range(click["at"] - 4, click["at"] + 1)]
+    )
+    output = group_by(in_windows, lambda pair: pair, combine=lambda number, _: number + 1, initial=0)
+    engine = Engine(output)
+    assert len(engine.push(click, {"region": "North", "at": 10}, at=10)) == 5
+    engine.push(click, {"region": "NORTH", "at": 12}, at=12)
+    engine.push(click, {"region": "north", "at": 7}, at=7)  # late by order of arrival: it counts all the same
+    assert engine.query(output) == {
+        **{("north", start): 1 for start in (3, 4, 5, 11, 12)},
+        **{("north", start): 2 for start in (6, 7, 8, 9, 10)},
+    }
 
 
 def test_group_by_and_aggregate_of_a_table_is_a_table():
