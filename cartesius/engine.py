@@ -273,8 +273,7 @@ class Engine:
         Raises:
             InvalidArgument: No table, no versions, or a time whose versions are forgotten.
         """
-        self._check_thread()
-        return Table(self._program, table, "query").rows(at)
+        return self._table(table, "query").rows(at)
 
     def lookup(self, table: Reactive, key: Any, default: Any = None, *, at: Time | None = None) -> Any:
         """Return the row of one key, or ``default``: what `query` has, without making all rows.
@@ -292,8 +291,7 @@ class Engine:
         Raises:
             InvalidArgument: As for `query`.
         """
-        self._check_thread()
-        return next(iter(Table(self._program, table, "lookup").row(key, at)), default)
+        return next(iter(self._table(table, "lookup").row(key, at)), default)
 
     def versions(self, table: Reactive) -> dict[Time, dict[Any, Any]]:
         """Return the rows of a table that keeps versions at each time at which they change: {time: {key: value}}.
@@ -315,8 +313,14 @@ class Engine:
         Source:
             Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 2.
         """
+        return self._table(table, "versions").history()
+
+    def _table(self, table: Reactive, call: str) -> Table:
         self._check_thread()
-        return Table(self._program, table, "versions").history()
+        if self._steps.is_running:
+            message = f"{call}: expected a body that is pure but it reads its own engine; join the table instead"
+            raise InvalidArgument(message)
+        return Table(self._program, table, call)
 
     @property
     def clock(self) -> Time:

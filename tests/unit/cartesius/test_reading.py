@@ -365,3 +365,15 @@ def test_a_lookup_runs_the_body_for_its_own_row_alone(rows, options):
         assert engine.lookup(output, 5, at=7) == "5"
     assert 1 <= len(ran) <= 2
     assert set(ran) == {5}
+
+
+@pytest.mark.parametrize("call", ["query", "lookup", "versions"])
+def test_a_body_that_reads_its_own_engine_is_refused_and_changes_nothing(call):
+    """A read is between pushes; a body in the middle of one would see half of it."""
+    arguments = {"query": (t,), "lookup": (t, 1), "versions": (t,)}[call]
+    output = map_table(t, lambda v: getattr(engines[0], call)(*arguments) if v > 1 else v)
+    engines = [Engine(output)]
+    engines[0].push(t, Update(1, 1))
+    with pytest.raises(InvalidArgument, match=f"{call}: expected a body that is pure but it reads its own engine"):
+        engines[0].push(t, Update(1, 2))
+    assert engines[0].query(output) == {1: 1}
