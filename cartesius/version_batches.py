@@ -64,7 +64,6 @@ class Versions:
         if version.more is not None:  # what it was for is done
             version.more = {name: what for name, what in version.more.items() if name != "span"} or None
         if memory.kind is not Kind.POINTS:
-            memory.replace_history(version, history)
             for other in history:
                 lost = intersection(other.validity, (span,))
                 if lost and other.deletes:

@@ -46,7 +46,9 @@ STEPS = st.lists(
 def joined(band: Band) -> tuple[dict[str, Reactive], Reactive]:
     inputs = {side: Reactive(side) for side in SIDES}
     key = (lambda value: value[0]) if band.is_keyed else None
-    output = interval_join(*inputs.values(), band.lower, band.upper, key=key, how=band.how, eager=band.is_eager)
+    output = interval_join(
+        inputs["left"], inputs["right"], band.lower, band.upper, key=key, how=band.how, eager=band.is_eager
+    )
     return inputs, output
 
 
