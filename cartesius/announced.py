@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
+from cartesius.journals import put
 from cartesius.validity import covers
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Announced:
                 yield (until, until), after(until)
                 added.append(until)
         if added:
-            self._put(key, self._kept(sorted({*known, *added})))
+            put(self.times, key, self._kept(sorted({*known, *added})), self.journal)
 
     def _kept(self, times: list[Time]) -> list[Time]:
         return times[max(bisect_right(times, self.horizon()) - 1, 0) :]
@@ -76,24 +77,12 @@ class Announced:
             if is_gone and known and known[-1] > horizon:
                 self.lingering.add(key)
             elif known:
-                self._put(key, [] if is_gone else self._kept(known))
+                put(self.times, key, [] if is_gone else self._kept(known), self.journal)
 
     def load(self, times: Mapping[Any, list[Time]]) -> None:
         """Bring back what a snapshot has saved."""
         self.times = dict(times)
         self.lingering = set(self.times)
-
-    def _put(self, key: Any, times: list[Time]) -> None:
-        before = self.times.pop(key, None)
-        if times:
-            self.times[key] = times
-
-        def undo() -> None:
-            self.times.pop(key, None)
-            if before is not None:
-                self.times[key] = before
-
-        self.journal.append(undo)
 
 
 def change_of(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.announced import Announced, change_of, parted, times_of, what_at
 from cartesius.entries import FRESH, GONE
 from cartesius.events import EARLIEST, LATEST, Event
+from cartesius.journals import put
 from cartesius.outputs import hull, is_unchanged
 from cartesius.totals import check_element
 from cartesius.validity import covers
@@ -113,7 +114,7 @@ class VersionTotals:
         self.announced = Announced(journal, horizon)
         self._mentioned: dict[Any, Span] = {}
         self._pending: dict[Any, Total] = {}  # what has come at this moment, less what has gone
-        self._changed: list[tuple[Any, Interval, Total, Total]] = []
+        self._changed: dict[Any, list[tuple[Interval, Total, Total]]] = {}  # when; the total before, and now
         self._ends: list[tuple[Time, int, Any]] = []  # a heap: when something of a group ends to hold
         self._number = 0
 
@@ -141,7 +142,7 @@ class VersionTotals:
         assert moment is not None  # Invariant: beside versions there is one
         assert moment.at is not None
         for key, more in self._pending.items():
-            self._put(key, self._added(key, (moment.at, moment.next), more))
+            put(self.totals, key, self._added(key, (moment.at, moment.next), more), self.journal)
             self._watch(key, moment.at)
             self._watch(key, moment.next)
         self._pending.clear()
@@ -187,30 +188,17 @@ class VersionTotals:
             changing.append(((rest, until), (self.group.empty, 0)))
         for piece, total in changing:
             now = self._plus(total, more)
-            self._changed.append((key, piece, total, now))
+            self._changed.setdefault(key, []).append((piece, total, now))
             if now[1]:
                 kept.append((piece, now))
         return sorted(kept, key=lambda one: one[0])
-
-    def _put(self, key: Any, segments: list[Segment]) -> None:
-        before = self.totals.pop(key, None)
-        if segments:
-            self.totals[key] = segments
-
-        def undo() -> None:
-            self.totals.pop(key, None)
-            if before is not None:
-                self.totals[key] = before
-
-        self.journal.append(undo)
 
     def settle(self) -> list[Event]:
         """End the step: return a change for each version of a total that changed, in order of first mention."""
         events = []
         for key, cause in self._mentioned.items():
-            changed = [
-                (span, self._row_of(now), self._row_of(before)) for k, span, before, now in self._changed if k == key
-            ]
+            changes = self._changed.get(key, ())
+            changed = [(span, self._row_of(now), self._row_of(before)) for span, before, now in changes]
             if not self.is_table:
                 for span, row, _ in changed:
                     value = row[0] if row else self.group.finish(self.group.empty)
@@ -237,7 +225,8 @@ class VersionTotals:
             item = heapq.heappop(self._ends)
             self.journal.append(partial(heapq.heappush, self._ends, item))
             _, _, key = item
-            self._put(key, [one for one in self.totals.get(key, ()) if one[0][1] > horizon])
+            rest = [one for one in self.totals.get(key, ()) if one[0][1] > horizon]
+            put(self.totals, key, rest, self.journal)
             keys.append(key)
         self.announced.forget(keys, self.totals.__contains__)
 

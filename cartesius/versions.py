@@ -22,6 +22,7 @@ from cartesius.codec import pack
 from cartesius.entries import ABSENT, FRESH, GONE, LIVE, Entry
 from cartesius.errors import NotStorable
 from cartesius.events import EARLIEST, LATEST
+from cartesius.journals import put
 from cartesius.memories import Memory
 from cartesius.validity import Validity, bounds, covers
 
@@ -134,10 +135,7 @@ class VersionMemory(Memory):
 
     def replace_history(self, entry: Entry, history: list[Version]) -> None:
         """Make ``history`` the versions of the key of ``entry``."""
-        key = self._key(entry)
-        before = self.histories.get(key)
-        _put(self.histories, key, history)
-        self.journal.append(lambda: _put(self.histories, key, before))
+        put(self.histories, self._key(entry), history, self.journal)
 
     def load_histories(self, deletions: Iterable[Entry]) -> None:
         """Bring the histories back, of the entries that are there and the ``deletions``."""
@@ -203,10 +201,3 @@ def ends(version: Version) -> Time:
 
 def _number(version: Entry) -> int:
     return version.number
-
-
-def _put(histories: dict[Any, list[Version]], key: Any, history: list[Version] | None) -> None:
-    if history:
-        histories[key] = history
-    else:
-        histories.pop(key, None)
