@@ -133,7 +133,7 @@ class istream(_relating):
     are compared as bags, by value.
 
     State: the results of the windows that are not closed, and those of the last evaluation. Relies on no order.
-    Commutes with all restrictions that it may stand beside.
+    Does not commute with others of its kind.
 
     Raises:
         InvalidArgument: When a correlation is built: without windows, beside a table, or beside another of its kind.
@@ -159,7 +159,7 @@ class dstream(_relating):
     >>> [e.value for e in run(gone, [(level, "a", 6), (level, "b", 12)], close=True)]
     [('a',)]
 
-    State: as `istream`. Relies on no order. Commutes with all restrictions that it may stand beside. Never suspends.
+    State: as `istream`. Relies on no order. Does not commute with others of its kind. Never suspends.
 
     Raises:
         InvalidArgument: As `istream`.
@@ -185,7 +185,7 @@ class rstream(_relating):
     >>> [e.value for e in run(every, [(level, "a", 1), (level, "b", 2)])]
     [('a',), ('b',), ('a',)]
 
-    State: as `istream`. Relies on no order. Commutes with all restrictions that it may stand beside.
+    State: as `istream`. Relies on no order. Does not commute with others of its kind.
 
     Raises:
         InvalidArgument: As `istream`.
