@@ -130,7 +130,8 @@ class istream(_relating):
     [(('a',), 6), (('b',), 12)]
 
     The evaluation before is that of the window reported last, under the same keys to the left of the windows. Results
-    are compared as bags, by value.
+    are compared as bags, by value. What is displaced in a window stays in its relation, unless `retracting` takes it
+    back.
 
     State: the results of the windows that are not closed, and those of the last evaluation. Relies on no order.
     Does not commute with others of its kind.
