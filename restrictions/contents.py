@@ -42,13 +42,13 @@ class keeping(_content):
     >>> left, right = Reactive("left"), Reactive("right")
     >>> pairs = cartesian(left, right, restrict=tumbling(10, content=keeping(two_largest)))
     >>> [e.value for e in run(pairs, [(left, 3, 1), (left, 5, 2), (left, 4, 3), (right, 0, 4)])]
-    [(5, 0), (4, 0)]
+    [(4, 0), (5, 0)]
 
     Args:
         keep: A function of the events of one slot in one window (`Entry`, oldest first): those that stay. It is asked
             whenever one has come.
 
-    State: none; it looks at memory. Relies on arrival order. Commutes with `affinely`.
+    State: none; it looks at memory. Relies on arrival order. Does not commute with others.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.
@@ -145,7 +145,7 @@ class filtered(_content):
     Args:
         predicate: A pure function of the value.
 
-    State: none. Relies on no order. Commutes with every other content and with what handles stored entries.
+    State: none. Relies on no order. Does not commute with `last`, which counts what comes.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.
