@@ -31,6 +31,7 @@ from restrictions import (
     most_recently,
     only,
     ordered_by,
+    retracting,
     session,
     sliding,
     take,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from cartesius import Restriction
+    from cartesius.restriction_base import Composition
 
 SLOTS = ("x", "y", "z")
 REACH = 40  # no window that is drawn starts further than this from 0
@@ -105,7 +107,9 @@ class Kind:
             case "sliding" if self.t0 is None:
                 starts = [start for start in starts if (start - self.offset) % self.period == 0]
             case "sliding":
-                starts = [start for start in starts if start >= self.t0 and (start - self.t0) % self.period == 0]
+                starts = [
+                    start for start in starts if start >= (self.t0 or 0) and (start - (self.t0 or 0)) % self.period == 0
+                ]
             case "fixed":
                 starts = [self.offset]
             case "by time":
@@ -140,7 +144,7 @@ def while_logged_in(event, present):
     return present
 
 
-ENCLOSED: dict[str, Callable[[tuple[str, ...]], Restriction | None]] = {
+ENCLOSED: dict[str, Callable[[tuple[str, ...]], Restriction | Composition | None]] = {
     "none": lambda names: None,
     "recent one": lambda names: most_recently(names[0]),
     "recent all": lambda names: most_recently(*names),
@@ -158,14 +162,32 @@ ENCLOSED: dict[str, Callable[[tuple[str, ...]], Restriction | None]] = {
     "only": lambda names: only(names[0], lambda row: row.k != 1),
     "fifo": lambda names: fifo(),
     "fifo affine": lambda names: fifo() | affinely(*names),
+    "retracting": lambda names: retracting() | most_recently(names[0]),
+    "retracting earlier": lambda names: most_recently(*names) | retracting(),
+    "taken back": lambda names: retracting(),
     "ordered": lambda names: ordered_by(lambda match: match.value[0]),
 }
+
+
+class Broken(Exception):
+    """What a body raises in the tests."""
+
+
+BREAKS: list[bool] = []  # whether bodies fail that ask
+
+
+def breakable(x, y):
+    if BREAKS:
+        raise Broken
+    return x.k == y.k
+
 
 WHERE: dict[str, Callable[..., Any] | None] = {
     "none": None,
     "equal": lambda x, y: x.k == y.k,
     "cross": lambda x, y: x.k == y.j,
     "unlike": lambda x, y: x.k != y.k,
+    "breakable": breakable,
 }
 
 YIELDS: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {  # without windows, and in windows
@@ -201,10 +223,10 @@ class Program:
     def names(self) -> tuple[str, ...]:
         return SLOTS[: len(self.sources)]
 
-    def keys(self, slots: tuple[int, ...]) -> list[Restriction]:
+    def keys(self, slots: tuple[int, ...]) -> list[Restriction | Composition]:
         return [key_by(**{self.names[slot]: "k" for slot in slots})] if slots else []
 
-    def inside(self) -> list[Restriction]:
+    def inside(self) -> list[Restriction | Composition]:
         drawn = [ENCLOSED[name](self.names) for name in self.enclosed]
         return [restriction for restriction in drawn if restriction is not None]
 
@@ -246,7 +268,7 @@ def is_wanted(row):
 
 # ------------------------------------------------------------------------------------------------------ the reference
 
-Result = tuple[Any, ...]
+Result = tuple[tuple[Any, ...], int]  # the value, with the window, and the weight
 
 
 @dataclass(eq=False)
@@ -259,7 +281,7 @@ class Instance:
     inputs: list[Reactive]
     given: list[Push] = field(default_factory=list)
     held: list[Push] = field(default_factory=list)
-    results: Counter[Result] = field(default_factory=Counter)
+    results: Counter[Any] = field(default_factory=Counter)  # those that stand
 
     @property
     def end(self) -> float:
@@ -272,9 +294,9 @@ class Instance:
             self.held.remove(push)
             self.given.append(push)
             emitted = self.engine.push(self.inputs[push.source], push.row, at=(push.start, push.end))
-            assert all(event.weight == 1 for event in emitted)
-            out += [(*event.value, *self.span) for event in emitted]
-        self.results.update(out)
+            out += [((*event.value, *self.span), event.weight) for event in emitted]
+        for value, weight in out:
+            self.results[value] += weight
         return out
 
 
@@ -288,7 +310,7 @@ class Reference:
     without: Any = None  # the inputs and the correlation without windows
     tuples: int = 0  # of those that are
     late: list[tuple[int, str]] = field(default_factory=list)
-    withdrawn: Counter[Result] = field(default_factory=Counter)  # in the last step: results of sessions that changed
+    withdrawn: Counter[Any] = field(default_factory=Counter)  # in the last step: results of sessions that changed
 
     def __post_init__(self) -> None:
         self.without = self.program.build_without()
@@ -304,13 +326,12 @@ class Reference:
         return span[1] + self.program.lateness
 
     def key(self, push: Push) -> Any:
-        return push.row.k if self.program.left else None
+        return push.row.k if len(self.program.left) == len(self.program.sources) else None
 
     def instance(self, span: Span, key: Any) -> Instance:
-        """Return the window, made if it is not there; of sessions and the like there is one for each key."""
-        one_a_key = self.program.kind.name == "session"
+        """Return the window, made if it is not there; if all slots are keyed to its left there is one for each key."""
         for window in self.windows:
-            if window.span == span and (not one_a_key or window.key == key):
+            if window.span == span and window.key == key:
                 return window
         inputs, output = self.without
         self.windows.append(Instance(span, key, Engine(output), inputs))
@@ -321,17 +342,14 @@ class Reference:
         return sorted(
             window.span
             for window in self.windows
-            if window.span[0] <= push.start and push.end < window.end and self.key(push) in self.keys_of(window)
+            if window.span[0] <= push.start and push.end < window.end and window.key == self.key(push)
         )
 
-    def keys_of(self, window: Instance) -> set[Any]:
-        return {self.key(push) for push in window.given + window.held}
-
-    def ended(self, spans: list[Span]) -> None:
+    def ended(self, spans: list[Span], key: Any) -> None:
         """Let what is in an open window go on in the one of the same start that has an end."""
         for span in spans:
             for window in self.windows:
-                if window.span == (span[0], math.inf) and span[1] < math.inf:
+                if window.span == (span[0], math.inf) and window.key == key and span[1] < math.inf:
                     window.span = span
 
     def merge(self, push: Push) -> Instance | None:
@@ -380,7 +398,7 @@ class Reference:
     def multiples(self, window: Instance) -> list[float]:
         period = self.program.period or 0
         start, end = window.span
-        return [start + period * n for n in range(1, REACH) if start + period * n <= end]
+        return [time for time in range(-REACH, REACH) if start < time <= end and time % period == 0]
 
     def push(self, push: Push) -> list[Result]:
         out: list[Result] = []
@@ -392,7 +410,7 @@ class Reference:
             spans = self.program.kind.spans(push, self.present(push))
             alive = [span for span in spans if self.freed_at(span) > self.clock]
             is_late = bool(spans) and not alive
-            self.ended(alive)
+            self.ended(alive, self.key(push))
             chosen = [self.instance(span, self.key(push)) for span in alive]
         if is_late:
             self.late += [(push.row.n, name) for name, at in self.slots() if at == push.source]
@@ -441,6 +459,12 @@ class Reference:
         return gates + sum(self.program.sources.count(push.source) for push in held)
 
     @property
+    def contained(self) -> int:
+        """How many events the windows that are not freed contain: in each slot, one a window."""
+        pushes = [push for window in self.windows for push in window.given + window.held]
+        return sum(self.program.sources.count(push.source) for push in pushes)
+
+    @property
     def all_tuples(self) -> int:
         return self.tuples + sum(window.engine.stats.tuples for window in self.windows)
 
@@ -480,16 +504,18 @@ def programs(draw: st.DrawFn, names: tuple[str, ...] = ORDINARY) -> Program:
     is_one_a_key = kind.name in ("session", "logged in")
     left = draw(st.sampled_from([(), (), everywhere, *([] if is_one_a_key else [(0,)])]))
     right = () if left else draw(st.sampled_from([(), (), everywhere, (0,)]))
-    report = draw(st.sampled_from(["on_close", "final"] if kind.name == "session" else sorted(REPORTS)))
+    reports = ["on_close", "final"] if kind.name == "session" else sorted(REPORTS)
+    report = draw(st.sampled_from([*reports, *(["periodic"] if kind.name in ORDINARY else [])]))
     return Program(
         kind,
         sources,
-        (*draw(st.lists(st.sampled_from(sorted(ENCLOSED)), min_size=0, max_size=2)), "fifo"),
+        tuple(draw(st.lists(st.sampled_from(sorted(ENCLOSED)), min_size=0, max_size=2))),
         draw(st.sampled_from(sorted(WHERE))) if len(sources) == 2 else "none",
         left,
         right,
-        draw(st.sampled_from([0, 0, 3, 7])),
+        0 if report == "periodic" else draw(st.sampled_from([0, 0, 3, 7])),  # no word on what is late after the end
         report,
+        draw(st.integers(1, 5)) if report == "periodic" else None,
     )
 
 
