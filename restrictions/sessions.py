@@ -109,7 +109,12 @@ class session(windowing):
                 self._show(merged)
             elif is_past(merged.end - 1):
                 ask_tick()
-            self._ask(merged)
+            if not touching:
+                self._ask(merged)  # one that grows is looked at when it would have ended
+
+    def _look_again(self) -> None:
+        for window in self.contents:
+            self._ask(window)
 
     def _forget(self, windows: Iterable[Window]) -> None:
         """Displace what has been delivered to sessions that are none any more."""
