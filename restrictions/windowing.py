@@ -211,9 +211,9 @@ class windowing(Restriction):
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
                     self._free(window)
-        self._look_again()
+        self._look_again(now)
 
-    def _look_again(self) -> None:
+    def _look_again(self, now: Time) -> None:
         """Ask for the times of windows that have changed."""
 
     @handles(families.ended)
