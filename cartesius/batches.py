@@ -62,6 +62,7 @@ class Batch:
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
+        self._portion = self._fresh  # what selectors choose from
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
@@ -225,7 +226,9 @@ class Batch:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
                         self.take_back(parts, self.cause_of(parts, GONE))
-                self.operations[select](self._matches(fresh))
+                for portion in self._portions(fresh):
+                    self._portion = portion
+                    self.operations[select](self._matches(portion))
             self.output.look()
             self._collect_garbage()
         for slot, entry in self._leaving:
@@ -254,9 +257,13 @@ class Batch:
 
         It is known if all that is fresh is in ``slots``, which have these spaces, and has one key.
         """
-        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._fresh[slot.index]}
+        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._portion[slot.index]}
         others = set(range(len(self.slots))) - {slot.index for slot in slots}
-        return None if len(keys) != 1 or any(self._fresh[index] for index in others) else keys.pop()
+        return None if len(keys) != 1 or any(self._portion[index] for index in others) else keys.pop()
+
+    def _portions(self, fresh: list[list[Entry]]) -> Iterable[list[list[Entry]]]:
+        """Return what is fresh, window by window: selectors choose in each; a row of a table meets what is in all."""
+        return [fresh] if self.windows is None else self.windows.portions(fresh)
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""

@@ -63,9 +63,10 @@ class Installed:
             named = [slot for slot in join.slots if slot.has_windows]
         self.named = tuple(dict.fromkeys(named))
         prefixes = {self.prefixes[slot.index] for slot in named}
-        if not restriction.opens_windows:
+        if restriction.opens_windows:
+            self._check_holding(prefixes)
+        else:
             self._check_spaces(prefixes)
-        self.is_shared = len(prefixes) > 1  # its slots are keyed differently
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
         self.weighed = self.named  # the slots whose key tells a match's copy
         self.is_inside = False  # of windows
@@ -96,6 +97,14 @@ class Installed:
             message = (
                 f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
+            )
+            raise InvalidArgument(message)
+
+    def _check_holding(self, prefixes: set[tuple[int, ...]]) -> None:
+        if self.restriction.waits() is not None and len(prefixes) > 1:
+            message = (
+                f"{self.restriction!r}: expected streams keyed in the same key_by to its left, as it holds events back,"
+                " key by key, but they are keyed differently; write the key_by to its right"
             )
             raise InvalidArgument(message)
 
