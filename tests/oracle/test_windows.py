@@ -25,6 +25,7 @@ from tests.oracle.window_oracle import (
     Program,
     Push,
     Reference,
+    Step,
     programs,
     traces,
 )
@@ -47,10 +48,10 @@ def is_known_to_fail(program):
 
 
 @st.composite
-def cases(draw: st.DrawFn, names=ORDINARY, **options):
+def cases(draw: st.DrawFn, names: tuple[str, ...] = ORDINARY) -> tuple[Program, list[Step]]:
     program = draw(programs(names))
     assume(is_accepted(program))
-    return program, draw(traces(program, **options))
+    return program, draw(traces(program))
 
 
 def apply(engine, inputs, step):
