@@ -1,4 +1,4 @@
-from cartesius import Implicit, Operation, handle, handles, Handler
+from cartesius import Handler, Implicit, Operation, handle, handles
 
 unit = Implicit("unit")
 show = Operation("show")

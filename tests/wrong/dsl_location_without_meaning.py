@@ -4,6 +4,5 @@ from dsl.units import metres
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
 port = RulePack("port", subject=vessel)
 
-with port:
-    with location("berth A"):
-        require(vessel.draught <= 15 * metres)
+with port, location("berth A"):
+    require(vessel.draught <= 15 * metres)
