@@ -1,7 +1,7 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`; derived: `streams`.
+`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `sequences`; derived: `streams`.
 """
 
 from .alignment import aligning as aligning
@@ -28,6 +28,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .sequences import in_sequence as in_sequence
 from .versions import versioned as versioned
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "every_nth",
     "fifo",
     "first_match",
+    "in_sequence",
     "key_by",
     "lifo",
     "momentarily",

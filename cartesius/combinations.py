@@ -1,0 +1,89 @@
+"""What a clause of a restriction may ask of a combination of parts, complete or not.
+
+Which events are stored beside it, whether it fits so far, until when it can be completed, what it gives; and that its
+copy wants to choose at the end of the batch although no match may come. For restrictions that weigh combinations
+against each other, such as sequences; like all that is in `clauses`, only in a clause of a restriction.
+
+Source: SEMANTICS 1.13, 3.8 and 3.10.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.clauses import _copy, is_drained
+from cartesius.entries import is_spent
+from cartesius.events import EARLIEST, LATEST
+
+if TYPE_CHECKING:
+    from cartesius.entries import Entry
+    from cartesius.enumeration import Candidate
+    from cartesius.events import Time
+    from cartesius.families import Slot
+    from cartesius.matches import Match
+
+
+def beside(slot: Slot, parts: Candidate) -> list[Entry]:
+    """Return what ``slot`` has under the keys of ``parts``, oldest first, in the memory that is looked at, unspent.
+
+    The keys are those of the key spaces to the left of this restriction. While results are taken back, the memory
+    that is looked at is the old one.
+    """
+    installed, _ = _copy("beside", slot)
+    spaces = installed.prefixes[slot.index]
+    key = tuple([_key_in(space, installed.prefixes, parts) for space in spaces])
+    skip = installed.join.batch.body.skip
+    return [entry for entry in slot.memory.keyed(spaces, key) if entry.state != skip and not is_spent((entry,))]
+
+
+def _key_in(space: int, prefixes: dict[int, tuple[int, ...]], parts: Candidate) -> object:
+    return next(part.keys[space] for index, part in enumerate(parts) if part is not None and space in prefixes[index])
+
+
+def fits(parts: Candidate, slot: Slot) -> bool:
+    """Whether ``parts``, some of which may be missing, can be of one match, as far as what concerns ``slot`` says.
+
+    Where none is missing the whole body is asked, if nothing is known of it (it did not trace).
+    """
+    installed, _ = _copy("fits", slot)
+    return installed.join.batch.body.fits(parts, slot.index)  # type: ignore[no-any-return]
+
+
+def match_of(parts: Candidate) -> Match | None:
+    """Return the match that ``parts`` are by the body, whatever restrictions say of them."""
+    installed, _ = _copy("match_of")
+    return installed.join.batch.body.result(parts)  # type: ignore[no-any-return]
+
+
+def last_chance(parts: Candidate) -> Time:
+    """Return the last end that what is missing may have, by bounds in time; the earliest if an input has ended."""
+    installed, _ = _copy("last_chance")
+    join = installed.join
+    missing = [slot for slot in join.slots if parts[slot.index] is None]
+    if any(is_drained(slot) for slot in missing):
+        return EARLIEST
+    last: Time = LATEST
+    for one in join.installed:
+        alone = one.restriction.settles_alone
+        if not one.restriction.settles or not (alone or any(slot in one.named for slot in missing)):
+            continue
+        met = [part for slot in (join.slots if alone else one.named) if (part := parts[slot.index]) is not None]
+        for slot in one.named:
+            part = parts[slot.index]
+            if part is not None:
+                last = min(last, one.stateless.due(slot, part))
+        if any(part.end > last for part in met):  # what is there does not go together itself
+            return EARLIEST
+    return last
+
+
+def clock() -> Time:
+    """Return the time before which no event ends any more."""
+    installed, _ = _copy("clock")
+    return installed.join.world.clock  # type: ignore[no-any-return]
+
+
+def reconsider() -> None:
+    """Let this copy choose among matches at the end of the batch, by its clause for `select`, even if none comes."""
+    installed, key = _copy("reconsider")
+    installed.reconsider(key)
