@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.clauses import _copy, is_drained
 from cartesius.entries import is_spent
-from cartesius.events import EARLIEST, LATEST
+from cartesius.events import LATEST
 
 if TYPE_CHECKING:
     from cartesius.entries import Entry
@@ -55,32 +55,27 @@ def match_of(parts: Candidate) -> Match | None:
     return installed.join.batch.body.result(parts)  # type: ignore[no-any-return]
 
 
-def last_chance(parts: Candidate) -> Time:
-    """Return the last end that what is missing may have, by bounds in time; the earliest if an input has ended."""
+def last_chance(parts: Candidate) -> Time | None:
+    """Return the last end that what is missing may have, by bounds in time; None if nothing can complete ``parts``.
+
+    That is so when an input that is missing has ended, what is there is too far apart, or the clock has passed the end.
+    """
     installed, _ = _copy("last_chance")
     join = installed.join
     missing = [slot for slot in join.slots if parts[slot.index] is None]
     if any(is_drained(slot) for slot in missing):
-        return EARLIEST
+        return None
     last: Time = LATEST
     for one in join.installed:
         alone = one.restriction.settles_alone
         if not one.restriction.settles or not (alone or any(slot in one.named for slot in missing)):
             continue
+        due = [one.stateless.due(slot, part) for slot in one.named if (part := parts[slot.index]) is not None]
+        last = min([last, *due])
         met = [part for slot in (join.slots if alone else one.named) if (part := parts[slot.index]) is not None]
-        for slot in one.named:
-            part = parts[slot.index]
-            if part is not None:
-                last = min(last, one.stateless.due(slot, part))
-        if any(part.end > last for part in met):  # what is there does not go together itself
-            return EARLIEST
-    return last
-
-
-def clock() -> Time:
-    """Return the time before which no event ends any more."""
-    installed, _ = _copy("clock")
-    return installed.join.world.clock  # type: ignore[no-any-return]
+        if any(part.end > last for part in met):
+            return None
+    return None if last < join.world.clock else last
 
 
 def reconsider() -> None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
-from cartesius.combinations import beside, clock, last_chance, match_of, reconsider
+from cartesius.combinations import beside, last_chance, match_of, reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from restrictions.contiguity import _sequence, near
@@ -162,7 +162,7 @@ class pruning(_sequence):
                 continue
             for row in self._begun(other, match.parts):
                 chance = last_chance(row)
-                if chance >= clock() and self._reaches(row, start, places):
+                if chance is not None and self._reaches(row, start, places):
                     if chance < LATEST:
                         notify_at(int(chance))
                     return True

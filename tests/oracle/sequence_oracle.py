@@ -6,7 +6,7 @@ variable to an event of its source. Events are ordered by their end, then by arr
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def is_in_sequence(program: Program, row: Row, seen: Sequence[Item]) -> bool:
     bound = {name: item for name, item in row.items() if name not in program.order}
     names = [name for name in program.order if name in row]
     bound[names[0]] = row[names[0]]
-    for before, name in zip(names, names[1:], strict=False):
+    for before, name in pairwise(names):
         bound = {**bound, name: row[name]}
         if not follows(program, bound, before, name, seen):
             return False

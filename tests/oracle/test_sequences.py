@@ -6,13 +6,15 @@ are facts, or take them back.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import in_sequence, key_by, within
+from restrictions import as_table, in_sequence, key_by, most_recently, retracting, within
 from tests.oracle.sequence_oracle import Condition, Found, Item, Program, given, given_so_far, matches
 
 NAMES = "abc"
@@ -39,7 +41,7 @@ def conditions_of(which: str, names: str) -> tuple[Condition, ...]:
     last = names[-1]
     return {
         "none": (),
-        "neighbours": tuple(Condition((one, other), rising) for one, other in zip(names, names[1:], strict=False)),
+        "neighbours": tuple(Condition((one, other), rising) for one, other in pairwise(names)),
         "ends": (Condition(("a", last), unlike),),
         "first": (Condition(("a",), small), Condition(("a", "b"), unlike)),
         "opaque": (Condition(tuple(names), odd),),
@@ -79,18 +81,33 @@ def directly_three(a, b, c):
         yield {"a": a, "b": b, "c": c}
 
 
+WHICH = ["none", "neighbours", "ends", "first", "opaque", "direct"]
+
+
+def latest_rows(source):
+    """The events of a source; one takes back the one before that has the same row."""
+    newest = key_by(x=lambda item: item.arrival % 4) | most_recently("x") | retracting()
+    return correlate(x=source, yields=lambda x: x, restrict=newest, name=f"latest of {source.name}", type=Item)
+
+
 class Case:
     """A program as the engine runs it, and as the oracle does."""
 
-    def __init__(self, program: Program, which: str) -> None:
+    def __init__(self, program: Program, which: str, *, is_retracting: bool = False, table: Any = None) -> None:
         self.program = program
+        self.which = which
         self.inputs = [Reactive(f"source{number}", type=Item) for number in range(max(program.sources.values()) + 1)]
-        slots = {name: self.inputs[source] for name, source in program.sources.items()}
+        bound = [latest_rows(source) for source in self.inputs] if is_retracting else self.inputs
+        slots = {name: bound[source] for name, source in program.sources.items()}
         restrict: Any = in_sequence(*program.order, contiguity=program.contiguity, after_match=program.after)
         if program.is_keyed:
             restrict = key_by(**dict.fromkeys(slots, "key")) | restrict
         if program.within is not None:
             restrict |= within(program.within, *slots)
+        if is_retracting:
+            restrict |= retracting()
+        if table is not None:
+            restrict |= as_table(table)
         if which == "direct":
             body = directly_two if len(slots) == 2 else directly_three
             self.output = correlate(slots=slots, restrict=restrict)(body)
@@ -106,9 +123,6 @@ class Case:
         return repr(self.program)
 
 
-AFTER_TWO = ["to_next", "past_last", ("to_first", "a"), ("to_first", "b"), ("to_last", "b")]
-
-
 @st.composite
 def cases(draw, *, after=("no_skip",), has_free=True):
     names = NAMES[: draw(st.sampled_from([2, 3, 3]))]
@@ -116,35 +130,56 @@ def cases(draw, *, after=("no_skip",), has_free=True):
     order = tuple(draw(st.permutations(names)))
     if has_free and len(names) == 3 and draw(st.integers(0, 2)) == 0:
         order = order[:2]
-    which = draw(st.sampled_from(["none", "neighbours", "ends", "first", "opaque", "direct"]))
     strategy = draw(st.sampled_from([one for one in after if isinstance(one, str) or one[1] in order]))
-    program = Program(
-        sources,
-        order,
-        draw(st.sampled_from(["relaxed", "strict", "any"])),
-        strategy,
-        draw(st.booleans()),
-        draw(st.sampled_from([None, None, 0, 2, 4])),
-        conditions_of(which, names),
-    )
-    return Case(program, which)
+    which = draw(st.sampled_from(WHICH))
+    contiguity = draw(st.sampled_from(["relaxed", "strict", "any"]))
+    duration = draw(st.sampled_from([None, None, 3, 5]))
+    conditions = conditions_of(which, names)
+    return Case(Program(sources, order, contiguity, strategy, draw(st.booleans()), duration, conditions), which)
 
 
 @st.composite
-def traces(draw, *, is_ordered=True, most=9):
-    """Events, and moves of the clock; in the order of their ends, or in any that the clock lets through."""
+def waiting_cases(draw):
+    """Programs in which a later start is often complete before an earlier one."""
+    names = NAMES[: draw(st.sampled_from([2, 3]))]
+    sources = {name: place for place, name in enumerate(names)}
+    strategy = draw(st.sampled_from(["past_last", "past_last", ("to_first", "b"), ("to_last", names[-1])]))
+    which = draw(st.sampled_from(["neighbours", "ends", "first", "opaque", "direct"]))
+    contiguity = draw(st.sampled_from(["relaxed", "relaxed", "any", "strict"]))
+    duration = draw(st.sampled_from([None, 2, 3, 5]))
+    conditions = conditions_of(which, names)
+    is_keyed = draw(st.integers(0, 3)) == 0
+    return Case(Program(sources, tuple(names), contiguity, strategy, is_keyed, duration, conditions), which)
+
+
+STEP = st.tuples(
+    st.sampled_from([*range(5)] * 2 + [9]),  # the source, or a move of the clock
+    st.sampled_from([0, 1, 1, 1, 2]),  # how much later
+    st.sampled_from([0, 0, 0, 0, 1, 3]),  # how long
+    st.sampled_from([0, 0, 1]),  # the key
+    st.integers(0, 2),  # the size
+)
+
+
+@st.composite
+def runs(draw, programs, *, is_ordered=True, begins=0):
+    """A program, and its trace: events, and moves of the clock; in the order of ends, or in any that the clock lets.
+
+    The first ones, as many as ``begins``, are starts.
+    """
+    case = draw(programs)
+    sources = sorted(set(case.program.sources.values()))
     out: list[Any] = []
     clock = latest = 0
-    for arrival in range(draw(st.integers(0, most))):
-        if draw(st.integers(0, 4)) == 0:
-            clock = max(clock, latest) + draw(st.integers(0, 3))
-            latest = clock
+    for source, later, length, key, size in draw(st.lists(STEP, min_size=5, max_size=10)):
+        if source == 9 and len(out) >= begins:
+            clock = latest = max(clock, latest) + later
             out.append(clock)
-        latest = latest + draw(st.integers(0, 2)) if is_ordered else clock + draw(st.integers(0, 5))
-        length = draw(st.sampled_from([0, 0, 0, 1, 3]))
-        key, size = draw(st.integers(0, 1)), draw(st.integers(0, 2))
-        out.append(Item(arrival, draw(st.integers(0, 2)), latest - length, latest, key, size))
-    return out
+            continue
+        latest = latest + later if is_ordered else clock + 2 * later + size
+        place = source % len(sources) if len(out) >= begins else 0
+        out.append(Item(len(out), sources[place], latest - length, latest, key, size))
+    return case, out
 
 
 def key(row):
@@ -167,8 +202,6 @@ def steps(case, trace, restored=frozenset()):
             engine = Engine.restore(blob, case.output)
             assert engine.snapshot() == blob
         if isinstance(step, Item):
-            if step.source not in case.program.sources.values():
-                continue
             seen.append(step)
             emitted = engine.push(case.inputs[step.source], step, at=(step.start, step.end))
         else:
@@ -185,15 +218,17 @@ def steps(case, trace, restored=frozenset()):
 RESTORED = st.sets(st.integers(0, 10), max_size=2)
 
 
-@for_all(case=cases(), trace=traces(), restored=RESTORED)
-def test_every_contiguity_gives_what_the_definition_says(case, trace, restored):
+@for_all(run=runs(cases()), restored=RESTORED)
+def test_every_contiguity_gives_what_the_definition_says(run, restored):
+    case, trace = run
     for step, seen, _, emitted in steps(case, trace, restored):
         found = [row for row in matches(case.program, seen) if step in row.values()]
         assert values(emitted) == sorted(map(key, found))
 
 
-@for_all(case=cases(), trace=traces(is_ordered=False), restored=RESTORED)
-def test_a_late_event_finds_results_that_stand(case, trace, restored):
+@for_all(run=runs(cases(), is_ordered=False), restored=RESTORED)
+def test_a_late_event_finds_results_that_stand(run, restored):
+    case, trace = run
     for step, seen, _, emitted in steps(case, trace, restored):
         found = [row for row in matches(case.program, seen) if step in row.values()]
         assert values(emitted) == sorted(map(key, found))
@@ -209,8 +244,9 @@ def by_key(program, items):
 AFTER = ["to_next", "past_last", *[(how, name) for how in ("to_first", "to_last") for name in NAMES]]
 
 
-@for_all(case=cases(after=AFTER, has_free=False), trace=traces(), restored=RESTORED)
-def test_after_a_match_the_table_says_what_is_left_and_nothing_waits_longer_than_it_must(case, trace, restored):
+@for_all(run=st.one_of(runs(cases(after=AFTER, has_free=False)), runs(waiting_cases(), begins=2)), restored=RESTORED)
+def test_after_a_match_the_table_says_what_is_left_and_nothing_waits_longer_than_it_must(run, restored):
+    case, trace = run
     program = case.program
     found: list[list[Found]] = [[] for _ in range(2)]
     before: list[Any] = []
@@ -226,3 +262,52 @@ def test_after_a_match_the_table_says_what_is_left_and_nothing_waits_longer_than
             new.remove(row)  # what has been given is not taken back
         assert values(emitted) == new
         before = rows
+
+
+# ------------------------------------------------------------------------------------------------------- taken back
+
+
+TABLES = {"none": None, "kept": lambda value: value["a"].arrival, "looked up": "a"}
+
+
+@st.composite
+def retracting_runs(draw):
+    """A program over events that are taken back, and its trace: in any order, without moves of the clock."""
+    case, trace = draw(runs(cases(), is_ordered=draw(st.booleans())))
+    program = case.program._replace(within=None)
+    table = draw(st.sampled_from(["none", "kept", *["looked up"] * program.is_keyed]))
+    items = [step for step in trace if isinstance(step, Item)]
+    return Case(program, case.which, is_retracting=True, table=TABLES[table]), table, items
+
+
+def shown(table, found):
+    """The rows of a table: of each key the match that an enumeration reaches first, newest first by variable."""
+    rows: dict[int, Any] = {}
+    for row in sorted(found, key=lambda row: [-row[name].arrival for name in sorted(row)]):
+        rows.setdefault(row["a"].arrival if table == "kept" else row["a"].key, row)
+    return rows
+
+
+@for_all(run=retracting_runs(), restored=RESTORED)
+def test_under_retracting_results_follow_what_is_there(run, restored):
+    case, table, trace = run
+    engine = Engine(case.output)
+    present: dict[tuple[int, int], Item] = {}
+    standing: Counter[Any] = Counter()
+    for place, item in enumerate(trace):
+        if place in restored:
+            engine = Engine.restore(engine.snapshot(), case.output)
+        emitted = engine.push(case.inputs[item.source], item, at=(item.start, item.end))
+        engine._check_invariants()
+        present[item.source, item.arrival % 4] = item
+        found = matches(case.program, sorted(present.values()))
+        if table == "none":
+            for event in emitted:
+                standing[key(event.value)] += event.weight
+                assert standing[key(event.value)] in {0, 1}
+            assert +standing == Counter(map(key, found))
+        else:
+            assert {k: key(row) for k, row in engine.query(case.output).items()} == {
+                k: key(row) for k, row in shown(table, found).items()
+            }
+            assert len({event.value.key for event in emitted}) == len(emitted)
