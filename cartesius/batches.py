@@ -212,6 +212,7 @@ class Batch:
     def commit(self) -> None:
         """Retract what contains something gone, yield what contains something fresh, collect garbage."""
         fresh, gone, taken = self._fresh, self._gone, self._taken
+        self.body.noted.clear()
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
@@ -231,6 +232,7 @@ class Batch:
             if slot.memory.holds(entry):
                 slot.memory.remove(entry)
         self._leaving.clear()
+        self.body.noted.clear()
         self.is_reconsidered = False
 
     def _collect_garbage(self) -> None:

@@ -8,7 +8,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger).
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cartesius.conditions import Conditions
 from cartesius.entries import GONE
@@ -34,6 +34,7 @@ class Body:
         self.where, self.yields = pattern.body({slot.name: slot.index for slot in batch.slots})
         self.is_filtered = False  # restrictions say which candidates reach it
         self.skip = GONE  # what clauses do not see of the memories: in the new ones, what is gone
+        self.noted: dict[Any, Any] = {}  # what clauses have found out about the memories as they are
         self.conditions = Conditions(pattern, batch.bindings)
         self._is_generator = pattern.is_generator
         self._is_known = self.where is None or pattern.has_traced_where
@@ -41,11 +42,12 @@ class Body:
     @contextmanager
     def looking(self, skip: int) -> Iterator[None]:
         """Let clauses see the memories without what is in a state, while combinations there are asked for."""
-        before, self.skip = self.skip, skip
+        before = self.skip, self.noted
+        self.skip, self.noted = skip, {}
         try:
             yield
         finally:
-            self.skip = before
+            self.skip, self.noted = before
 
     def admits(self, parts: Candidate) -> bool:
         """Whether a candidate may reach the body, by what restrictions say."""

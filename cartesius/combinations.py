@@ -9,22 +9,25 @@ Source: SEMANTICS 1.13, 3.8 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cartesius.clauses import _copy, is_drained
-from cartesius.entries import is_spent
 from cartesius.events import LATEST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match
 
+Answer = TypeVar("Answer")
+
 
 def beside(slot: Slot, parts: Candidate) -> list[Entry]:
-    """Return what ``slot`` has under the keys of ``parts``, oldest first, in the memory that is looked at, unspent.
+    """Return what ``slot`` has under the keys of ``parts``, oldest first, in the memory that is looked at.
 
     The keys are those of the key spaces to the left of this restriction. While results are taken back, the memory
     that is looked at is the old one.
@@ -33,7 +36,16 @@ def beside(slot: Slot, parts: Candidate) -> list[Entry]:
     spaces = installed.prefixes[slot.index]
     key = tuple([_key_in(space, installed.prefixes, parts) for space in spaces])
     skip = installed.join.batch.body.skip
-    return [entry for entry in slot.memory.keyed(spaces, key) if entry.state != skip and not is_spent((entry,))]
+    return noted((beside, spaces, slot, key), lambda: [e for e in slot.memory.keyed(spaces, key) if e.state != skip])
+
+
+def noted(question: Hashable, find: Callable[[], Answer]) -> Answer:
+    """Return what ``find`` gives, found once for a question as long as the memory that is looked at stays as it is."""
+    installed, _ = _copy("noted")
+    answers = installed.join.batch.body.noted
+    if question not in answers:
+        answers[question] = find()
+    return answers[question]  # type: ignore[no-any-return]
 
 
 def _key_in(space: int, prefixes: dict[int, tuple[int, ...]], parts: Candidate) -> object:

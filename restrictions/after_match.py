@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
 from cartesius.combinations import beside, last_chance, match_of, reconsider
+from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from restrictions.contiguity import _sequence, near
@@ -162,7 +163,7 @@ class pruning(_sequence):
                 continue
             for row in self._begun(other, match.parts):
                 chance = last_chance(row)
-                if chance is not None and self._reaches(row, start, places):
+                if chance is not None and not is_spent(row) and self._reaches(row, start, places):
                     if chance < LATEST:
                         notify_at(int(chance))
                     return True
@@ -181,7 +182,7 @@ class pruning(_sequence):
         for before, slot in pairwise(self.slots):
             following = self.next_after(row, before, slot)
             if following is None:
-                if self.contiguity == "relaxed" or not self.following(row, before, *self.slots):
+                if self.contiguity == "relaxed" or self.first_after(row, before) is None:
                     yield row
                 return
             row[slot.index] = following

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from cartesius import Restriction, Slots, forward, handles
-from cartesius.combinations import beside, fits
+from cartesius.combinations import beside, fits, noted
 from cartesius.errors import InvalidArgument
 from cartesius.families import admit, alone, optional
 from cartesius.restriction_base import slot_families
@@ -84,18 +84,32 @@ class _sequence(Restriction):
         for slot in self.slots[1:]:
             row[slot.index] = None
         for before, slot in pairwise(self.slots):
-            if self.next_after(row, before, slot) is not parts[slot.index]:
+            part = parts[slot.index]
+            if self.contiguity == "strict":
+                first = self.first_after(row, before)
+                is_next = first is not None and part is not None and first.identity == part.identity
+            else:
+                is_next = self.next_after(row, before, slot) is part
+            if not is_next:
                 return False
-            row[slot.index] = parts[slot.index]
+            row[slot.index] = part
         return True
 
     def next_after(self, row: Candidate, before: Slot, slot: Slot) -> Entry | None:
         """Return the event of ``slot`` that comes next, by contiguity, after the part of ``before``; None if none."""
-        following = self.following(row, before, slot)
-        if self.contiguity == "strict":
-            first = self.following(row, before, *self.slots)[:1]
-            following = [entry for entry in following if entry.identity == first[0].identity]
-        return next((entry for entry in following if self.fits_in(row, slot, entry)), None)
+
+        def find() -> Entry | None:
+            following = self.following(row, before, slot)
+            if self.contiguity == "strict":
+                first = self.first_after(row, before)
+                following = [entry for entry in following if first is not None and entry.identity == first.identity]
+            return next((entry for entry in following if self.fits_in(row, slot, entry)), None)
+
+        return noted((id(self), slot, *[part and part.number for part in row]), find)
+
+    def first_after(self, row: Candidate, before: Slot) -> Entry | None:
+        """Return the event of any slot of the sequence that comes first after the part of ``before``."""
+        return noted((id(self), row[before.index]), lambda: next(iter(self.following(row, before, *self.slots)), None))
 
     def fits_in(self, row: Candidate, slot: Slot, entry: Entry) -> bool:
         """Whether ``row`` may go on with ``entry``, by what ``where`` says of what is bound then."""
