@@ -232,7 +232,6 @@ class Batch:
             if slot.memory.holds(entry):
                 slot.memory.remove(entry)
         self._leaving.clear()
-        self.body.noted.clear()
         self.is_reconsidered = False
 
     def _collect_garbage(self) -> None:
@@ -246,8 +245,7 @@ class Batch:
 
     def begin(self) -> None:
         """Yield the one candidate that the product of no inputs has."""
-        match = self.trigger([])
-        if match is not None:
+        if (match := self.trigger([])) is not None:
             self.operations[select](iter([match]))
             self.output.look()
 
@@ -289,8 +287,7 @@ class Batch:
             if is_spent(parts):
                 continue
             self.world.candidates += 1
-            match = self.trigger(parts)
-            if match is not None:
+            if (match := self.trigger(parts)) is not None:
                 yield match
 
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:

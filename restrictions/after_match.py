@@ -55,7 +55,7 @@ class pruning(_sequence):
             hint = near(given[0] if isinstance(given, tuple) and given else given, (*AFTER_MATCH, *AFTER_MATCH_OF))
             message = (
                 "in_sequence: expected after_match 'no_skip', 'to_next' or 'past_last', or ('to_first', variable) or"
-                f" ('to_last', variable), but got after_match={given!r}{hint}; a variable is one of the sequence"
+                f" ('to_last', variable), but got after_match={given!r}; a variable is one of the sequence{hint}"
             )
             raise InvalidArgument(message)
 

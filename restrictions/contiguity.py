@@ -44,9 +44,9 @@ class _sequence(Restriction):
         """Check the contiguity."""
         if self.contiguity not in CONTIGUITIES:
             message = (
-                f"in_sequence: expected contiguity 'relaxed', 'strict' or 'any' but got contiguity={self.contiguity!r}"
-                f"{near(self.contiguity, CONTIGUITIES)}; 'relaxed' skips what does not fit, 'strict' lets nothing lie"
-                " between, 'any' gives every combination in order"
+                f"in_sequence: expected contiguity 'relaxed', 'strict' or 'any' but got contiguity={self.contiguity!r};"
+                " 'relaxed' skips what does not fit, 'strict' lets nothing lie between, 'any' gives all that are in"
+                f" order{near(self.contiguity, CONTIGUITIES)}"
             )
             raise InvalidArgument(message)
 
