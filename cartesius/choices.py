@@ -66,7 +66,8 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    batch.product = Product(memories, bindings.links, batch.rank)
+    sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
+    batch.product = Product(memories, bindings.links, batch.rank, sequences)
     if batch.is_pure and any(one.restriction.is_relative for one in installed):
         batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]

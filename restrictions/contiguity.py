@@ -39,6 +39,7 @@ class _sequence(Restriction):
     slots: Slots
     contiguity: str = "relaxed"
     is_relative: ClassVar[bool] = True
+    orders: ClassVar[tuple[str, ...]] = ("slots",)
 
     def validate(self) -> None:
         """Check the contiguity."""

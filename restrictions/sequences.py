@@ -74,8 +74,8 @@ def in_sequence(
             a bound such as `within` says that its time is over, or (strict) something has come between.
 
     State: none; with a strategy other than ``"no_skip"``, the matches that wait. Relies on the order of arrival, where
-    that is not the order of time. Memory is unbounded by itself; `within` on all slots bounds it. With a strategy, events
-    that may not start a match any more leave it. Commutes with `within`, and with what restricts memory.
+    that is not the order of time. Memory is unbounded by itself; `within` on all slots bounds it. With a strategy,
+    events that may not start a match any more leave it. Commutes with `within`, and with what restricts memory.
 
     Completes when all inputs have; what waits comes before that.
 
