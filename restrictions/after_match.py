@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
 from cartesius.combinations import beside, last_chance, match_of, reconsider
-from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from restrictions.contiguity import _sequence, near
@@ -163,7 +162,7 @@ class pruning(_sequence):
                 continue
             for row in self._begun(other, match.parts):
                 chance = last_chance(row)
-                if chance is not None and not is_spent(row) and self._reaches(row, start, places):
+                if chance is not None and self._reaches(row, start, places):
                     if chance < LATEST:
                         notify_at(int(chance))
                     return True

@@ -60,25 +60,20 @@ class _sequence(Restriction):
             )
             raise InvalidArgument(message)
         for other in others:
-            families = {family for _, family, _, _ in slot_families(other)}
-            if alone in families:
-                message = f"{self!r}: expected parts that meet but {other!r} keeps them apart; leave one out"
+            if any(family in (alone, optional) for _, family, _, _ in slot_families(other)):
+                message = f"{self!r}: expected parts that meet but {other!r} lets them be missing; leave one out"
                 raise InvalidArgument(message)
-            may_miss = optional in families
-            if self.contiguity != "any" and (may_miss or other.keeps_versions):
+            if self.contiguity != "any" and other.keeps_versions:
                 message = (
-                    f"{self!r}: expected contiguity='any' beside {other!r}, as what may be missing, or is valid for a"
-                    f" while, has no next one, but got contiguity={self.contiguity!r}; leave one out"
+                    f"{self!r}: expected contiguity='any' beside {other!r}, as what is valid for a while has no next"
+                    f" one, but got contiguity={self.contiguity!r}; leave one out"
                 )
                 raise InvalidArgument(message)
 
     @handles(admit)
-    def are_in_sequence(self, parts: Candidate) -> bool:
-        """Compare the parts with each other, and then with what is stored beside them."""
-        mine = [part for slot in self.slots if (part := parts[slot.index]) is not None]
-        if not all(one.end < other.start for one, other in pairwise(mine)) or not forward(parts):
-            return False
-        return self.contiguity == "any" or self._are_contiguous(parts)
+    def are_next(self, parts: Candidate) -> bool:
+        """Compare parts, which are in order already, with what is stored beside them."""
+        return bool(forward(parts)) and (self.contiguity == "any" or self._are_contiguous(parts))
 
     def _are_contiguous(self, parts: Candidate) -> bool:
         row = parts.copy()

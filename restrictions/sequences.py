@@ -81,7 +81,7 @@ def in_sequence(
 
     Raises:
         InvalidArgument: An unknown contiguity or strategy; when a correlation is built: fewer than two slots, a
-            variable that is not in the sequence, `separately`, or, unless contiguity is ``"any"``, `optionally` or
+            variable that is not in the sequence, `separately`, `optionally`, or, unless contiguity is ``"any"``,
             `versioned` beside it; with a strategy other than ``"no_skip"``, which leaves matches out, also
             `retracting`, or slots that are keyed differently.
 

@@ -412,11 +412,100 @@ def test_time_is_over_before_the_event_that_says_so():
 
 
 def test_a_beginning_that_is_too_long_already_withholds_nothing():
-    program = Program(in_sequence(*"abc", after_match="past_last") | within(5, *"abc"), slots="abc")
-    program.push("a1", 1)
+    restrict = in_sequence(*"abc", after_match="past_last") | within(5, *"abc")
+    program = Program(restrict, slots="abc", where=lambda a, c: a.size <= c.size)
+    program.push("a1", 1, size=2)
     program.push("a2", 4)
     program.push("b1", 7)
-    assert program.push("c1", 8) == ["a2 b1 c1"]
+    assert program.push("c1", 8, size=1) == ["a2 b1 c1"]
+
+
+def test_a_beginning_is_over_when_its_next_step_is_too_late_though_it_is_remembered():
+    """Of a and b alone it is said how near they are, so a1 stays in memory for those that c may bring."""
+    restrict = in_sequence(*"abc", after_match="past_last") | within(4, "a", "b")
+    program = Program(restrict, slots="abc", where=lambda a, b: a.size <= b.size)
+    program.push("a1", 1, size=2)
+    program.push("a2", 2)
+    program.push("b1", 3, size=1)
+    assert program.push("c1", 4) == []
+    assert texts(program.engine.advance(5)) == []
+    assert texts(program.engine.advance(6)) == ["a2 b1 c1"]
+    assert program.engine.stats.slots["out", "a"][0] == 1
+
+
+def test_matches_that_wait_may_rule_each_other_out():
+    """a0 may rule out a1 alone, as its b came before a2; but a1, which waits, may rule out a2."""
+    program = Program(
+        in_sequence(*"abc", after_match=("to_first", "b")),
+        slots="abc",
+        where=lambda a, b, c: (a.size <= b.size) & (b.key == c.key),
+    )
+    for name, size, of_key in [("a0", 0, 0), ("a1", 5, 0), ("b0", 1, 1), ("a2", 0, 0), ("b1", 9, 0), ("c1", 0, 0)]:
+        assert program.push(name, size=size, key=of_key) == []
+    assert texts(program.engine.close()) == ["a1 b1 c1"]
+
+
+def test_what_a_match_rules_out_when_it_is_given_withholds_nothing_more():
+    program = waiting("past_last", within(10, "a", "b"))
+    program.push("a3", 3, size=8)
+    program.push("b1", 4, size=1)  # a2 b1 waits for a1
+    program.push("a4", 5, size=0)
+    program.push("b2", 6, size=1)  # a4 b2 waits for a1 and a3
+    assert texts(program.engine.advance(12)) == ["a2 b1", "a4 b2"]
+
+
+def test_under_keys_a_match_is_given_once_time_is_over_for_what_began_earlier():
+    restrict = key_by(a="key", b="key") | in_sequence("a", "b", after_match="past_last") | within(10, "a", "b")
+    program = Program(restrict, where=lambda a, b: a.size <= b.size)
+    for key in (1, 2):
+        program.push("a1", key, size=2, key=key)
+        program.push("a2", key + 2, key=key)
+        assert program.push("b1", key + 4, size=1, key=key) == []
+    assert texts(program.engine.advance(12)) == ["a2 b1"]
+    assert texts(program.engine.end(program.inputs["b"])) == ["a2 b1"]
+
+
+def of_many(body_restrict: Any) -> tuple[Engine, Reactive, Reactive, Any]:
+    """Starts that come several in one step, each of its own key; and their ends."""
+    many, b = Reactive("many"), Reactive("b")
+
+    @correlate(x=many)
+    def starts(x):
+        yield from x
+
+    output = correlate(
+        a=starts,
+        b=b,
+        where=lambda a, b: a.size <= b.size,
+        yields=lambda a, b: f"{a.name} {b.name}",
+        restrict=key_by(a="key", b="key") | body_restrict,
+    )
+    return Engine(output), many, b, output
+
+
+def test_what_comes_of_several_keys_in_one_step_lets_each_key_choose():
+    """The step brings a start of key 2 and a later one of key 1, before which nothing of key 1 is left."""
+    engine, many, b, _ = of_many(most_recently("a", n=2) | in_sequence("a", "b", after_match="past_last"))
+    engine.push(many, [Reading("a1", 2, 1), Reading("a2", 0, 1)])
+    assert engine.push(b, Reading("b1", 1, 1)) == []  # a2 b1 waits for a1
+    assert texts(engine.push(many, [Reading("a3", 9, 1), Reading("a4", 9, 2)])) == ["a2 b1"]
+
+
+def test_what_one_key_displaces_of_another_lets_that_one_choose():
+    newest = most_recently("a", n=2)  # of all keys, as it stands to the left
+    many, b = Reactive("many"), Reactive("b")
+    output = correlate(
+        a=many,
+        b=b,
+        where=lambda a, b: a.size <= b.size,
+        yields=lambda a, b: f"{a.name} {b.name}",
+        restrict=newest | key_by(a="key", b="key") | in_sequence("a", "b", after_match="past_last"),
+    )
+    engine = Engine(output)
+    engine.push(many, Reading("a1", 2, 1))
+    engine.push(many, Reading("a2", 0, 1))
+    assert engine.push(b, Reading("b1", 1, 1)) == []
+    assert texts(engine.push(many, Reading("a3", 0, 2))) == ["a2 b1"]
 
 
 def test_a_match_is_given_once_what_began_earlier_has_left():
@@ -522,8 +611,9 @@ def test_a_push_that_fails_changes_nothing_of_what_is_withheld():
 def test_what_an_outer_selector_leaves_has_been_chosen_all_the_same():
     program = Program(take(1) | in_sequence("a", "b", after_match="to_next"))
     assert program.pushes("a1 a2 b1 a3 b2") == ["a1 b1"]
-    program = Program(first_match() | in_sequence("a", "b", after_match="to_next"))
+    program = Program(first_match() | in_sequence("a", "b", contiguity="any", after_match="to_next"))
     assert program.pushes("a1 a2 b1 b2") == ["a1 b1"]
+    assert program.engine.stats.slots["out", "a"] == (0, 0)
 
 
 def test_what_has_been_spent_is_in_no_later_match():
@@ -608,8 +698,11 @@ def test_what_says_nothing_is_refused_where_it_is_written(make, said):
         (in_sequence("a", "a"), "expected at least two slots"),
         (in_sequence("a", "d"), "expected a slot of this correlation but got 'd'"),
         (in_sequence("a", "b", after_match=("to_last", "c")), "expected a variable of the sequence, a, b, .* got 'c'"),
-        (in_sequence("a", "b") | separately(), "expected parts that meet but separately"),
-        (in_sequence("a", "b") | optionally("b") | retracting(), "expected contiguity='any' beside optionally"),
+        (in_sequence("a", "b") | separately(), "expected parts that meet but separately\\(\\) lets them be"),
+        (
+            in_sequence("a", "b") | optionally("b") | retracting(),
+            "expected parts that meet but optionally\\('b'\\) lets",
+        ),
         (in_sequence("a", "b") | versioned("a"), "expected contiguity='any' beside versioned"),
         (
             in_sequence("a", "b", after_match="to_next") | retracting(),
