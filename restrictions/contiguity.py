@@ -69,6 +69,12 @@ class _sequence(Restriction):
                     f" one, but got contiguity={self.contiguity!r}; leave one out"
                 )
                 raise InvalidArgument(message)
+            if self.contiguity != "any" and other.expires and not other.settles and any(o.retracts for o in others):
+                message = (
+                    f"{self!r}: expected nothing that leaves by itself beside retracting but got {other!r}: what lay"
+                    " between would be forgotten, and what was never given be taken back; leave one out"
+                )
+                raise InvalidArgument(message)
 
     @handles(admit)
     def are_next(self, parts: Candidate) -> bool:

@@ -47,8 +47,9 @@ def in_sequence(
 
     What is next is judged by what is in memory when a combination is tried. Where events come out of order, results are
     facts all the same: put a gate in front that brings them into order. Beside `retracting` results follow the memory:
-    they are taken back when something comes between their parts, and come when what lay between has been displaced;
-    what expires, or is used up, lies between nothing any more.
+    they are taken back when something comes between their parts, and come when what lay between has been displaced.
+    What has left memory, as something newer displaced it or it is used up, lies between nothing any more; what `within`
+    lets go matters to no sequence.
 
     Args:
         *slots: The slots in their order, at least two.
@@ -81,9 +82,9 @@ def in_sequence(
 
     Raises:
         InvalidArgument: An unknown contiguity or strategy; when a correlation is built: fewer than two slots, a
-            variable that is not in the sequence, `separately`, `optionally`, or, unless contiguity is ``"any"``,
-            `versioned` beside it; with a strategy other than ``"no_skip"``, which leaves matches out, also
-            `retracting`, or slots that are keyed differently.
+            variable that is not in the sequence; beside it `separately` or `optionally`; unless contiguity is
+            ``"any"``, `versioned`, or `momentarily` and `retracting` together; with a strategy other than
+            ``"no_skip"``, which leaves matches out, `retracting`, or slots that are keyed differently.
 
     Law:
         With contiguity ``"any"``, ``in_sequence(a, b) | in_sequence(b, c) == in_sequence(a, b, c)``. Matches under

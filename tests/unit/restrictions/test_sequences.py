@@ -117,6 +117,15 @@ def test_a_condition_is_asked_as_soon_as_its_variables_are_bound():
     assert program.push("c2", size=6) == ["a1 b1 c2"]
 
 
+def test_what_fits_depends_on_all_that_is_bound_before():
+    program = Program(in_sequence(*"abc"), slots="abc", where=lambda a, c: a.size != c.size)
+    program.push("a1", size=1)
+    program.push("a2", size=2)
+    program.push("b1")
+    assert program.push("c1", size=1) == ["a2 b1 c1"]
+    assert program.push("c2", size=2) == ["a1 b1 c2"]
+
+
 def test_of_a_condition_that_runs_as_written_only_the_last_step_asks():
     program = Program(in_sequence(*"abc"), slots="abc", where=lambda a, b, c: sum([a.size, b.size, c.size]) == 3)
     assert program.push("a1", size=0) == []
@@ -491,6 +500,31 @@ def test_what_comes_of_several_keys_in_one_step_lets_each_key_choose():
     assert texts(engine.push(many, [Reading("a3", 9, 1), Reading("a4", 9, 2)])) == ["a2 b1"]
 
 
+def test_what_comes_of_several_keys_in_one_step_may_end_what_others_wait_for():
+    """With a c of key 2 comes that of key 1 for which a1 waits, too late: it ends that, and is no match."""
+    a, b, many = Reactive("a"), Reactive("b"), Reactive("many")
+
+    @correlate(x=many)
+    def ends(x):
+        yield from x
+
+    restrict = key_by(a="key", b="key", c="key") | in_sequence(*"abc", after_match="past_last") | within(5, *"abc")
+    output = correlate(
+        a=a,
+        b=b,
+        c=ends,
+        where=lambda a, c: a.size <= c.size,
+        yields=lambda a, b, c: joined(a=a, b=b, c=c),
+        restrict=restrict,
+    )
+    engine = Engine(output)
+    engine.push(a, Reading("a1", 2, 1), at=1)
+    engine.push(a, Reading("a2", 0, 1), at=3)
+    engine.push(b, Reading("b1", 0, 1), at=5)
+    assert engine.push(many, [Reading("c1", 1, 1)], at=6) == []
+    assert texts(engine.push(many, [Reading("c2", 2, 1), Reading("c3", 2, 2)], at=7)) == ["a2 b1 c1"]
+
+
 def test_what_one_key_displaces_of_another_lets_that_one_choose():
     newest = most_recently("a", n=2)  # of all keys, as it stands to the left
     many, b = Reactive("many"), Reactive("b")
@@ -535,6 +569,14 @@ def test_a_match_is_given_once_the_input_has_ended_for_which_what_began_earlier_
     assert texts(program.engine.end(program.inputs["a"])) == []
     assert texts(program.engine.end(program.inputs["b"])) == ["a2 b1"]
     assert program.engine.done
+
+
+def test_what_does_not_satisfy_its_own_condition_begins_nothing():
+    restrict = in_sequence("a", "b", contiguity="any", after_match="past_last")
+    program = Program(restrict, where=lambda a: a.size <= 1)
+    program.push("a1", size=2)
+    program.push("a2", size=0)
+    assert program.push("b1") == ["a2 b1"]
 
 
 def test_with_any_a_start_may_end_as_long_as_a_step_is_open():
@@ -703,6 +745,7 @@ def test_what_says_nothing_is_refused_where_it_is_written(make, said):
             in_sequence("a", "b") | optionally("b") | retracting(),
             "expected parts that meet but optionally\\('b'\\) lets",
         ),
+        (in_sequence("a", "b") | momentarily("c") | retracting(), "leaves by itself beside retracting but got moment"),
         (in_sequence("a", "b") | versioned("a"), "expected contiguity='any' beside versioned"),
         (
             in_sequence("a", "b", after_match="to_next") | retracting(),
