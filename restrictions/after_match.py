@@ -59,8 +59,15 @@ class pruning(_sequence):
             raise InvalidArgument(message)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
-        """Refuse a variable that no match binds."""
+        """Refuse a variable that no match binds, and what gives matches no order."""
         super().check(slots, others)
+        for other in others:
+            if other.keeps_versions:
+                message = (
+                    f"{self!r}: expected matches that are taken one after another but {other!r} gives them the times"
+                    " at which they hold; leave one out"
+                )
+                raise InvalidArgument(message)
         names = tuple(slot.name for slot in slots["slots"])
         if isinstance(self.after_match, tuple) and self.after_match[1] not in names:
             message = (

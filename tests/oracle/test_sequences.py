@@ -6,14 +6,16 @@ are facts, or take them back.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from hypothesis import given as for_all
+from hypothesis import settings
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Reactive, correlate, run
 from restrictions import as_table, in_sequence, key_by, most_recently, retracting, within
 from tests.oracle.sequence_oracle import Condition, Found, Item, Program, given, given_so_far, matches
 
@@ -215,6 +217,7 @@ def steps(case, trace, restored=frozenset()):
         assert engine.stats.retained == 0
 
 
+FEWER = settings(max_examples=settings().max_examples // 2)
 RESTORED = st.sets(st.integers(0, 10), max_size=2)
 
 
@@ -262,6 +265,88 @@ def test_after_a_match_the_table_says_what_is_left_and_nothing_waits_longer_than
             new.remove(row)  # what has been given is not taken back
         assert values(emitted) == new
         before = rows
+
+
+# ------------------------------------------------------------------------------------------------------------- laws
+
+
+def outcome(restrict, trace):
+    """What comes of a trace on three sources."""
+    inputs = {name: Reactive(name, type=Item) for name in NAMES}
+    output = correlate(slots=inputs, yields=yields_three, restrict=restrict)
+    pushes = [(list(inputs.values())[item.source], item, (item.start, item.end)) for item in trace]
+    return [key(event.value) for event in run(output, pushes, close=True)]
+
+
+@st.composite
+def points(draw):
+    """Events of three sources, in any order of time."""
+    steps = draw(st.lists(STEP, min_size=4, max_size=12))
+    return [
+        Item(number, source % 3, 3 * later + size - length, 3 * later + size, key, size)
+        for number, (source, later, length, key, size) in enumerate(steps)
+    ]
+
+
+@FEWER
+@for_all(trace=points())
+def test_sequences_compose_to_a_longer_one(trace):
+    parts = in_sequence("a", "b", contiguity="any") | in_sequence("b", "c", contiguity="any")
+    assert outcome(parts, trace) == outcome(in_sequence("a", "b", "c", contiguity="any"), trace)
+
+
+@FEWER
+@for_all(trace=points())
+def test_each_contiguity_gives_less_than_the_next(trace):
+    strict, relaxed, every = (
+        set(outcome(in_sequence(*NAMES, contiguity=contiguity), trace)) for contiguity in ("strict", "relaxed", "any")
+    )
+    assert strict <= relaxed <= every
+
+
+# --------------------------------------------------------------------------------------------- as regular expressions
+
+
+def spans(text: str, order: str, **options: Any) -> list[tuple[int, ...]]:
+    """The places of the matches in a text whose letters are events, each of the slot of that name."""
+    inputs = {letter: Reactive(letter) for letter in order}
+    output = correlate(
+        slots=inputs,
+        yields=(lambda a, b, c: (a, b, c)) if len(order) == 3 else (lambda a, b, c, d: (a, b, c, d)),
+        restrict=in_sequence(*order, **options),
+    )
+    trace = [(inputs[letter], place, place) for place, letter in enumerate(text) if letter in order]
+    return [event.value for event in run(output, trace, close=True)]
+
+
+def groups(pattern: str, text: str) -> list[tuple[int, ...]]:
+    return [tuple(map(found.start, range(1, len(found.groups()) + 1))) for found in re.finditer(pattern, text)]
+
+
+TEXTS = st.text("abcdx", max_size=24)
+
+
+@FEWER
+@for_all(text=TEXTS, order=st.sampled_from(["abc", "abcd"]))
+def test_a_sequence_is_a_regular_expression_over_the_letters(text, order):
+    first, *rest = order
+    gaps = "".join(f"[^{letter}]*({letter})" for letter in rest)
+    between = f"[^{order}]*"  # what is no letter of the sequence may lie between, be it strict
+    strict = f"({first})" + "".join(f"{between}({letter})" for letter in rest)
+    assert sorted(spans(text, order)) == groups(f"(?=({first}){gaps})", text)
+    assert sorted(spans(text, order, contiguity="strict")) == groups(f"(?={strict})", text)
+    assert spans(text, order, after_match="past_last") == groups(f"({first}){gaps}", text)
+    assert spans(text, order, contiguity="strict", after_match="past_last") == groups(strict, text)
+
+
+@FEWER
+@for_all(text=TEXTS)
+def test_any_is_every_subsequence(text):
+    places = [place for place, letter in enumerate(text) if letter in "abc"]
+    expected = [c for c in combinations(places, 3) if "".join(text[place] for place in c) == "abc"]
+    assert sorted(spans(text, "abc", contiguity="any")) == expected
+    firsts = {start: min(c[::-1] for c in expected if c[0] == start)[::-1] for start, *_ in expected}
+    assert sorted(spans(text, "abc", contiguity="any", after_match="to_next")) == sorted(firsts.values())
 
 
 # ------------------------------------------------------------------------------------------------------- taken back

@@ -746,6 +746,10 @@ def test_what_says_nothing_is_refused_where_it_is_written(make, said):
             "expected parts that meet but optionally\\('b'\\) lets",
         ),
         (in_sequence("a", "b") | momentarily("c") | retracting(), "leaves by itself beside retracting but got moment"),
+        (
+            in_sequence("a", "b", contiguity="any", after_match="to_next") | versioned("a"),
+            "expected matches that are taken one after another but versioned",
+        ),
         (in_sequence("a", "b") | versioned("a"), "expected contiguity='any' beside versioned"),
         (
             in_sequence("a", "b", after_match="to_next") | retracting(),
