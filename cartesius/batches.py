@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_batches import PartialBatch
     from cartesius.relations import Relations
+    from cartesius.relative_batches import RelativeBatch
     from cartesius.totals import Totals
     from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
@@ -69,6 +70,8 @@ class Batch:
         self.output: Events | Rows | View | Totals | VersionTotals | Relations
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
+        self.relative: RelativeBatch | None = None  # where results depend on what else is there, and are taken back
+        self.is_reconsidered = False  # a copy of a restriction wants to choose, whether matches come or not
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
@@ -182,10 +185,10 @@ class Batch:
     def _spend(self, match: Match) -> None:
         for slot, part in zip(self.slots, match.parts, strict=True):
             if part is not None and part.uses != UNLIMITED:
+                self.world.journal.append(partial(setattr, part, "uses", part.uses))
                 part.uses -= 1
                 if part.uses == 0:
                     self.expire(slot, part)
-                self.world.journal.append(_one_more_use(part))
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -216,12 +219,15 @@ class Batch:
     def commit(self) -> None:
         """Retract what contains something gone, yield what contains something fresh, collect garbage."""
         fresh, gone, taken = self._fresh, self._gone, self._taken
+        self.body.noted.clear()
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
-        elif any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
+        elif self.is_reconsidered or any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
             if self.partial is not None:
                 self.partial.commit(fresh, gone)
+            elif self.relative is not None and self.relative.concerns(fresh, gone):
+                self.relative.commit()
             else:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
@@ -235,6 +241,7 @@ class Batch:
             if slot.memory.holds(entry):
                 slot.memory.remove(entry)
         self._leaving.clear()
+        self.is_reconsidered = False
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
@@ -247,8 +254,7 @@ class Batch:
 
     def begin(self) -> None:
         """Yield the one candidate that the product of no inputs has."""
-        match = self.trigger([])
-        if match is not None:
+        if (match := self.trigger([])) is not None:
             self.operations[select](iter([match]))
             self.output.look()
 
@@ -270,6 +276,7 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
+        self.is_reconsidered = False
         if self.partial is not None:
             self.partial.clear()
         self.output.clear()
@@ -282,8 +289,9 @@ class Batch:
         self.operations[select](match for parts in rows if (match := self.trigger(parts)) is not None)
 
     def take_back(self, parts: Candidate, cause: Span) -> None:
-        """Take the results of a row back."""
-        match = self.trigger(parts)
+        """Take the results of a row back, as the old memories gave them."""
+        with self.body.looking(FRESH):
+            match = self.trigger(parts)
         if match is not None:
             self.retracted(match, cause)
 
@@ -292,8 +300,7 @@ class Batch:
             if is_spent(parts):
                 continue
             self.world.candidates += 1
-            match = self.trigger(parts)
-            if match is not None:
+            if (match := self.trigger(parts)) is not None:
                 yield match
 
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
@@ -304,8 +311,3 @@ class Batch:
             if part is not None and part.state == state
         ]
         return hull(spans) if spans else default or self.cause
-
-
-def _one_more_use(entry: Entry) -> Callable[[], None]:
-    uses = entry.uses + 1
-    return lambda: setattr(entry, "uses", uses)

@@ -25,6 +25,7 @@ from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.relations import Relations
+from cartesius.relative_batches import RelativeBatch
 from cartesius.totals import Totals
 from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -67,7 +68,10 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    batch.product = Product(memories, bindings.links, batch.rank)
+    sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
+    batch.product = Product(memories, bindings.links, batch.rank, sequences)
+    if batch.is_pure and any(one.restriction.is_relative for one in installed):
+        batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         settling = [one for one in installed if one.restriction.settles]
@@ -139,7 +143,8 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         candidates = under(key, skip)
         if len(slots) > 1:
             candidates = iter(sorted(candidates, key=batch.rank))
-        return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
+        with batch.body.looking(skip):
+            return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
 
     def present(key: Any) -> Match | None:
         if slots[0].kept is None:

@@ -63,18 +63,20 @@ def of_all(installed: Installed, function: Callable[..., Any]) -> Callable[..., 
 
 
 def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Choose among the matches of each key apart, if the restriction is keyed."""
+    """Choose among the matches of each key apart, if the restriction is keyed; also of those that asked to choose."""
 
     def clause(matches: Iterable[Match]) -> None:
         matches = kept(matches)
+        asking, installed.reconsidered = installed.reconsidered, {}
         if not installed.prefix:
             installed.run(function, (), (matches,))
             return
         key = installed.join.batch.the_key(installed.weighed, installed.prefix)
-        if key is not None:
+        if key is not None and asking.keys() <= {key}:
             installed.run(function, key, (matches,))
             return
-        for one, found in by_key(matches, installed.weighed, installed.prefix).items():
+        nothing: dict[tuple[Any, ...] | None, list[Match]] = {key: [] for key in asking}
+        for one, found in (nothing | by_key(matches, installed.weighed, installed.prefix)).items():
             if one is None:  # no keyed part is there to choose by
                 forward(iter(found))
             else:

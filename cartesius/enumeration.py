@@ -4,7 +4,7 @@ Slot 0 is outermost and each memory is visited newest first (oldest first under 
 order of their arrival numbers, slot by slot. Equalities (of keys, or in ``where``) are *links*: where a link leads
 from what is bound to the next slot, only the entries found in an index are visited; where it leads there by way of
 slots that come later, those are walked first to find what can be reached. The order is the same either way, and
-candidates are made one at a time.
+candidates are made one at a time. Where parts must follow each other by time, what does not is left out on the way.
 
 Invariant: every candidate contains an entry of the state asked for, satisfies every link, and comes once.
 
@@ -80,6 +80,17 @@ class Step:
     positions: tuple[int, ...]
     sources: tuple[tuple[int, int, bool], ...]  # (bound slot, its position, whether null matches nothing)
     reached: bool = False
+    earlier: tuple[int, ...] = ()  # the slots bound before it whose events must end before those of this one start
+    later: tuple[int, ...] = ()  # those whose events must start after those of this one end
+
+    def in_time(self, row: Candidate, found: Collection[Entry]) -> Collection[Entry]:
+        """Return those of ``found`` that are in order with what ``row`` has bound."""
+        if not self.earlier and not self.later:
+            return found
+        since = max([row[slot].end for slot in self.earlier], default=float("-inf"))  # type: ignore[union-attr]
+        until = min([row[slot].start for slot in self.later], default=float("inf"))  # type: ignore[union-attr]
+        is_first, is_last = not self.earlier, not self.later  # a bound that there is holds for infinite times, too
+        return [e for e in found if (is_first or since < e.start) and (is_last or e.end < until)]
 
 
 def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
@@ -113,9 +124,16 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
 class Product:
     """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
-    def __init__(self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank) -> None:
+    def __init__(
+        self,
+        memories: Sequence[Memory],
+        links: Sequence[Link],
+        rank: Rank,
+        sequences: Sequence[Sequence[int]] = (),
+    ) -> None:
         self.memories = memories
         self.links = links
+        self.sequences = sequences
         self.rank = rank
         self._visited: Any = iter if rank.is_oldest_first else reversed
         self.plans = [self._plan(slot) for slot in range(len(memories))]
@@ -141,7 +159,9 @@ class Product:
             if not step.positions and slot in met:
                 step = attrs.evolve(step, reached=True)
                 needs_walk = True
-            steps.append(step)
+            earlier = tuple([s for s in bound if any(_is_before(s, slot, order) for order in self.sequences)])
+            later = tuple([s for s in bound if any(_is_before(slot, s, order) for order in self.sequences)])
+            steps.append(attrs.evolve(step, earlier=earlier, later=later))
             bound.append(slot)
         return steps, (walk if needs_walk else [])
 
@@ -189,7 +209,7 @@ class Product:
             yield row.copy()
             return
         step = steps[level]
-        found = reach[step.slot] if step.reached else visit(step, self.memories, row)
+        found = step.in_time(row, reach[step.slot] if step.reached else visit(step, self.memories, row))
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
@@ -215,6 +235,10 @@ class Product:
                         found[other.number] = other
             reach[step.slot] = [found[number] for number in sorted(found)]
         return reach
+
+
+def _is_before(slot: int, other: int, sequence: Sequence[int]) -> bool:
+    return slot in sequence and other in sequence and sequence.index(slot) < sequence.index(other)
 
 
 class Alone:

@@ -55,6 +55,7 @@ class Installed:
         self.has_copies = bool(restriction._states) or self.starts or ticks
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
+        self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
@@ -249,6 +250,11 @@ class Installed:
         """Put an event that will not be used beside the late ones."""
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
+
+    def reconsider(self, key: tuple[Any, ...]) -> None:
+        """Let the copy for ``key`` choose at the end of the batch, even if no match comes."""
+        self.reconsidered[key] = None
+        self.join.batch.is_reconsidered = True
 
     def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
         """End the batch if the copy for ``key`` has released an event of ``slot`` in it already."""

@@ -135,6 +135,11 @@ class Pattern:
         return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
 
     @property
+    def has_traced_where(self) -> bool:
+        """Whether there is a ``where`` that is known as an expression, also beside a body in direct style."""
+        return isinstance(self._where, Expression)
+
+    @property
     def is_direct(self) -> bool:
         """Whether the body is a generator function alone."""
         return self.is_generator and self._where is None

@@ -89,6 +89,8 @@ class Restriction(Handler):
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
+    is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace

@@ -40,7 +40,7 @@ class WindowBatch:
     def portions(self, fresh: list[list[Entry]]) -> list[list[list[Entry]]]:
         """Return what is fresh of each slot, window by window, ascending; as it is, if some is of a table."""
         windows = {entry.keys[self.space] for entries in fresh for entry in entries}
-        if ABSENT in windows:
+        if not windows or ABSENT in windows:
             return [fresh]
         return [
             [[e for e in entries if e.keys[self.space] == window] for entries in fresh] for window in sorted(windows)

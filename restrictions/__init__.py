@@ -1,7 +1,8 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`; derived: `streams`.
+`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`, `sequences`; derived:
+`streams`.
 """
 
 from .alignment import aligning as aligning
@@ -33,6 +34,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .sequences import in_sequence as in_sequence
 from .sessions import session as session
 from .versions import versioned as versioned
 
@@ -50,6 +52,7 @@ __all__ = [
     "first_match",
     "fixed",
     "in_event_time",
+    "in_sequence",
     "key_by",
     "lifo",
     "momentarily",

@@ -33,6 +33,7 @@ from restrictions import (
     first_match,
     fixed,
     in_event_time,
+    in_sequence,
     key_by,
     lifo,
     momentarily,
@@ -179,8 +180,14 @@ PREDICATE = st.sampled_from(PREDICATES)
 ORDERED = st.sampled_from([ordered_by(_rank), ordered_by(lambda match: -match.end)])
 TOTALS = st.sampled_from([count, sum_.of(lambda value: value[0].n + value[1].k)])
 KEY: Any = st.sampled_from(["k", lambda value: value.n % 2])
+CONTIGUITY = st.sampled_from(["relaxed", "strict", "any"])
+AFTER_MATCH: Any = st.sampled_from(["to_next", "past_last", ("to_first", "x"), ("to_last", "y")])
 RETENTION = st.sampled_from([None, 0, 2])
 BOUNDS = st.tuples(st.integers(-2, 2), st.integers(0, 3)).map(lambda t: (t[0], t[0] + t[1]))
+
+
+def sequence(contiguity: str, after_match: Any = "no_skip") -> Restriction:
+    return in_sequence("x", "y", contiguity=contiguity, after_match=after_match)
 
 
 def recent(n: int, *slots: str) -> Restriction:
@@ -330,10 +337,16 @@ TABLE: dict[str, Line] = {
     ),
     "optionally": Line(SLOTS.map(lambda slots: retracting() | optionally(*slots)), ("optionally", "retracting")),
     "ordered_by": Line(ORDERED, (), ORDERED.map(lambda one: (one | one, one))),
+    "pruning": Line(st.builds(sequence, CONTIGUITY, AFTER_MATCH), (*STORED, "within")),
     "randomly": Line(st.builds(randomly, st.integers(0, 3))),
     "retracting": Line(st.just(retracting()), ("most_recently", "earliest", "momentarily"), same(retracting)),
     "sampling": Line(st.sampled_from([sampling("x", "y"), sampling("y", "x")]), STORED),
     "separately": Line(st.just(separately()), (EVERYTHING,), same(separately)),
+    "sequencing": Line(
+        st.builds(sequence, CONTIGUITY),
+        (*STORED, "within", "sequencing", "retracting"),
+        same(sequence, CONTIGUITY),
+    ),
     "skipping": Line(st.builds(skipping, SLOT, PREDICATE), LASTING, same(skipping, SLOT, PREDICATE)),
     "take_events": Line(on_slots(take), LASTING, lesser(take)),
     "take_results": Line(
@@ -370,7 +383,7 @@ def partners(name: str) -> list[str]:
     """Return the names with which ``name`` commutes, by what its docstring says."""
     claimed = TABLE[name].commutes
     if claimed == (EVERYTHING,):
-        refused = {"optionally"} if name == "separately" else set()
+        refused = {"optionally", "pruning", "sequencing"} if name == "separately" else set()
         return sorted(set(TABLE) - {name, "fifo", "lifo"} - refused)
     return list(claimed)
 
@@ -386,7 +399,11 @@ def around(layers: Any, *, is_keyed: bool, is_separate: bool) -> Any:
 
 
 def test_the_table_has_a_line_for_each_restriction():
-    functions = {"take": ("take_events", "take_results"), "every_nth": ("every_nth_event", "every_nth_result")}
+    functions = {
+        "take": ("take_events", "take_results"),
+        "every_nth": ("every_nth_event", "every_nth_result"),
+        "in_sequence": ("sequencing", "pruning"),
+    }
     for name in restrictions.__all__:
         value = getattr(restrictions, name)
         gives = value.__name__ if isinstance(value, type) else value.__annotations__["return"]
@@ -409,6 +426,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "grouping",  # tests/oracle/test_streams.py
         "as_table",  # tests/oracle/test_core_tables.py
         "versioned",  # tests/oracle/test_versions.py
+        "pruning",  # tests/oracle/test_sequences.py
         "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
         "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_windows.py
         "in_event_time",  # tests/unit/restrictions/test_event_time.py
