@@ -29,6 +29,7 @@ from cartesius.version_batches import Versions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from cartesius.absences import Absences
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.families import Slot
@@ -63,6 +64,7 @@ class Batch:
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
+        self.absences: Absences | None = None  # where some must be
         self.output: Events | Rows | View | Totals | VersionTotals
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
@@ -177,10 +179,9 @@ class Batch:
     def _spend(self, match: Match) -> None:
         for slot, part in zip(self.slots, match.parts, strict=True):
             if part is not None and part.uses != UNLIMITED:
-                part.uses -= 1
+                self.world.journal.append(part.spend())
                 if part.uses == 0:
                     self.expire(slot, part)
-                self.world.journal.append(_one_more_use(part))
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -212,7 +213,7 @@ class Batch:
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
-        elif any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
+        elif any(fresh) or any(gone) or self._has_due:
             if self.partial is not None:
                 self.partial.commit(fresh, gone)
             else:
@@ -224,13 +225,26 @@ class Batch:
             self._collect_garbage()
         for slot, entry in self._leaving:
             if slot.memory.holds(entry):
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
         self._leaving.clear()
+        if self.absences is not None:
+            self.absences.settle()
+
+    @property
+    def _has_due(self) -> bool:
+        """Whether the clock alone gives results."""
+        has_finals = self.partial is not None and self.partial.has_finals
+        return has_finals or (self.absences is not None and self.absences.decided is not None)
+
+    def _remove(self, slot: Slot, entry: Entry) -> None:
+        slot.memory.remove(entry)
+        if self.absences is not None:
+            self.absences.look_again(slot, entry)
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
             for entry in left:
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
             slot.memory.settle(arrived)
             arrived.clear()
             left.clear()
@@ -243,25 +257,15 @@ class Batch:
             self.operations[select](iter([match]))
             self.output.look()
 
-    def the_key(self, slots: Iterable[Slot], positions: tuple[int, ...]) -> tuple[Any, ...] | None:
-        """Return the one key, in the key spaces at ``positions``, of all matches of the batch; None if it is not known.
-
-        It is known if all that is fresh is in ``slots``, which have these spaces, and has one key.
-        """
-        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._fresh[slot.index]}
-        others = set(range(len(self.slots))) - {slot.index for slot in slots}
-        return None if len(keys) != 1 or any(self._fresh[index] for index in others) else keys.pop()
-
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
-        if self.partial is not None:
-            self.partial.clear()
         self.output.clear()
-        if self.versions is not None:
-            self.versions.clear()
+        for part in (self.partial, self.versions, self.absences):
+            if part is not None:
+                part.clear()
 
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""
@@ -291,8 +295,3 @@ class Batch:
             if part is not None and part.state == state
         ]
         return hull(spans) if spans else default or self.cause
-
-
-def _one_more_use(entry: Entry) -> Callable[[], None]:
-    uses = entry.uses + 1
-    return lambda: setattr(entry, "uses", uses)

@@ -35,12 +35,18 @@ class Body:
 
     def evaluate(self, parts: Candidate) -> Match | None:
         """Return what a candidate yields, if it satisfies the condition."""
-        if not self.admits(parts):
-            return None
+        return self._match(parts, is_checked=True) if self.admits(parts) else None
+
+    def again(self, parts: Candidate) -> Match | None:
+        """Return what a candidate yields that has satisfied the condition before."""
+        return self._match(parts, is_checked=False)
+
+    def _match(self, parts: Candidate, *, is_checked: bool) -> Match | None:
         here = running()
         copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
         try:
-            if self.batch.partial is None and self.where is not None and not self.where(parts):
+            is_checked = is_checked and self.batch.partial is None
+            if is_checked and self.where is not None and not self.where(parts):
                 return None
             values = self.yields(parts)
         except Exception as error:

@@ -67,14 +67,33 @@ def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[.
         if not installed.prefix:
             installed.run(function, (), (matches,))
             return
-        key = installed.join.batch.the_key(installed.named, installed.prefix)
+        key = _the_key(installed)
         if key is not None:
             installed.run(function, key, (matches,))
             return
-        for one, found in by_key(matches, installed.named, installed.prefix).items():
+        absences = installed.join.batch.absences
+        decided = None if absences is None else absences.decided
+        if decided is not None and decided[0] is installed:
+            installed.run(function, decided[1], (matches,))
+            return
+        groups = by_key(matches, installed.named, installed.prefix)
+        if decided is not None and not groups:  # what is decided may be the choice of one further out
+            forward(iter(()))
+        for one, found in groups.items():
             if one is None:  # no keyed part is there to choose by
                 forward(iter(found))
             else:
                 installed.run(function, one, (iter(found),))
 
     return clause
+
+
+def _the_key(installed: Installed) -> tuple[Any, ...] | None:
+    """Return the one key, in the restriction's key spaces, of all matches of the batch; None if it is not known.
+
+    It is known if all that is fresh is in the slots that it names, which have these spaces, and has one key.
+    """
+    batch, slots, positions = installed.join.batch, installed.named, installed.prefix
+    keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in batch._fresh[slot.index]}
+    others = set(range(len(batch.slots))) - {slot.index for slot in slots}
+    return None if len(keys) != 1 or any(batch._fresh[index] for index in others) else keys.pop()

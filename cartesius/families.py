@@ -29,6 +29,7 @@ import attrs
 
 from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.versions import Kind, VersionMemory
 
 if TYPE_CHECKING:
@@ -283,6 +284,7 @@ class Slot:
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     ended: bool = False
+    forgotten: Time = EARLIEST  # of a slot that never has a part: the last end of what has left its memory
 
     @property
     def keeps_versions(self) -> bool:

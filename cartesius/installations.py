@@ -65,12 +65,17 @@ class Installed:
             slot.memory.index(self.prefixes[slot.index])
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
-        self._due = {slot: self._index_of_due(slot) for slot in self.named} if restriction.settles else {}
+        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
+        self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
+        settling = self.named if restriction.settles else self.absent
+        self._due = {slot: self._index_of_due(slot) for slot in settling}
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
         named = (value,) if kind == "slot" else value
-        found = [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
+        absent = self.join.pattern.absent.of(self.restriction, field)
+        found = [slot for slot in self.join.slots if slot.name in absent]
+        found = found or [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
         if kind == "slot" and len(found) > 1:
             message = (
                 f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
@@ -98,7 +103,9 @@ class Installed:
     @property
     def is_settled(self) -> bool:
         """Whether the slots named decide by themselves when an event of them can be forgotten."""
-        return self.restriction.settles_alone or len(self.named) == len(self.join.slots)
+        absent = self.join.pattern.absent.names
+        present = [slot for slot in self.join.slots if slot.name not in absent]
+        return self.restriction.settles_alone or all(slot in self.named for slot in present)
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""

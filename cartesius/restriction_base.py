@@ -94,6 +94,8 @@ class Restriction(Handler):
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
+    absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
+    anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -216,6 +218,10 @@ class Restriction(Handler):
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
         return None
+
+    def needs(self, entry: Entry, absent: Entry) -> bool:
+        """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
+        return False
 
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""

@@ -1,9 +1,10 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`; derived: `streams`.
+`folding`, `signals`, `duration`, `absence`, `gathering`, `completion`, `outer`, `results`; derived: `streams`.
 """
 
+from .absence import without as without
 from .alignment import aligning as aligning
 from .combining import affine_latest as affine_latest
 from .combining import cartesian as cartesian
@@ -55,5 +56,6 @@ __all__ = [
     "take",
     "versioned",
     "within",
+    "without",
     "zip_",
 ]
