@@ -124,19 +124,19 @@ class Absences:
         return visit(self._steps[slot.index, by.index], self._memories, row)
 
     def _forget(self, slot: Slot, entry: Entry) -> None:
+        watchers, clock = self._watchers[slot.index], self.batch.world.clock
+        if not all([one.stateless.due(slot, entry) < clock for one in watchers]):
+            return  # its time will come
         memory, journal = slot.memory, self.batch.world.journal
-        if not memory.holds(entry) or any(self._wants(one, slot, entry) for one in self._watchers[slot.index]):
+        if not memory.holds(entry) or any(self._is_needed(one, slot, entry) for one in watchers):
             return
         memory.remove(entry)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
         slot.forgotten = max(slot.forgotten, entry.end)
 
-    def _wants(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
-        restriction = watcher.stateless
-        if not restriction.due(slot, entry) < self.batch.world.clock:
-            return True
+    def _is_needed(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
         return any(
-            restriction.needs(one, entry)
+            watcher.stateless.needs(one, entry)
             for other in watcher.anchors
             for one in (*self._met(other, slot, entry), *self._waiting(other, slot, entry))
         )
