@@ -19,6 +19,7 @@ from cartesius.enumeration import step_to, visit
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.expressions import evaluator, slots_of
 from cartesius.families import push
+from cartesius.memories import hashable
 from cartesius.stored import entries_in
 
 if TYPE_CHECKING:
@@ -142,7 +143,23 @@ class Absences:
         )
 
     def _waiting(self, other: Slot, slot: Slot, entry: Entry) -> Iterator[Entry]:
-        """Iterate over the events of another slot that wait: at its door, in gates, or in undecided rows."""
+        """Iterate over the events of another slot that may meet an entry of ``slot`` and wait in no memory.
+
+        They are at the door, in gates, or in undecided rows.
+        """
+        step = self._steps[other.index, slot.index]
+        wanted = self._values(slot, [position for _, position, _ in step.sources], entry)
+        for held in self._held(other, slot, entry):
+            if self._values(other, step.positions, held) in (wanted, None):
+                yield held
+
+    def _values(self, slot: Slot, positions: Iterable[int], entry: Entry) -> list[Any] | None:
+        try:
+            return [hashable(slot.memory.probes[position](entry)) for position in positions]
+        except Exception:  # its value may have another form before all gates have seen it
+            return None
+
+    def _held(self, other: Slot, slot: Slot, entry: Entry) -> Iterator[Entry]:
         yield from entries_in(other.door.queue)
         for one in self.installed:
             if one.prefix and slot in one.named:

@@ -52,7 +52,7 @@ class AbsentSlots:
 
     def _hide(self, reactive: Reactive) -> str:
         name, number = reactive.name, 1
-        while self._variables.get(name) or self.hidden.get(name, reactive) is not reactive:
+        while name in self._variables or self.hidden.get(name, reactive) is not reactive:
             number += 1
             name = f"{reactive.name}#{number}"
         self.hidden[name] = reactive

@@ -109,17 +109,20 @@ class Pattern:
         for name in names:
             node = symbol_for(name, self.variables)
             if node is None:
-                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}"))
+                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
             parameters.append((name, node))
         return parameters
 
-    def unknown_slot(self, name: object, call: str) -> str:
+    def unknown_slot(self, name: object, call: str, among: Mapping[str, Reactive] | None = None) -> str:
         """Return the message for a slot that does not exist, with the near names."""
-        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in self.slots]
-        known = [*self.slots, *(implicit if str(name).startswith(("time", "key")) else ())]
+        slots = self.slots if among is None else among
+        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in slots]
+        known = [*slots, *(implicit if str(name).startswith(("time", "key")) else ())]
         near = difflib.get_close_matches(str(name), known, n=2)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in self.slots.items())
+        if name in self.slots and name not in slots:
+            hint = f"; it is absent from every row: bind it, {name}=…, to have conditions on it"
+        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
 
     def conditions(self) -> list[Expression]:
