@@ -76,7 +76,7 @@ def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[.
         if decided is not None and decided[0] is installed:
             installed.run(function, decided[1], (matches,))
             return
-        groups = by_key(matches, installed.named, installed.prefix)
+        groups = by_key(matches, installed.keyed_alike, installed.prefix)
         if decided is not None and not groups:  # what is decided may be the choice of one further out
             forward(iter(()))
         for one, found in groups.items():

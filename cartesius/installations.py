@@ -107,6 +107,12 @@ class Installed:
         present = [slot for slot in self.join.slots if slot.name not in absent]
         return self.restriction.settles_alone or all(slot in self.named for slot in present)
 
+    @property
+    def keyed_alike(self) -> tuple[Slot, ...]:
+        """The slots whose parts give a row its key: those that it names, unless it has no part of them."""
+        named = tuple(slot for slot in self.named if slot not in self.absent)
+        return named or tuple(slot for slot in self.join.slots if self.prefixes[slot.index] == self.prefix)
+
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
         return [entry for entry in slot.memory.keyed(self._due[slot], (*key, time)) if entry.state != GONE]

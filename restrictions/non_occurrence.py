@@ -94,9 +94,13 @@ class _absence(Restriction):
         """Return the earliest end of an event that may forbid a row with ``entry`` of the anchor."""
         return entry.end + 1
 
+    def concerns(self, parts: Candidate) -> bool:
+        """Whether a row has the parts that it is about; beside `separately` others come without."""
+        return parts[self.anchor.index] is not None
+
     def _part(self, parts: Candidate, slot: Slot) -> Entry:
         part = parts[slot.index]
-        assert part is not None  # Invariant: what is named here is in each row
+        assert part is not None  # Invariant: it is asked of rows that it concerns alone
         return part
 
     @handles(arrive, "anchor")
@@ -134,20 +138,22 @@ class _absence(Restriction):
         """Hold the rows that are not decided; let through those that the clock has decided, and nothing forbids."""
         due, self.decided = self.decided, ()
         rows = [*in_order(due), *self._known(list(matches))]
-        for match in rows:
-            look_again(self.anchor, self._part(match.parts, self.anchor))
-        forward(iter([row for row in rows if not is_among(self.c, row.parts, partial(self.forbids, row.parts))]))
+        forward(iter([row for row in rows if not self.concerns(row.parts) or self._is_free(row.parts)]))
 
     def _known(self, matches: list[Match]) -> Iterator[Match]:
         """Yield the matches that are decided already, and hold the others."""
         for match in matches:
-            last = self.decided_after(match.parts)
+            last = self.decided_after(match.parts) if self.concerns(match.parts) else EARLIEST
             if last == EARLIEST or last < clock():
                 yield match
             else:
                 row = (match.parts, len(match.values))
                 self.held = {**self.held, int(last): (*self.held.get(int(last), ()), row)}
                 notify_at(int(last))
+
+    def _is_free(self, parts: Candidate) -> bool:
+        look_again(self.anchor, self._part(parts, self.anchor))  # it needs nothing any more for this row
+        return not is_among(self.c, parts, partial(self.forbids, parts))
 
     @handles(tick)
     def pass_by(self, now: int) -> None:
@@ -262,6 +268,10 @@ class without_between(_absence):
     def decided_after(self, parts: Candidate) -> Time:
         """Return the end of the event of ``last``."""
         return self._part(parts, self.last).end
+
+    def concerns(self, parts: Candidate) -> bool:
+        """Whether a row has both parts."""
+        return super().concerns(parts) and parts[self.last.index] is not None
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is after the anchor's, so that one of ``last`` may follow."""
