@@ -219,9 +219,9 @@ def in_order(rows: Iterable[tuple[Candidate, int]]) -> Iterator[Match]:
 
 
 def is_over() -> bool:
-    """Whether no row comes any more: the slots that are present have ended, and nothing waits. Only in a clause."""
+    """Whether the slots that are present have ended, and nothing of them waits. Only in a clause of a restriction."""
     installed, _ = _copy("is_over")
     join = installed.join
     held = any(entry.number < 0 for slot in join.batch.absences.present for entry in join.held(slot))
     has_ended = all(slot.ended and not slot.door.queue for slot in join.batch.absences.present)
-    return has_ended and not held and not join.batch.absences.is_undecided
+    return has_ended and not held

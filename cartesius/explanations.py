@@ -34,7 +34,8 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
-        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: memory {bound}, {by}{waiting}")
+        part = "no part, " * (slot.name in join.pattern.absent.names)
+        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: {part}memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:

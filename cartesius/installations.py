@@ -66,6 +66,7 @@ class Installed:
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
         self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
+        self.turn = join.number + 1 if restriction.absent else 0  # among the deadlines at one time
         self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
         settling = self.named if restriction.settles else self.absent
         self._due = {slot: self._index_of_due(slot) for slot in settling}

@@ -60,7 +60,8 @@ class Restriction(Handler):
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
     `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
-    results do not depend on the order of arrival may say ``relies_on_order = False``.
+    results do not depend on the order of arrival may say ``relies_on_order = False``. One with ``absent`` slots says by
+    `due` and `needs` how long their events are kept.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):

@@ -188,7 +188,7 @@ def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
         "candidates": world.candidates,
         "deadlines": [
             (time, number, *places[installed], key)
-            for time, number, installed, key in sorted(world.deadlines.heap, key=lambda item: item[:2])
+            for time, (_, number), installed, key in sorted(world.deadlines.heap, key=lambda item: item[:2])
         ],
         "deadline_number": world.deadlines.number,
         "late": world.late,

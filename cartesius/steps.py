@@ -80,7 +80,7 @@ class Steps:
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
         before = self.world.deadlines.number
         while (due := self.world.deadlines.pop(time)) is not None:
-            deadline, number, installed, key = due
+            deadline, (_, number), installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
             join = installed.join
             reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
 
 
+Deadline: TypeAlias = "tuple[int, tuple[int, int], Installed, tuple[Any, ...]]"
+
+
 class Deadlines:
-    """Who wants a tick when: a heap, of which only what is due is visited."""
+    """Who wants a tick when: a heap, of which only what is due is visited.
+
+    Of those at one time the first that was asked for is due first, except that what decides on absence comes last, in
+    the order of its correlations: events may still come by the others.
+    """
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
-        self.heap: list[tuple[int, int, Installed, tuple[Any, ...]]] = []
+        self.heap: list[Deadline] = []
         self.number = 0
 
     def add(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
@@ -36,13 +43,13 @@ class Deadlines:
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        item = (time, self.number, installed, key)
+        item = (time, (installed.turn, self.number), installed, key)
         heapq.heappush(self.heap, item)
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))
 
-    def pop(self, before: Time) -> tuple[int, int, Installed, tuple[Any, ...]] | None:
-        """Return the earliest deadline below ``before`` (time, number, who, key) and drop it, or None."""
+    def pop(self, before: Time) -> Deadline | None:
+        """Return the earliest deadline below ``before`` (time, order, who, key) and drop it, or None."""
         if not self.heap or self.heap[0][0] >= before:
             return None
         item = heapq.heappop(self.heap)
@@ -55,18 +62,18 @@ class Deadlines:
         """The earliest clock at which something is due, or None."""
         return self.heap[0][0] + 1 if self.heap else None
 
-    def _count_down(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+    def _count_down(self, item: Deadline) -> None:
         time, _, installed, key = item
         installed.due[key].remove(time)
         if not installed.due[key]:
             del installed.due[key]
 
-    def _discard(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+    def _discard(self, item: Deadline) -> None:
         self.heap.remove(item)
         heapq.heapify(self.heap)
         self._count_down(item)
 
-    def _put_back(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+    def _put_back(self, item: Deadline) -> None:
         heapq.heappush(self.heap, item)
         time, _, installed, key = item
         installed.due.setdefault(key, set()).add(time)

@@ -78,15 +78,19 @@ def without(
         before: A slot: no ``c`` with an end in [start - ``within``, start) of its part. Decided by the first clock that
             has reached the start.
         between: Two slots: no ``c`` that starts after the end of the first's part and ends before the start of the
-            second's. Decided by the first clock after the end of the second's.
+            second's. Decided by the first clock after the end of the second's. It does not say that the second follows
+            the first: where it does not, nothing is between.
         within: For ``after`` and ``before``, time units or a `timedelta`, ≥ 0. To bound what ``between`` keeps,
             restrict the two slots by `within` or `most_recently`.
 
     State: the rows that are not decided, which count as waiting where their parts have left memory; they come even so.
-    Relies on no order: between two moves of the clock, the same events in any order give the same results. Commutes
-    with `most_recently`, `affinely` and `at_most`: a use is spent when a row comes, not while it waits, and one that
-    is forbidden spends nothing; of several rows of one event that wait, the one that is decided first has it. It
-    does not commute with selectors: one to the left sees the rows when they are decided, one to the right when they are
+    Relies on no order: between two moves of the clock, the same events in any order give the same results. Rows that
+    are decided at one time come in the order of candidates; those of different keys, in the order in which these have
+    asked for that time.
+
+    Commutes with `most_recently`, `affinely` and `at_most`: a use is spent when a row comes, not while it waits, and a
+    row that is forbidden spends nothing; of several rows of one event, the one that is decided first has it. It does
+    not commute with selectors: one to the left sees the rows when they are decided, one to the right when they are
     complete; so ``take(1) | without(…)`` lets one row come, ``without(…) | take(1)`` asks one row whether it may.
     Several compose: a row must pass all.
 

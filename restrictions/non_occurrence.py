@@ -167,7 +167,7 @@ class _absence(Restriction):
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
-        """Nothing comes once all parts have ended and no row waits, whether or not what is absent has ended."""
+        """Nothing comes once all parts have ended, whether or not what is absent has: rows that wait are waited for."""
         return is_over() or bool(forward(arrived))
 
     def bound(self) -> str:

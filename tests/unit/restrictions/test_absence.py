@@ -319,6 +319,16 @@ def test_a_selector_to_the_left_chooses_among_what_is_decided():
     assert [event.value for event in run(asked, trace, close=True)] == []
 
 
+def test_a_selector_to_the_right_that_completes_waits_for_what_is_not_decided():
+    a, c = Reactive("a"), Reactive("c")
+    output = correlate(a=a, yields=lambda a: a, restrict=without(c, after="a", within=2) | take(1))
+    engine = Engine(output)
+    assert drive(engine, (a, 1, 1), (a, 2, 2)) == [[], []]
+    assert not engine.done
+    assert drive(engine, 4) == [[1]]
+    assert engine.done
+
+
 def test_of_the_rows_decided_at_one_time_a_selector_to_the_left_takes_one():
     a, c = Reactive("a"), Reactive("c")
     output = correlate(a=a, yields=lambda a: a, restrict=first_match() | without(c, after="a", within=2))
@@ -406,32 +416,61 @@ def test_what_a_correlation_that_waits_gives_too_late_is_set_aside():
     assert restored.snapshot() == engine.snapshot()
 
 
+class delaying(Restriction):
+    """Let an event through so many units after its end."""
+
+    slot: Slot
+    units: int
+    held = state(())
+
+    @handles(arrive, "slot")
+    def hold(self, slot, event):
+        self.held = (*self.held, event)
+        notify_at(event.end + self.units)
+
+    @handles(tick)
+    def let_through(self, now):
+        due = [event for event in self.held if event.end + self.units < now]
+        self.held = tuple(event for event in self.held if event not in due)
+        for event in due:
+            arrive(self.slot, event)
+
+
 def test_what_a_gate_holds_is_not_forgotten():
-    class delaying(Restriction):
-        """Let an event through ten units after its end."""
-
-        slot: Slot
-        held = state(())
-
-        @handles(arrive, "slot")
-        def hold(self, slot, event):
-            self.held = (*self.held, event)
-            notify_at(event.end + 10)
-
-        @handles(tick)
-        def let_through(self, now):
-            due, self.held = [e for e in self.held if e.end + 10 < now], [e for e in self.held if e.end + 10 >= now]
-            for event in due:
-                arrive(self.slot, event)
-
     a, c = Reactive("a"), Reactive("c")
-    restrict = delaying("a") | without(c, after="a", within=3)
+    restrict = delaying("a", 10) | without(c, after="a", within=3)
     output = correlate(a=a, yields=lambda a: a, restrict=restrict, name="out")
     engine = Engine(output)
     assert drive(engine, (a, 1, 1), (c, "c", 3), (a, 2, 4), 9) == [[], [], [], []]
     assert engine.stats.slots["out", "c"] == (1, 0)
     assert drive(engine, 20) == [[2]]
     assert engine.stats.retained == 0
+
+
+@pytest.mark.parametrize("is_derived", [False, True])
+def test_what_comes_by_the_clock_at_the_same_time_is_heard_first(is_derived):
+    """What is decided at a time is so once the clock is past it, and with it all that the clock lets come till then."""
+    a, c = Reactive("a"), Reactive("c")
+    if is_derived:
+        held: Any = correlate(x=c, yields=lambda x: x, restrict=momentarily("x") | delaying("x", 0))
+        output = correlate(a=a, yields=lambda a: a, restrict=without(held, after="a", within=3))
+    else:
+        restrict = delaying("c", 0) | without(c, after="a", within=3)
+        output = correlate(a=a, yields=lambda a: a, restrict=restrict)
+    engine = Engine(output)
+    drive(engine, (a, 1, 1), (a, 2, 2), (c, "c", 4))
+    engine = Engine.restore(engine.snapshot(), output)
+    assert drive(engine, 5, (c, "c", 5), 6) == [[], [], []]
+    assert drive(engine, (a, 3, 6), (c, "c", 10), 20) == [[], [], [3]]
+
+
+def test_an_absence_that_another_one_depends_on_is_decided_first():
+    a, b, c = Reactive("a"), Reactive("b"), Reactive("c")
+    calm = correlate(p=b, q=b, yields=lambda p, q: q, restrict=without(c, between=("p", "q")) | take(1), name="calm")
+    output = correlate(x=a, yields=lambda x: x, restrict=without(calm, after="x", within=4), name="output")
+    engine = Engine(output)
+    assert drive(engine, (a, 1, 1), (b, 2, 5), 6, 100) == [[], [], [], []]
+    assert engine.late == []
 
 
 # ------------------------------------------------------------------------------------------- failure, state, reading
@@ -508,13 +547,15 @@ def test_it_explains_what_bounds_its_memory():
     *_, output = single(after="a", within=5)
     text = Engine(output).explain()
     assert "slot a         a: memory O(window), by without(c, after='a', within=5)" in text
-    assert "slot c         c: memory O(window), by without(c, after='a', within=5)" in text
+    assert "slot c         c: no part, memory O(window), by without(c, after='a', within=5)" in text
     assert "order         none relied on" in text
     *_, output = pairs(without("c", between=("a", "b")))
-    shown = "slot c         c: memory unbounded, as long as an event of a that may need it, which no restriction bounds"
-    assert shown in Engine(output).explain()
+    shown = Engine(output).explain()
+    assert "slot c         c: no part, memory unbounded, as long as an event of a that may need it" in shown
     *_, output = pairs(most_recently("a") | without("c", between=("a", "b")))
-    assert "slot c         c: memory O(window), by without('c', between=('a', 'b'))" in Engine(output).explain()
+    assert (
+        "slot c         c: no part, memory O(window), by without('c', between=('a', 'b'))" in Engine(output).explain()
+    )
 
 
 def test_it_says_what_made_a_row():
