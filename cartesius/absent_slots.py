@@ -38,16 +38,20 @@ class AbsentSlots:
         """
         if field not in restriction.absent:
             return []
-        named = restriction.configuration[field]
+        value = restriction.configuration[field]
+        named = value if isinstance(value, tuple) else (value,)
+        return [slot for one in named for slot in self._meant(one, restriction)]
+
+    def _meant(self, named: str | Reactive, restriction: Restriction) -> list[str]:
+        variables = self._variables.items()
         if not isinstance(named, Reactive):
-            bound = self._variables.items()
-            return [name for name in self._variables if name == named] or [n for n, r in bound if r.name == named]
-        present = [
-            restriction.configuration[other]
-            for other, kind in restriction._fields.items()
-            if kind == "slot" and other not in restriction.absent
-        ]
-        found = [name for name, r in self._variables.items() if r is named and name not in present]
+            return [name for name, _ in variables if name == named] or [n for n, r in variables if r.name == named]
+        present: list[str | Reactive] = []
+        for field, kind in restriction._fields.items():
+            value = restriction.configuration[field]
+            if kind in ("slot", "slots") and field not in restriction.absent:
+                present += value if isinstance(value, tuple) else (value,)
+        found = [name for name, reactive in variables if reactive is named and name not in present]
         return found if found and named not in present else [self._hide(named)]
 
     def _hide(self, reactive: Reactive) -> str:

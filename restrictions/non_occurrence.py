@@ -58,6 +58,7 @@ class _absence(Restriction):
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
     expires: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
+    is_pointwise: ClassVar[bool] = True  # it asks of each row by itself
 
     c: Slot
     anchor: Slot

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from cartesius import Engine, Reactive, Restriction, Slot, correlate, forward, handles, run, select
+from cartesius import Engine, Reactive, Restriction, Slot, Slots, correlate, forward, handles, run, select
 from cartesius.absences import is_among
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, fifo, key_by, within, without
@@ -32,6 +32,19 @@ class unseen(Restriction):
     @handles(select)
     def choose(self, matches: Iterable[Match]) -> None:
         forward(iter([match for match in matches if not is_among(self.never, match.parts, lambda _: True)]))
+
+
+class none_of(Restriction):
+    """Let a row come if no event of any of ``never`` is there that fits it."""
+
+    absent: ClassVar[tuple[str, ...]] = ("never",)
+    consumes: ClassVar[bool] = True
+    never: Slots
+
+    @handles(select)
+    def choose(self, matches: Iterable[Match]) -> None:
+        free = [m for m in matches if not any(is_among(slot, m.parts, lambda _: True) for slot in self.never)]
+        forward(iter(free))
 
 
 def inputs(*names: str) -> list[Reactive]:
@@ -117,6 +130,13 @@ def test_a_reactive_that_is_bound_means_its_slot():
     assert [event.value for event in run(output, [(c, 1), (a, 1), (a, 2)])] == [2]
     by_name = correlate(x=a, z=c, where=lambda x, z: x == z, yields=lambda x: x, restrict=unseen("c"))
     assert [event.value for event in run(by_name, [(c, 1), (a, 1), (a, 2)])] == [2]
+
+
+def test_a_field_may_name_several():
+    a, b, c = inputs("a", "b", "c")
+    output = correlate(x=a, y=b, where=lambda x, y: x == y, yields=lambda x: x, restrict=none_of("y", c))
+    trace = [(a, 1), (b, 2), (a, 2), (a, 3), (c, 0), (a, 4)]
+    assert [event.value for event in run(output, trace)] == [1, 3]
 
 
 def test_a_reactive_that_is_bound_twice_is_ambiguous():
