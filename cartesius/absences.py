@@ -126,8 +126,9 @@ class Absences:
 
     def _forget(self, slot: Slot, entry: Entry) -> None:
         watchers, clock = self._watchers[slot.index], self.batch.world.clock
-        if not all([one.stateless.due(slot, entry) < clock for one in watchers]):
-            return  # its time will come
+        dues = [one.stateless.due(slot, entry) for one in watchers]
+        if any([due is None or due >= clock for due in dues]):
+            return  # its time has not come
         memory, journal = slot.memory, self.batch.world.journal
         if not memory.holds(entry) or any(self._is_needed(one, slot, entry) for one in watchers):
             return

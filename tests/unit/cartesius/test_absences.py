@@ -9,7 +9,7 @@ import pytest
 from cartesius import Engine, Reactive, Restriction, Slot, Slots, correlate, forward, handles, run, select
 from cartesius.absences import is_among
 from cartesius.errors import InvalidArgument
-from restrictions import cartesian, fifo, key_by, within, without
+from restrictions import cartesian, fifo, key_by, most_recently, within, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,6 +137,16 @@ def test_a_field_may_name_several():
     output = correlate(x=a, y=b, where=lambda x, y: x == y, yields=lambda x: x, restrict=none_of("y", c))
     trace = [(a, 1), (b, 2), (a, 2), (a, 3), (c, 0), (a, 4)]
     assert [event.value for event in run(output, trace)] == [1, 3]
+
+
+def test_what_no_restriction_says_to_forget_is_kept():
+    a, b, c = inputs("a", "b", "c")
+    output = correlate(x=a, y=b, yields=lambda x, y: x, restrict=none_of(c) | most_recently("x"))
+    engine = Engine(output)
+    for reactive in (c, a, a, a):
+        engine.push(reactive, 1)
+    engine.advance(100)
+    assert slots_of(engine) == {"x": 1, "y": 0, "c": 1}
 
 
 def test_a_reactive_that_is_bound_twice_is_ambiguous():
