@@ -20,6 +20,7 @@ from cartesius.errors import InvalidArgument, add_place
 from cartesius.expressions import evaluator, slots_of
 from cartesius.families import push
 from cartesius.memories import hashable
+from cartesius.operations import forward
 from cartesius.stored import entries_in
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Absences:
         self.present = [slot for slot in bindings.slots if slot.name not in pattern.absent.names]
         self.decided: tuple[Installed, tuple[Any, ...]] | None = None  # the copy whose rows a deadline has decided
         self._doubtful: list[tuple[Slot, Entry]] = []
+        self._overdue: dict[int, set[int]] = {slot.index: set() for slot in self.slots}  # numbers; needed all the same
         self._memories = [slot.memory for slot in bindings.slots]
         self._watchers = {slot.index: [one for one in self.installed if slot in one.absent] for slot in self.slots}
         self._check_present()
@@ -95,10 +97,10 @@ class Absences:
             slot in one.slots_of(fields) for one in others for _, family, fields, _ in one.marks if family is push
         )
 
-    @property
-    def is_undecided(self) -> bool:
-        """Whether rows wait for the clock."""
-        return any(True for one in self.installed if one.absent for _ in one.held())
+    def may_complete(self, arrived: Any) -> bool:
+        """Ask whether the output has completed, but not while rows wait for the clock."""
+        waits = any(True for one in self.installed if one.absent for _ in one.held())
+        return not waits and bool(forward(arrived))
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -115,7 +117,10 @@ class Absences:
                 self._forget(slot, entry)
                 continue
             for absent in self.slots:
-                for other in list(self._met(absent, slot, entry)):
+                overdue = self._overdue[absent.index]
+                for other in (
+                    [other for other in self._met(absent, slot, entry) if other.number in overdue] if overdue else ()
+                ):
                     self._forget(absent, other)
 
     def _met(self, slot: Slot, by: Slot, entry: Entry) -> Iterable[Entry]:
@@ -125,44 +130,48 @@ class Absences:
         return visit(self._steps[slot.index, by.index], self._memories, row)
 
     def _forget(self, slot: Slot, entry: Entry) -> None:
-        watchers, clock = self._watchers[slot.index], self.batch.world.clock
-        dues = [one.stateless.due(slot, entry) for one in watchers]
-        if any([due is None or due >= clock for due in dues]):
-            return  # its time has not come
-        memory, journal = slot.memory, self.batch.world.journal
-        if not memory.holds(entry) or any(self._is_needed(one, slot, entry) for one in watchers):
+        if not slot.memory.holds(entry) or not self._is_over(slot, entry):
             return
-        memory.remove(entry)
+        overdue, journal = self._overdue[slot.index], self.batch.world.journal
+        if any(self._is_needed(one, slot, entry) for one in self._watchers[slot.index]):
+            overdue.add(entry.number)
+            return
+        overdue.discard(entry.number)
+        slot.memory.remove(entry)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
         slot.forgotten = max(slot.forgotten, entry.end)
 
+    def _is_over(self, slot: Slot, entry: Entry) -> bool:
+        """Whether no event that comes in time can need an entry."""
+        dues = [one.stateless.due(slot, entry) for one in self._watchers[slot.index]]
+        return all([due is not None and due < self.batch.world.clock for due in dues])
+
     def _is_needed(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
+        needs = watcher.stateless.needs
         return any(
-            watcher.stateless.needs(one, entry)
+            any(needs(one, entry) for one in self._met(other, slot, entry))
+            or any(
+                needs(one, entry) and self._may_meet(other, one, slot, entry)
+                for one in self._held(other, slot, entry, watcher)
+            )
             for other in watcher.anchors
-            for one in (*self._met(other, slot, entry), *self._waiting(other, slot, entry))
         )
 
-    def _waiting(self, other: Slot, slot: Slot, entry: Entry) -> Iterator[Entry]:
-        """Iterate over the events of another slot that may meet an entry of ``slot`` and wait in no memory.
-
-        They are at the door, in gates, or in undecided rows.
-        """
+    def _may_meet(self, other: Slot, one: Entry, slot: Slot, entry: Entry) -> bool:
+        """Whether an event that is in no memory yet, or any more, has what links it to an entry of ``slot``."""
         step = self._steps[other.index, slot.index]
-        wanted = self._values(slot, [position for _, position, _ in step.sources], entry)
-        for held in self._held(other, slot, entry):
-            if self._values(other, step.positions, held) in (wanted, None):
-                yield held
-
-    def _values(self, slot: Slot, positions: Iterable[int], entry: Entry) -> list[Any] | None:
         try:
-            return [hashable(slot.memory.probes[position](entry)) for position in positions]
+            found = [hashable(other.memory.probes[position](one)) for position in step.positions]
         except Exception:  # its value may have another form before all gates have seen it
-            return None
+            return True
+        return found == [hashable(slot.memory.probes[position](entry)) for _, position, _ in step.sources]
 
-    def _held(self, other: Slot, slot: Slot, entry: Entry) -> Iterator[Entry]:
+    def _held(self, other: Slot, slot: Slot, entry: Entry, watcher: Installed) -> Iterator[Entry]:
+        """Iterate over the events of another slot that wait: at its door, in gates, or in undecided rows."""
         yield from entries_in(other.door.queue)
         for one in self.installed:
+            if one is watcher and one.restriction.decides_by_due:
+                continue
             if one.prefix and slot in one.named:
                 found = [one.copies[key]] if (key := one.key_of(slot, entry)) in one.copies else []
             else:
@@ -171,9 +180,11 @@ class Absences:
             yield from (held for state in states for held in entries_in(state) if held.slot == other.name)
 
     def clear(self) -> None:
-        """Forget a batch that failed; the journal has undone what it did."""
+        """Forget a batch that failed, or what was before a restore; see anew what is kept although its time is over."""
         self.decided = None
         self._doubtful.clear()
+        for slot in self.slots:
+            self._overdue[slot.index] = {entry.number for entry in slot.memory.all() if self._is_over(slot, entry)}
 
 
 def is_among(slot: Slot, parts: Candidate, counts: Callable[[Entry], bool]) -> bool:

@@ -258,8 +258,7 @@ class Join:
             self.strands.run()
             self.commit()
             may_be_over = self._completes_early or not self.slots or any(slot.ended for slot in self.slots)
-            waits = self.batch.absences is not None and self.batch.absences.is_undecided
-            if may_be_over and not waits and self.bindings.operations[completes](arrived):
+            if may_be_over and self.bindings.operations[completes](arrived):
                 self.is_done = True
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
             events = self.batch.output.settle()

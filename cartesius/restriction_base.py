@@ -97,6 +97,7 @@ class Restriction(Handler):
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
     anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
+    decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:

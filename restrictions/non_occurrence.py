@@ -162,8 +162,9 @@ class _absence(Restriction):
         for entry in due_at(self.c, now - 1):
             look_again(self.c, entry)
         if now - 1 in self.held:
-            self.decided = self.held[now - 1]
-            self.held = {time: rows for time, rows in self.held.items() if time >= now}
+            held = dict(self.held)
+            self.decided = held.pop(now - 1)
+            self.held = held
             decide_now()
 
     @handles(completes)
@@ -183,6 +184,7 @@ class _absence(Restriction):
 class _in_duration(_absence):
     """Base: an event is forbidden within a duration."""
 
+    decides_by_due: ClassVar[bool] = True
     within: Duration
 
     def validate(self) -> None:
