@@ -97,6 +97,14 @@ class Absences:
             slot in one.slots_of(fields) for one in others for _, family, fields, _ in one.marks if family is push
         )
 
+    def withdraw(self, slot: Slot, identity: Any) -> None:
+        """Note that the source of an event takes it back: a row of it that waits does not come."""
+        for one in self.installed:
+            for held in one.held() if one.absent else ():
+                if held.identity == identity and held.slot == slot.name and not held.withdrawn:
+                    held.note(withdrawn=True)
+                    self.batch.world.journal.append(partial(held.note, withdrawn=False))
+
     def may_complete(self, arrived: Any) -> bool:
         """Ask whether the output has completed, but not while rows wait for the clock."""
         waits = any(True for one in self.installed if one.absent for _ in one.held())
@@ -117,11 +125,9 @@ class Absences:
                 self._forget(slot, entry)
                 continue
             for absent in self.slots:
-                overdue = self._overdue[absent.index]
-                for other in (
-                    [other for other in self._met(absent, slot, entry) if other.number in overdue] if overdue else ()
-                ):
-                    self._forget(absent, other)
+                if overdue := self._overdue[absent.index]:
+                    for other in [one for one in self._met(absent, slot, entry) if one.number in overdue]:
+                        self._forget(absent, other)
 
     def _met(self, slot: Slot, by: Slot, entry: Entry) -> Iterable[Entry]:
         """Return the entries of ``slot`` that may be in a row with an entry of another."""
@@ -130,9 +136,12 @@ class Absences:
         return visit(self._steps[slot.index, by.index], self._memories, row)
 
     def _forget(self, slot: Slot, entry: Entry) -> None:
-        if not slot.memory.holds(entry) or not self._is_over(slot, entry):
-            return
         overdue, journal = self._overdue[slot.index], self.batch.world.journal
+        if not slot.memory.holds(entry):  # it has left otherwise
+            overdue.discard(entry.number)
+            return
+        if not self._is_over(slot, entry):
+            return
         if any(self._is_needed(one, slot, entry) for one in self._watchers[slot.index]):
             overdue.add(entry.number)
             return
@@ -220,11 +229,13 @@ def decide_now() -> None:
 def in_order(rows: Iterable[tuple[Candidate, int]]) -> Iterator[Match]:
     """Return rows that have been matched before as matches, in the order of candidates; of each its first n values.
 
-    Only in a clause of a restriction.
+    What has a part that its source has taken back is left out. Only in a clause of a restriction.
     """
     installed, _ = _copy("in_order")
     batch = installed.join.batch
     for parts, count in sorted(rows, key=lambda row: batch.rank(row[0])):
+        if any(part is not None and part.withdrawn for part in parts):
+            continue
         match = batch.body.again(list(parts))
         match.values = match.values[:count]
         yield match

@@ -134,6 +134,8 @@ class Batch:
 
     def withdraw(self, slot: Slot, entry: Entry) -> None:
         """Displace the entry that its source takes back, if it is there; if a gate holds it, it will not come."""
+        if self.absences is not None:
+            self.absences.withdraw(slot, entry.identity)
         present = slot.memory.find(entry.identity)
         if present is not None:
             displace(slot, present)

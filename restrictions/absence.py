@@ -83,7 +83,8 @@ def without(
         within: For ``after`` and ``before``, time units or a `timedelta`, ≥ 0. To bound what ``between`` keeps,
             restrict the two slots by `within` or `most_recently`.
 
-    State: the rows that are not decided, which count as waiting where their parts have left memory; they come even so.
+    State: the rows that are not decided, which count as waiting where their parts have left memory; they come even so,
+    but not if the source of a part takes it back.
     Relies on no order: between two moves of the clock, the same events in any order give the same results. Rows that
     are decided at one time come in the order of candidates; those of different keys, in the order in which these have
     asked for that time.

@@ -275,6 +275,19 @@ def test_an_event_that_is_taken_back_in_time_forbids_nothing():
     assert drive(engine, (a, 1, 1), (c, "c", 3), (c, "d", 8), 9) == [[], [], [], [1]]
 
 
+@pytest.mark.parametrize("is_restored", [False, True])
+@pytest.mark.parametrize("restrict", [momentarily("y"), most_recently("y")], ids=repr)
+def test_a_row_that_waits_does_not_come_if_a_part_is_taken_back_by_its_source(restrict, is_restored):
+    a, c = Reactive("a"), Reactive("c")
+    latest = correlate(x=a, yields=lambda x: x, restrict=most_recently("x") | retracting(), name="latest")
+    output = correlate(y=latest, yields=lambda y: y, restrict=restrict | without(c, after="y", within=5), name="out")
+    engine = Engine(output)
+    drive(engine, (a, 1, 1), (a, 2, 3))
+    if is_restored:
+        engine = Engine.restore(engine.snapshot(), output)
+    assert drive(engine, 7, (a, 3, 8), 9, 14) == [[], [], [], [3]]
+
+
 # ------------------------------------------------------------------------------------------------------- composition
 
 
