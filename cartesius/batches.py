@@ -30,6 +30,7 @@ from cartesius.window_batches import WindowBatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from cartesius.absences import Absences
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.families import Slot
@@ -63,10 +64,11 @@ class Batch:
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
-        self._portion = self._fresh  # what selectors choose from
+        self.portion = self._fresh  # what selectors choose from
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
+        self.absences: Absences | None = None  # where some must be
         self.output: Events | Rows | View | Totals | VersionTotals | Relations
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
@@ -140,6 +142,8 @@ class Batch:
 
     def withdraw(self, slot: Slot, entry: Entry) -> None:
         """Displace the entry that its source takes back, if it is there; if a gate holds it, it will not come."""
+        if self.absences is not None:
+            self.absences.withdraw(slot, entry.identity)
         present = slot.memory.find(entry.identity)
         if present is not None:
             displace(slot, present)
@@ -232,21 +236,28 @@ class Batch:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
                         self.take_back(parts, self.cause_of(parts, GONE))
-                for portion in self._portions(fresh):
-                    self._portion = portion
+                for portion in [fresh] if self.windows is None else self.windows.portions(fresh):
+                    self.portion = portion
                     self.operations[select](self._matches(portion))
             self.output.look()
             self._collect_garbage()
         for slot, entry in self._leaving:
             if slot.memory.holds(entry):
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
         self._leaving.clear()
         self.is_reconsidered = False
+        if self.absences is not None:
+            self.absences.settle()
+
+    def _remove(self, slot: Slot, entry: Entry) -> None:
+        slot.memory.remove(entry)
+        if self.absences is not None:
+            self.absences.look_again(slot, entry)
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
             for entry in left:
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
             slot.memory.settle(arrived)
             arrived.clear()
             left.clear()
@@ -258,30 +269,16 @@ class Batch:
             self.operations[select](iter([match]))
             self.output.look()
 
-    def the_key(self, slots: Iterable[Slot], positions: tuple[int, ...]) -> tuple[Any, ...] | None:
-        """Return the one key, in the key spaces at ``positions``, of all matches of the batch; None if it is not known.
-
-        It is known if all that is fresh is in ``slots``, which have these spaces, and has one key.
-        """
-        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._portion[slot.index]}
-        others = set(range(len(self.slots))) - {slot.index for slot in slots}
-        return None if len(keys) != 1 or any(self._portion[index] for index in others) else keys.pop()
-
-    def _portions(self, fresh: list[list[Entry]]) -> Iterable[list[list[Entry]]]:
-        """Return what is fresh, window by window: selectors choose in each; a row of a table meets what is in all."""
-        return [fresh] if self.windows is None else self.windows.portions(fresh)
-
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
         self.is_reconsidered = False
-        if self.partial is not None:
-            self.partial.clear()
         self.output.clear()
-        if self.versions is not None:
-            self.versions.clear()
+        for part in (self.partial, self.versions, self.absences):
+            if part is not None:
+                part.clear()
 
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""

@@ -37,6 +37,7 @@ class Body:
             where, yields = self.where, self.yields
             self.where = None if where is None else lambda parts: where(shown(parts))
             self.yields = lambda parts: yields(shown(parts))
+        self._present = [slot.index for slot in batch.slots if slot.name not in pattern.absent.names]
         self.is_filtered = False  # restrictions say which candidates reach it
         self.skip = GONE  # what clauses do not see of the memories: in the new ones, what is gone
         self.noted: dict[Any, Any] = {}  # what clauses have found out about the memories as they are
@@ -72,7 +73,7 @@ class Body:
         try:
             if not self.conditions.hold(parts, slot):
                 return False
-            if any(part is None for part in parts):
+            if any(parts[index] is None for index in self._present):
                 return True
             holds = self._is_known or self.where is None or bool(self.where(parts))
             return holds and (not self._is_generator or bool(self.yields(parts)))
@@ -84,10 +85,18 @@ class Body:
 
     def result(self, parts: Candidate) -> Match | None:
         """Return what a combination yields, if it satisfies the condition, whatever restrictions say."""
+        return self._match(parts, is_checked=True)
+
+    def again(self, parts: Candidate) -> Match | None:
+        """Return what a candidate yields that has satisfied the condition before."""
+        return self._match(parts, is_checked=False)
+
+    def _match(self, parts: Candidate, *, is_checked: bool) -> Match | None:
         here = running()
         copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
         try:
-            if self.batch.partial is None and self.where is not None and not self.where(parts):
+            is_checked = is_checked and self.batch.partial is None
+            if is_checked and self.where is not None and not self.where(parts):
                 return None
             values = self.yields(parts)
         except Exception as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.absences import Absences
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
 from cartesius.enumeration import Alone, Product, Rank
@@ -62,14 +63,17 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
+    if pattern.absent.names:
+        batch.absences = Absences(pattern, bindings, batch, installed)
+    absent = frozenset(slot.index for slot in bindings.slots if slot.name in pattern.absent.names)
     if handle(outer, operations[alone]):
         refuse_versions(batch, installed)
-        batch.product = Alone(batch.rank)
+        batch.product = Alone(batch.rank, absent)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
     sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
-    batch.product = Product(memories, bindings.links, batch.rank, sequences)
+    batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
     if batch.is_pure and any(one.restriction.is_relative for one in installed):
         batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]

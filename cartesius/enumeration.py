@@ -130,20 +130,22 @@ class Product:
         links: Sequence[Link],
         rank: Rank,
         sequences: Sequence[Sequence[int]] = (),
+        absent: Collection[int] = (),
     ) -> None:
         self.memories = memories
-        self.links = links
+        self.present = [slot for slot in range(len(memories)) if slot not in absent]  # the others have no part, ever
+        self.links = [link for link in links if link.left not in absent and link.right not in absent]
         self.sequences = sequences
         self.rank = rank
         self._visited: Any = iter if rank.is_oldest_first else reversed
-        self.plans = [self._plan(slot) for slot in range(len(memories))]
-        for steps, walk in self.plans:
+        self.plans = {slot: self._plan(slot) for slot in self.present}
+        for steps, walk in self.plans.values():
             for step in (*steps, *walk):
                 memories[step.slot].index(step.positions)
 
     def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
         """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in range(len(self.memories)) if slot != fixed]
+        order = [slot for slot in self.present if slot != fixed]
         walk: list[Step] = []
         met = [fixed]
         while True:
@@ -174,8 +176,8 @@ class Product:
         """
         streams = [
             self._from(slot, entry, mark, GONE if mark == FRESH else FRESH)
-            for slot, entries in enumerate(marked)
-            for entry in entries
+            for slot in self.present
+            for entry in marked[slot]
             if entry.state == mark
         ]
         if len(streams) == 1:
@@ -244,12 +246,15 @@ def _is_before(slot: int, other: int, sequence: Sequence[int]) -> bool:
 class Alone:
     """The events of a batch, each a candidate of its own: what is enumerated where parts come alone."""
 
-    def __init__(self, rank: Rank) -> None:
+    def __init__(self, rank: Rank, absent: Collection[int] = ()) -> None:
         self.rank = rank
+        self.absent = absent
 
     def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
         """Yield one candidate for each entry of state ``mark``, in order: all other parts are missing."""
         for slot, entries in enumerate(marked):
+            if slot in self.absent:
+                continue
             rows = [
                 [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
             ]

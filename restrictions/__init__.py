@@ -1,10 +1,11 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`, `sequences`; derived:
-`streams`.
+`folding`, `signals`, `duration`, `absence`, `gathering`, `completion`, `outer`, `results`, `windows`, `sequences`;
+derived: `streams`.
 """
 
+from .absence import without as without
 from .alignment import aligning as aligning
 from .assigning import fixed as fixed
 from .assigning import sliding as sliding
@@ -70,5 +71,6 @@ __all__ = [
     "versioned",
     "windowed",
     "within",
+    "without",
     "zip_",
 ]

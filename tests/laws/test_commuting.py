@@ -51,6 +51,7 @@ from restrictions import (
     versioned,
     windowed,
     within,
+    without,
     zip_,
 )
 from restrictions.aggregation import totalling, totalling_by
@@ -139,6 +140,7 @@ GATES = (  # not those that say themselves when the output completes: `sampling`
 )  # fmt: skip
 BESIDE_SEPARATELY = {"sampling", "after", "until", "grouping"}
 ROWS = {"upserting"}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
+OF_THREE = {"without_between"}  # its third slot has no key here, so it stands left of a `key_by`
 WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering"}  # parts are missing, or lists
 EVERYTHING = "everything"
 
@@ -152,15 +154,20 @@ class Line(NamedTuple):
     """A strategy of two compositions, of which the docstring says that they equal each other."""
 
 
-def same(make: Any, *arguments: Any) -> Any:
+def same(make: Any, *arguments: Any, **keywords: Any) -> Any:
     """A strategy of one restriction, and what is equal by idempotence."""
-    return st.builds(make, *arguments).map(lambda one: (one | one, one))
+    return st.builds(make, *arguments, **keywords).map(lambda one: (one | one, one))
 
 
 def lesser(make: Any) -> Any:
     """A strategy of two of which the lesser counts: ``make`` takes a number and slots."""
     twice = st.tuples(NUMBER, NUMBER, SLOTS)
     return twice.map(lambda t: (make(t[0], *t[2]) | make(t[1], *t[2]), make(min(t[:2]), *t[2])))
+
+
+def longer(make: Any) -> Any:
+    """A strategy of two of which the longer counts."""
+    return st.tuples(DURATION, DURATION).map(lambda t: (make(t[0]) | make(t[1]), make(max(t))))
 
 
 def on_slots(make: Any) -> Any:
@@ -366,6 +373,21 @@ TABLE: dict[str, Line] = {
         st.builds(lambda slot, retention: versioned(slot, retention=retention), SLOT, RETENTION),
         ("retracting", "optionally"),  # and `as_table`: below
     ),
+    "without_after": Line(
+        DURATION.map(lambda duration: without("y", after="x", within=duration)),
+        ("most_recently", "affinely", "at_most"),
+        longer(lambda duration: without("y", after="x", within=duration)),
+    ),
+    "without_before": Line(
+        DURATION.map(lambda duration: without("y", before="x", within=duration)),
+        ("most_recently", "affinely", "at_most"),
+        longer(lambda duration: without("y", before="x", within=duration)),
+    ),
+    "without_between": Line(  # of three slots: with events that forbid, tests/oracle/test_absence.py
+        st.just(without(Reactive("third"), between=("x", "y"))),
+        ("most_recently", "affinely", "at_most"),
+        same(without, st.just(Reactive("third")), between=st.just(("x", "y"))),
+    ),
     "within": Line(
         st.builds(lambda duration, slots: within(duration, *slots), DURATION, SLOTS),
         ("within", "most_recently"),
@@ -400,6 +422,7 @@ def around(layers: Any, *, is_keyed: bool, is_separate: bool) -> Any:
 
 def test_the_table_has_a_line_for_each_restriction():
     functions = {
+        "without": ("without_after", "without_before", "without_between"),
         "take": ("take_events", "take_results"),
         "every_nth": ("every_nth_event", "every_nth_result"),
         "in_sequence": ("sequencing", "pruning"),
@@ -489,7 +512,7 @@ def test_its_law_holds(name, data, trace, where, is_keyed):
     left, right = data.draw(TABLE[name].law)
     is_separate = name in BESIDE_SEPARATELY
     where = "everything" if name in WITHOUT_WHERE else where
-    is_keyed = is_keyed and not is_separate and name not in {"separately", *ROWS}
+    is_keyed = is_keyed and not is_separate and name not in {"separately", *ROWS, *OF_THREE}
     found = [
         outcome(around(layers, is_keyed=is_keyed, is_separate=is_separate), trace, where) for layers in (left, right)
     ]
