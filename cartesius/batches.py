@@ -69,6 +69,7 @@ class Batch:
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
+        self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -177,10 +178,12 @@ class Batch:
     def _spend(self, match: Match) -> None:
         for slot, part in zip(self.slots, match.parts, strict=True):
             if part is not None and part.uses != UNLIMITED:
+                self.world.journal.append(partial(setattr, part, "uses", part.uses))
                 part.uses -= 1
                 if part.uses == 0:
                     self.expire(slot, part)
-                self.world.journal.append(_one_more_use(part))
+                    if self.bindings.pattern.alternative is not None:
+                        self.spent[slot.source, part.identity] = None
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -257,6 +260,7 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
+        self.spent.clear()
         if self.partial is not None:
             self.partial.clear()
         self.output.clear()
@@ -291,8 +295,3 @@ class Batch:
             if part is not None and part.state == state
         ]
         return hull(spans) if spans else default or self.cause
-
-
-def _one_more_use(entry: Entry) -> Callable[[], None]:
-    uses = entry.uses + 1
-    return lambda: setattr(entry, "uses", uses)

@@ -29,6 +29,8 @@ def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:
 
 def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
+    if join.pattern.alternative is not None:
+        lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
     lines.append(f"  handlers      {_stack(join)}")
     for slot in join.slots:

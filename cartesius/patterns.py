@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from cartesius.alternatives import Alternative
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
@@ -69,6 +70,7 @@ class Pattern:
         self.slots = dict(slots)
         self.restrictions = restrictions
         self.is_generator = is_generator
+        self.alternative: Alternative | None = None
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
@@ -166,7 +168,8 @@ class Pattern:
             for r in self.restrictions
         )
         bodies = [describe(body) for body in (self._where, self._yields)]
-        return f"correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+        place = "" if self.alternative is None else f"alternative {self.alternative}: "
+        return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
 
 
 def correlate(

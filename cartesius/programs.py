@@ -17,6 +17,7 @@ from cartesius.kept_rows import KeptRows
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cartesius.alternatives import Group
     from cartesius.families import Slot
     from cartesius.reactives import Reactive
     from cartesius.world import World
@@ -38,6 +39,7 @@ class Program:
         self.join_of: dict[Reactive, Join] = {}
         self.bound: dict[Reactive, list[tuple[Join, int]]] = {}
         self.kept: dict[Reactive, KeptRows] = {}
+        self.groups: dict[Group, list[Join]] = {}  # the alternatives that share what they consume, as written
         for output in self.outputs:
             self._add(output)
         for table, bound in self.bound.items():
@@ -64,6 +66,8 @@ class Program:
         join = Join(pattern, name, len(self.joins), self.world)
         self.joins.append(join)
         self.join_of[reactive] = join
+        if pattern.alternative is not None:
+            self.groups.setdefault(pattern.alternative.group, []).append(join)
         for slot in join.slots:
             slot.source = self.names[slot.reactive]
             if recalls(join, slot):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from cartesius.alternatives import Sharing
 from cartesius.continuations import holders
 from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
@@ -93,7 +94,7 @@ class Steps:
                 error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
                 raise
             done: set[Reactive] = {reactive} if join.is_done else set()
-            out += self.propagate({reactive: events}, done)
+            out += self.propagate(self._with_siblings(reactive, events, done), done)
         self.world.clock = max(self.world.clock, time)
         return out
 
@@ -139,9 +140,28 @@ class Steps:
         if not any([join.has_played for join in self.program.joins]):
             return out
         while (released := self._release()) is not None:
-            reactive, found, done = released
-            out += self._step({reactive: found}, {reactive} if done else set())
+            reactive, found, is_done = released
+            done = {reactive} if is_done else set()
+            out += self._step(self._with_siblings(reactive, found, done), done)
         return out
+
+    def _with_siblings(
+        self, reactive: Reactive, events: list[Event], done: set[Reactive]
+    ) -> dict[Reactive, list[Event]]:
+        """Return what comes out of a correlation, and of the alternatives that lose by it; note what is done."""
+        found = {reactive: events}
+        self._settle(Sharing(self.program.groups), self.program.join_of[reactive], found, done)
+        return found
+
+    def _settle(self, sharing: Sharing, join: Join, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> None:
+        """Let the other alternatives lose what a correlation has consumed in a step."""
+        for other, more in sharing.settle(join):
+            reactive = next(reactive for reactive, one in self.program.join_of.items() if one is other)
+            if more:
+                events[reactive] = [*events.get(reactive, ()), *more]
+            if other.is_done and reactive not in ended:
+                ended.add(reactive)
+                self.program.take_over(other)
 
     def _release(self) -> tuple[Reactive, list[Event], bool] | None:
         for reactive, join in self.program.join_of.items():
@@ -161,14 +181,16 @@ class Steps:
         for table, kept in self.program.kept.items():
             if table in events and not without:
                 events[table] = [kept.change(event) for event in events[table]]
+        given, sharing = set(events), Sharing(self.program.groups)
         for reactive, join in self.program.join_of.items():
-            if reactive in events:
+            if reactive in given:
                 continue
             was_done = join.is_done
             batches = {
                 slot.index: [self._entry(slot, event) for event in coming]
                 for slot in join.slots
-                if (join, slot.index) not in without and (coming := _concerning(slot, events.get(slot.reactive, ())))
+                if (join, slot.index) not in without
+                and (coming := sharing.left(join, slot, _concerning(slot, events.get(slot.reactive, ()))))
             }
             produced = [] if join.is_begun else join.begin()
             if batches:
@@ -177,10 +199,11 @@ class Steps:
             if ending and not join.is_done:
                 produced += join.end(ending)
             if produced:
-                events[reactive] = produced
+                events[reactive] = [*events.get(reactive, ()), *produced]
             if join.is_done and not was_done:
                 ended.add(reactive)
                 self.program.take_over(join)
+            self._settle(sharing, join, events, ended)
         return [event for output in self.program.outputs for event in events.get(output, ())]
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
