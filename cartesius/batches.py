@@ -69,6 +69,7 @@ class Batch:
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
+        self.is_read_only = False  # its rows are looked up when they are asked, and its changes interest nobody
         self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
 
     # -- handlers ------------------------------------------------------------------------------------------------------
@@ -214,6 +215,8 @@ class Batch:
         fresh, gone, taken = self._fresh, self._gone, self._taken
         if self.versions is not None:
             self.versions.commit()
+            self._collect_garbage()
+        elif self.is_read_only:
             self._collect_garbage()
         elif any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
             if self.partial is not None:

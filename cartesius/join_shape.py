@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.events import Event
     from cartesius.patterns import Pattern
+    from cartesius.reactives import Reactive
     from cartesius.world import World
-
 
 _FINISHED = object()
 Answer = TypeVar("Answer")
@@ -59,6 +59,7 @@ class Join:
         self.name = name
         self.number = number
         self.world = world
+        self.reactives: list[Reactive] = []  # what it computes: the outputs of its pattern, and of all that equal it
         self.is_done = False
         self.is_begun = bool(pattern.slots)  # without inputs there is one result, given before anything else
         self.strands = Strands()

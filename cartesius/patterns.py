@@ -14,7 +14,7 @@ import inspect
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
@@ -170,6 +170,20 @@ class Pattern:
         bodies = [describe(body) for body in (self._where, self._yields)]
         place = "" if self.alternative is None else f"alternative {self.alternative}: "
         return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+
+    def sameness(self, sources: Mapping[Reactive, str]) -> str | None:
+        """Return a text that patterns which do the same in one program share, given the names of their inputs.
+
+        Functions that did not trace count by identity. None: the pattern is like no other.
+        """
+        if self.alternative is not None:  # it is one of a group
+            return None
+        slots = [(slot, sources[reactive]) for slot, reactive in self.slots.items()]
+        restrictions = [(type(one), dict(one.configuration)) for one in self.restrictions]
+        try:
+            return describe((slots, restrictions, self._where, self._yields), by_identity=True)
+        except NotStorable:
+            return None
 
 
 def correlate(
