@@ -45,6 +45,7 @@ from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
 from .states import state as state
 from .traces import run as run
+from .windows import Window as Window
 
 __all__ = [
     "CartesiusError",
@@ -62,6 +63,7 @@ __all__ = [
     "Slot",
     "Slots",
     "Update",
+    "Window",
     "arrive",
     "controls",
     "correlate",

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
-from cartesius.enumeration import Alone, Product, newest_first, oldest_first
+from cartesius.enumeration import Alone, Product, newest_first, oldest_first, window_by_window
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
-from cartesius.families import alone, first_is_oldest, optional, row_key, totals
+from cartesius.families import alone, first_is_oldest, optional, relation, row_key, totals
 from cartesius.handlers import handle
 from cartesius.outputs import Events, Rows
 from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
+from cartesius.relations import Relations
 from cartesius.totals import Totals
 from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -46,6 +47,8 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
     operations = bindings.operations
     batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
+    if bindings.window_space is not None:
+        batch.rank = window_by_window(batch.rank, bindings.window_space)
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
@@ -55,6 +58,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
+    _choose_relations(batch, handle(outer, operations[relation]), installed)
     batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
@@ -80,6 +84,24 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.output = _view(bindings, batch, key)
     if batch.versions is not None:
         check_versions(batch, missing, installed)
+
+
+def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Installed]) -> None:
+    if kind is None:
+        return
+    asking = next(one.restriction for one in installed if any(family is relation for _, family, _, _ in one.marks))
+    if batch.windows is None:
+        message = f"{asking!r}: expected windows beside it, whose reports say when there is a relation; add tumbling(…)"
+        raise InvalidArgument(message)
+    if not isinstance(batch.output, Events):
+        message = (
+            f"{asking!r}: expected results that are events but they are rows of a table, which tell their changes"
+            " themselves; leave one out"
+        )
+        raise InvalidArgument(message)
+    windows = batch.windows
+    batch.output = Relations(batch.name, batch.world.journal, kind)
+    batch.row_key = lambda parts, value: windows.key(parts)
 
 
 def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:

@@ -14,11 +14,12 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (reify); SEMANTICS 1.2 to 1.4.
 from __future__ import annotations
 
 import heapq
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cartesius.entries import FRESH, GONE
+from cartesius.entries import ABSENT, FRESH, GONE
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
@@ -214,6 +215,17 @@ class Alone:
 def newest_first(row: Candidate) -> tuple[float, ...]:
     """Return the sort key of a candidate: newest first by slot, a missing part last."""
     return tuple([-entry.number if entry is not None else float("inf") for entry in row])
+
+
+def window_by_window(rank: Rank, space: int) -> Rank:
+    """Return the sort key of a candidate where there are windows, whose key space is ``space``: ascending by window."""
+
+    def by_window(row: Candidate) -> tuple[float, ...]:
+        windows = (entry.keys[space] for entry in row if entry is not None)
+        start, end = next((window for window in windows if window is not ABSENT), (math.inf, math.inf))
+        return (start, end, *rank(row))
+
+    return by_window
 
 
 def oldest_first(row: Candidate) -> tuple[float, ...]:

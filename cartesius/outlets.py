@@ -164,7 +164,7 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
         _follow(engine, before)
         for join in joins:
             join.drop()
-            engine._world.deadlines.forget(join)
+            engine._world.deadlines.forget_all(join)
         raise
     if is_pulled:
         engine._outlets.forget_all(reactive)
@@ -194,7 +194,7 @@ def remove_output(engine: Engine, output: Reactive) -> None:
     for join in before.joins:
         if join not in program.joins:
             join.drop()
-            engine._world.deadlines.forget(join)
+            engine._world.deadlines.forget_all(join)
 
 
 def _check_idle(engine: Engine, call: str) -> None:

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions import Expression, conjuncts, equality, evaluator
+from cartesius.expressions import Expression, WindowOf, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
 from cartesius.operations import Implicit
@@ -107,6 +107,12 @@ class Pattern:
         parameters = []
         for name in names:
             node = symbol_for(name, self.slots)
+            if isinstance(node, WindowOf) and not any(r.opens_windows for r in self.restrictions):
+                message = (
+                    f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
+                    " none; restrict it by tumbling(…), or name a slot so"
+                )
+                raise InvalidArgument(message)
             if node is None:
                 raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}"))
             parameters.append((name, node))

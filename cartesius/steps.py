@@ -87,20 +87,28 @@ class Steps:
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
         before = self.world.deadlines.number
         while (due := self.world.deadlines.pop(time)) is not None:
-            deadline, number, installed, key = due
+            deadline, _, number, installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
-            join = installed.join
+            self.world.deadlines.present = deadline
             if number > before:  # asked for during this move
                 self._check_ends(installed, key, asked)
             try:
-                events = join.tick(installed, key, deadline + 1)
+                events, done = self._tick(installed, key, deadline + 1)
             except Exception as error:
                 under = f" under the key {key}" if key else ""
                 error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
                 raise
-            out += self.propagate(*self._with_siblings(join, events))
+            out += self.propagate(events, done)
+        self.world.deadlines.present = None
         self.world.clock = max(self.world.clock, time)
         return out
+
+    def _tick(
+        self, installed: Installed, key: tuple[Any, ...], now: Time
+    ) -> tuple[dict[Reactive, list[Event]], set[Reactive]]:
+        """Run a step for one copy; return what comes out, of which reactive, and whether that has completed."""
+        self.world.steps += 1
+        return self._with_siblings(installed.join, installed.join.tick(installed, key, now))
 
     def _check_ends(self, installed: Installed, key: tuple[Any, ...], asked: Counter[Any]) -> None:
         """Refuse a restriction that asks for deadlines without end: the clock could not move past them."""
@@ -133,7 +141,7 @@ class Steps:
         ended: set[Reactive],
         without: frozenset[tuple[Join, int]] = frozenset(),
     ) -> list[Event]:
-        """Run one step, and then one for each event that is released at a door by it.
+        """Run one step, and then one for each event that is released at a door by it, or tick that it asks for.
 
         Args:
             events: What comes.
@@ -146,15 +154,19 @@ class Steps:
         self, joins: Sequence[Join], events: dict[Reactive, list[Event]], ended: set[Reactive]
     ) -> list[Event]:
         """Run the first step of correlations that have come while others were at work; return what outputs emit."""
+        self.world.steps += 1
         self._visit(joins, events, ended)
         return self._finished(self._emitted(events))
 
     def _finished(self, out: list[Event]) -> list[Event]:
-        """Run a step for each event that is released at a door; return all that is emitted."""
-        if not any([join.has_played for join in self.program.joins]):
-            return out
-        while (released := self._release()) is not None:
-            out += self._step(*self._with_siblings(*released))
+        """Run a step for each event that is released at a door, and each tick asked for; return all that is emitted."""
+        soon = self.world.deadlines.soon
+        while soon or any([join.has_played for join in self.program.joins]):
+            released = self._release()
+            if released is not None:
+                out += self._step(*self._with_siblings(*released))
+            elif soon:
+                out += self._step(*self._tick(*soon.popleft(), self.world.clock))
         return out
 
     def _release(self) -> tuple[Join, list[Event]] | None:
@@ -192,6 +204,7 @@ class Steps:
         without: frozenset[tuple[Join, int]] = frozenset(),
     ) -> list[Event]:
         """Run every correlation once, in topological order, with what its inputs gave."""
+        self.world.steps += 1
         for table, kept in self.program.kept.items():
             if table in events and not without:
                 events[table] = [kept.change(event) for event in events[table]]

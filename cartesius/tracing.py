@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
-from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, TimeOf, Tuple
+from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, TimeOf, Tuple, WindowOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -159,6 +159,8 @@ def symbol_for(parameter: str, slots: Iterable[str]) -> Expression | None:
     slots = set(slots)
     if parameter in slots:
         return Part(parameter)
+    if parameter == "window":
+        return WindowOf()
     for prefix, node in (("time_", TimeOf), ("key_", KeyOf)):
         slot = parameter.removeprefix(prefix)
         if slot != parameter and slot in slots:
