@@ -1,7 +1,8 @@
 """Alternatives: correlations that share what they consume, as patterns that compete for the same messages.
 
 An event whose last use is spent in one alternative is gone for the others: it leaves their memories, gates and doors,
-and where it comes in the same step, it does not come to those that are written later. `as_alternatives` makes copies of
+and where it comes in the same step, it does not come to those that are written later. In windows, all this is so
+window by window. `as_alternatives` makes copies of
 the patterns, so the originals go on as before; only the union of the copies sees them, and it runs after them all.
 
 Invariant: between calls nothing that one alternative has used up is in another one of its group.
@@ -64,6 +65,12 @@ def as_alternatives(call: str, reactives: Iterable[Reactive]) -> tuple[Reactive,
     if consuming:
         for _, pattern in flat:
             _check(call, pattern, consuming[0])
+            if _has_windows(pattern) != _has_windows(flat[0][1]):
+                message = (
+                    f"{call}: expected alternatives that all have windows, or none, as {consuming[0]!r} consumes, but"
+                    f" {pattern.name!r} and {flat[0][1].name!r} differ: uses are counted in each window"
+                )
+                raise InvalidArgument(message)
     group = Group(len(flat))
     made = []
     for place, (reactive, pattern) in enumerate(flat):
@@ -84,6 +91,10 @@ def _flattened(call: str, reactive: Reactive) -> Iterator[tuple[Reactive, Patter
     inner = [(source, source.pattern) for source in pattern.slots.values()]
     alternatives_in = [(source, one) for source, one in inner if one is not None and one.alternative is not None]
     yield from alternatives_in or [(reactive, pattern)]  # only a union has alternatives as inputs
+
+
+def _has_windows(pattern: Pattern) -> bool:
+    return any(restriction.opens_windows for restriction in pattern.restrictions)
 
 
 def _spends(restriction: Restriction) -> bool:
@@ -139,7 +150,11 @@ class Sharing:
                 continue
             self.gone.setdefault(alternative.group, set()).update(spent)
             for other in self.groups[alternative.group]:
-                if other is not one and (found := _found(other, spent)):
+                if other is one:
+                    continue
+                if other.batch.windows is not None:
+                    other.batch.windows.lose(spent)
+                if found := _found(other, spent):
                     yield other, other._step(partial(_lose, other, found))
                     waiting.append(other)  # what it held back may have followed, and consumed in turn
 

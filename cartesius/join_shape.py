@@ -176,6 +176,8 @@ class Join:
             if not slot.door.drop(entry.identity):
                 withdraw(slot, entry)
             return
+        if self.batch.windows is not None and (slot.source, entry.identity) in self.batch.windows.lost:
+            return
         for one in self._openers[slot.index]:
             one.copy(one.key_of(slot, entry))
         if not slot.door.holds_back(entry):

@@ -104,6 +104,7 @@ def save_join(join: Join) -> dict[str, Any]:
         state["totals"] = list(join.batch.output.totals.items())
     if join.batch.windows is not None:
         state["windows"] = [(window, list(rows)) for window, rows in join.batch.windows.rows.of.items()]
+        state["lost"] = list(join.batch.windows.lost)
     if isinstance(join.batch.output, Relations):
         state["relations"] = join.batch.output.save()
     if isinstance(join.batch.output, VersionView | VersionTotals):
@@ -142,6 +143,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         join.batch.output.totals = dict(state["totals"])
     if join.batch.windows is not None:
         join.batch.windows.rows.of = {window: dict.fromkeys(rows) for window, rows in state["windows"]}
+        join.batch.windows.lost = dict.fromkeys(state["lost"])
     if isinstance(join.batch.output, Relations):
         join.batch.output.load(state["relations"])
     if isinstance(join.batch.output, VersionView | VersionTotals):

@@ -33,7 +33,8 @@ def either(*patterns: Reactive) -> Reactive:
     In each step the patterns are tried in the order in which they are written, and what one uses up is gone at once:
     it leaves the memories, the gates and the doors of the others, and does not come to those that are still to be
     tried. Each pattern counts the uses that it leaves to an event by itself; the event is gone for all when one of
-    them has spent the last (`affinely`, `at_most`). Without such a restriction it is `merge`.
+    them has spent the last (`affinely`, `at_most`). Without such a restriction it is `merge`. In windows this is so in
+    each window by itself; if windows are reported later, that is one step, so the first pattern sees all of one first.
 
     Args:
         *patterns: One or more streams made by `correlate`. The alternatives are copies of them: what a pattern does
@@ -44,7 +45,7 @@ def either(*patterns: Reactive) -> Reactive:
 
     Raises:
         InvalidArgument: None, an input, or a table. If one of them consumes: one that takes results back
-            (`retracting`, `optionally`, `versioned`), or that consumes the rows of a table.
+            (`retracting`, `optionally`, `versioned`), or that consumes the rows of a table; or windows in some only.
 
     Law:
         ``either(p, either(q, r)) == either(p, q, r)``; ``either(p) == p``; if nothing is consumed,

@@ -37,10 +37,13 @@ from restrictions import (
     most_recently,
     optionally,
     retracting,
+    sliding,
+    tumbling,
     versioned,
     zip_,
 )
 from restrictions.streams import either, map_, merge
+from restrictions.windows import on_close
 
 wait, finished, timeout = Reactive("wait"), Reactive("finished"), Reactive("timeout")
 
@@ -280,6 +283,75 @@ def test_a_used_up_event_leaves_the_gate_of_its_key():
     engine = Engine(either(*patterns))
     trace = [(wait, "a1"), (wait, "b1"), (timeout, "t1"), (finished, "b2"), (finished, "a2")]
     assert [values(engine.push(*step)) for step in trace] == [[], [], [("b1", "t1")], [], [("a1", "a2")]]
+
+
+# ------------------------------------------------------------------------------------------------------- windows
+
+
+TIMED = st.lists(st.tuples(st.sampled_from([wait, finished, timeout]), st.integers(0, 9)), max_size=8)
+SHAPES = [(4, 4), (4, 2), (2, 3)]
+
+
+def contents(trace, size, period):
+    """The events of each window, as they come."""
+    for start in (start for start in range(-8, 12) if start % period == 0):
+        mine = [(reactive, value) for reactive, value, time in trace if start <= time < start + size]
+        if mine:
+            yield mine
+
+
+def numbered(steps):
+    return [(reactive, (number, time), time) for number, (reactive, time) in enumerate(steps)]
+
+
+@given(TIMED, st.sampled_from(SHAPES), st.integers(0, 8), st.booleans())
+def test_in_windows_alternatives_compete_window_by_window(steps, shape, restored_at, is_keyed):
+    """What comes is, window by window, what the alternatives give for the events of that window."""
+    restricts = [affinely("w", "o"), affinely("w", "o") | aligning("w", "o")]
+    if is_keyed:
+        keyed = key_by(w=lambda w: w[0] % 2, o=lambda o: o[0] % 2)
+        restricts = [keyed | restrict for restrict in restricts]
+    plain = either(pair(finished, restricts[0]), pair(timeout, restricts[1]))
+    opened = sliding(*shape)
+    windowed = either(pair(finished, opened | restricts[0]), pair(timeout, opened | restricts[1]))
+    engine, got = Engine(windowed), []
+    trace = numbered(steps)
+    for number, step in enumerate(trace):
+        if number == restored_at:
+            engine = Engine.restore(engine.snapshot(), windowed)
+        got += values(engine.push(*step))
+        engine._check_invariants()
+    expected = [value for mine in contents(trace, *shape) for value in values(run(plain, mine))]
+    assert sorted(got) == sorted(expected)
+
+
+@given(TIMED, st.sampled_from(SHAPES), st.integers(0, 8))
+def test_of_windows_that_are_reported_when_they_close_the_first_pattern_sees_all_first(steps, shape, restored_at):
+    opened = sliding(*shape, report=on_close)
+    windowed = either(*(pair(other, opened | affinely("w", "o")) for other in (finished, timeout)))
+    engine = Engine(windowed)
+    trace = numbered(steps)
+    for number, step in enumerate(trace):
+        if number == restored_at:
+            engine = Engine.restore(engine.snapshot(), windowed)
+        assert engine.push(*step) == []
+    got = values(engine.advance(50))
+    expected = []
+    for mine in contents(trace, *shape):
+        first = values(run(pair(finished), [step for step in mine if step[0] is not timeout]))
+        used = {value for result in first for value in result}
+        rest = [(reactive, value) for reactive, value in mine if value not in used and reactive is not finished]
+        expected += first + values(run(pair(timeout), rest))
+    assert sorted(got) == sorted(expected)
+    assert engine.stats.retained == engine.stats.waiting == 0
+
+
+def test_windows_in_some_alternatives_only_are_refused():
+    text = refused(pair(finished, tumbling(4) | affinely("w", "o"), name="in windows"), pair(timeout, name="without"))
+    assert text == (
+        "either: expected alternatives that all have windows, or none, as 'in windows' consumes, but 'without' and"
+        " 'in windows' differ: uses are counted in each window"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- laws
