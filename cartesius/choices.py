@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
-from cartesius.enumeration import Alone, Product, newest_first, oldest_first, window_by_window
+from cartesius.enumeration import Alone, Product, Rank
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
     operations = bindings.operations
-    batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
-    if bindings.window_space is not None:
-        batch.rank = window_by_window(batch.rank, bindings.window_space)
+    batch.rank = Rank(bool(handle(outer, operations[first_is_oldest])), bindings.window_space)
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
@@ -133,7 +131,7 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         for place, slot in enumerate(slots):
             missing: dict[int, Entry | None] = {other.index: None for other in slots[:place]}
             found = bindings.of_key(slot, key)
-            for entry in found if batch.rank is oldest_first else reversed(found):  # type: ignore[call-overload]
+            for entry in found if batch.rank.is_oldest_first else reversed(found):  # type: ignore[call-overload]
                 if entry.state != skip:
                     yield from rows.containing({**missing, slot.index: entry}, skip)
 

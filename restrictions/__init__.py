@@ -23,6 +23,7 @@ from .contexts import recent as recent
 from .counting import every_nth as every_nth
 from .counting import take as take
 from .duration import within as within
+from .event_time import in_event_time as in_event_time
 from .filters import only as only
 from .keys import key_by as key_by
 from .outer import optionally as optionally
@@ -56,6 +57,7 @@ __all__ = [
     "fifo",
     "first_match",
     "fixed",
+    "in_event_time",
     "key_by",
     "lifo",
     "momentarily",
