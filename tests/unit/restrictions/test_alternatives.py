@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import (
@@ -46,6 +48,7 @@ from restrictions.streams import either, map_, merge
 from restrictions.windows import on_close
 
 wait, finished, timeout = Reactive("wait"), Reactive("finished"), Reactive("timeout")
+FEWER = settings(max_examples=settings().max_examples // 3)
 
 
 def pair(other, restrict=None, **options):
@@ -294,8 +297,8 @@ SHAPES = [(4, 4), (4, 2), (2, 3)]
 
 def contents(trace, size, period):
     """The events of each window, as they come."""
-    for start in (start for start in range(-8, 12) if start % period == 0):
-        mine = [(reactive, value) for reactive, value, time in trace if start <= time < start + size]
+    for first in (first for first in range(-8, 12) if first % period == 0):
+        mine = [(reactive, value) for reactive, value, time in trace if first <= time < first + size]
         if mine:
             yield mine
 
@@ -304,10 +307,11 @@ def numbered(steps):
     return [(reactive, (number, time), time) for number, (reactive, time) in enumerate(steps)]
 
 
+@FEWER
 @given(TIMED, st.sampled_from(SHAPES), st.integers(0, 8), st.booleans())
 def test_in_windows_alternatives_compete_window_by_window(steps, shape, restored_at, is_keyed):
     """What comes is, window by window, what the alternatives give for the events of that window."""
-    restricts = [affinely("w", "o"), affinely("w", "o") | aligning("w", "o")]
+    restricts: list[Any] = [affinely("w", "o"), affinely("w", "o") | aligning("w", "o")]
     if is_keyed:
         keyed = key_by(w=lambda w: w[0] % 2, o=lambda o: o[0] % 2)
         restricts = [keyed | restrict for restrict in restricts]
@@ -325,6 +329,7 @@ def test_in_windows_alternatives_compete_window_by_window(steps, shape, restored
     assert sorted(got) == sorted(expected)
 
 
+@FEWER
 @given(TIMED, st.sampled_from(SHAPES), st.integers(0, 8))
 def test_of_windows_that_are_reported_when_they_close_the_first_pattern_sees_all_first(steps, shape, restored_at):
     opened = sliding(*shape, report=on_close)
@@ -366,17 +371,20 @@ def emitted(output, trace):
     return [values(engine.push(*step)) for step in trace if step[0] in known]
 
 
+@FEWER
 @given(PUSHES)
 def test_if_nothing_is_consumed_it_is_merge(trace):
     patterns = [pair(finished, most_recently("w", "o")), cartesian(wait, timeout), map_(wait, lambda w: w)]
     assert emitted(either(*patterns), trace) == emitted(merge(*patterns), trace)
 
 
+@FEWER
 @given(PUSHES)
 def test_of_one_pattern_it_is_that_pattern(trace):
     assert emitted(either(pair(finished)), trace) == emitted(pair(finished), trace)
 
 
+@FEWER
 @given(PUSHES)
 def test_it_is_associative(trace):
     p, q, r = pair(finished), pair(timeout), correlate(w=wait, yields=lambda w: w, restrict=affinely("w"))
@@ -385,6 +393,7 @@ def test_it_is_associative(trace):
     assert emitted(either(either(p, q), r), trace) == expected
 
 
+@FEWER
 @given(PUSHES)
 def test_a_pattern_used_elsewhere_takes_nothing_and_loses_nothing(trace):
     alone, other = pair(finished), pair(timeout)
@@ -442,6 +451,7 @@ def test_a_failure_after_the_loss_undoes_the_loss():
     assert values(engine.push(finished, "F")) == [("W", "F")]
 
 
+@FEWER
 @given(PUSHES, st.integers(0, 10))
 def test_a_restore_anywhere_agrees(trace, at):
     aligned = pair(finished, affinely("w", "o") | aligning("w", "o"))
