@@ -156,15 +156,13 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
         raise InvalidArgument(message)
     (views if is_pulled else pushed).append(reactive)
     program = Program(pushed, engine._world, pulled=views, before=before)
-    joins = [join for join in program.joins if join not in before.joins]
+    joins = [join for join in program.joins if join not in before.joins]  # in the order in which they run
     _follow(engine, program)
     try:
         emitted = engine._steps.atomically(lambda: _begin(engine, before, joins)) if engine._is_touched else []
     except BaseException:
         _follow(engine, before)
-        for join in joins:
-            join.drop()
-            engine._world.deadlines.forget_all(join)
+        before.discard(joins)
         raise
     if is_pulled:
         engine._outlets.forget_all(reactive)
@@ -191,10 +189,7 @@ def remove_output(engine: Engine, output: Reactive) -> None:
     program = Program(pushed, engine._world, pulled=views, before=before)
     _follow(engine, program)
     engine._outlets.forget_all(output)
-    for join in before.joins:
-        if join not in program.joins:
-            join.drop()
-            engine._world.deadlines.forget_all(join)
+    program.discard([join for join in before.joins if join not in program.joins])
 
 
 def _check_idle(engine: Engine, call: str) -> None:

@@ -76,8 +76,7 @@ class Program:
             for output in (*self.outputs, *self.pulled):
                 self._add(output)
         except BaseException:
-            for join in self.new_joins:
-                join.drop()
+            self.discard(self.new_joins)
             raise
         self.before = None
         if saved is not None:
@@ -202,6 +201,12 @@ class Program:
         """Unwind the strands of all correlations."""
         for join in self.joins:
             join.drop()
+
+    def discard(self, joins: Iterable[Join]) -> None:
+        """Unwind the strands of correlations that are at work no longer, and forget what they asked for."""
+        for join in joins:
+            join.drop()
+            self.world.deadlines.forget_all(join)
 
     def layout(self) -> dict[str, Any]:
         """Return the names and numbers that were given, in the order of the walk: a saved state refers to them."""

@@ -532,6 +532,19 @@ def test_two_outputs_of_one_pattern_share_their_memory():
     assert [(event.reactive, event.value) for event in events] == [("first", (4, 4)), ("second", (4, 4))]
 
 
+def test_patterns_that_differ_keep_entries_of_their_own_but_one_payload():
+    """What two correlations that restrict a slot alike share, if they are not the same pattern, is the values."""
+    outputs = [
+        correlate(x=left, y=right, yields=yields, restrict=most_recently("x"))
+        for yields in (lambda x, y: x, lambda x, y: y)
+    ]
+    engine = Engine(*outputs)
+    engine.push(left, {"name": "EVA"})
+    first, second = (join.slots[0].memory.all() for join in engine._program.joins)
+    assert engine.stats.retained == 2
+    assert next(iter(first)).value is next(iter(second)).value
+
+
 def test_a_pattern_that_is_added_is_found_with_its_memory_if_it_is_the_same():
     engine = Engine(matching("first"))
     engine.push(left, 1)
