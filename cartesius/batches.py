@@ -77,6 +77,8 @@ class Batch:
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
+        self.is_read_only = False  # its rows are looked up when they are asked, and its changes interest nobody
+        self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
         space = bindings.window_space
         self.windows = None if space is None else WindowBatch(self, space)
 
@@ -193,6 +195,8 @@ class Batch:
                 part.uses -= 1
                 if part.uses == 0:
                     self.expire(slot, part)
+                    if self.bindings.pattern.alternative is not None:
+                        self.spent[slot.source, part.identity] = None
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -226,6 +230,8 @@ class Batch:
         self.body.noted.clear()
         if self.versions is not None:
             self.versions.commit()
+            self._collect_garbage()
+        elif self.is_read_only:
             self._collect_garbage()
         elif self.is_reconsidered or any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
             if self.partial is not None:
@@ -275,6 +281,7 @@ class Batch:
             entries.clear()
         self._leaving.clear()
         self.is_reconsidered = False
+        self.spent.clear()
         self.output.clear()
         for part in (self.partial, self.versions, self.absences):
             if part is not None:

@@ -9,32 +9,33 @@ from cartesius.families import arrive, completes, first_is_oldest, optional, ret
 from cartesius.restriction_base import may_pause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
-    from cartesius.reactives import Reactive
 
 UNBOUNDED = "unbounded"
 # The clauses for these weigh no events against others.
 _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
-def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:
+def explain(joins: Iterable[Join]) -> str:
     """Return a text with one paragraph a correlation, in the order in which they run."""
-    return "\n\n".join("\n".join(_paragraph(join, names)) for join in joins)
+    return "\n\n".join("\n".join(_paragraph(join)) for join in joins)
 
 
-def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
+def _paragraph(join: Join) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
+    if join.pattern.alternative is not None:
+        lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
     lines.append(f"  handlers      {_stack(join)}")
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
         part = "no part, " * (slot.name in join.pattern.absent.names)
-        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: {part}memory {bound}, {by}{waiting}")
+        lines.append(f"  slot {slot.name:<9} {slot.source}: {part}memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:

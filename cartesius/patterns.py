@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.absent_slots import AbsentSlots
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, equality, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from cartesius.alternatives import Alternative
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
@@ -72,6 +73,7 @@ class Pattern:
         self.absent = AbsentSlots(self.variables, restrictions)
         self.slots = {**self.variables, **self.absent.hidden}
         self.is_generator = is_generator
+        self.alternative: Alternative | None = None
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
@@ -193,7 +195,22 @@ class Pattern:
             for r in self.restrictions
         )
         bodies = [describe(body) for body in (self._where, self._yields)]
-        return f"correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+        place = "" if self.alternative is None else f"alternative {self.alternative}: "
+        return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+
+    def sameness(self, sources: Mapping[Reactive, str]) -> str | None:
+        """Return a text that patterns which do the same in one program share, given the names of their inputs.
+
+        Functions that did not trace count by identity. None: the pattern is like no other.
+        """
+        if self.alternative is not None:  # it is one of a group
+            return None
+        slots = [(slot, sources[reactive]) for slot, reactive in self.slots.items()]
+        restrictions = [(type(one), dict(one.configuration)) for one in self.restrictions]
+        try:
+            return describe((slots, restrictions, self._where, self._yields), by_identity=True)
+        except NotStorable:
+            return None
 
 
 def correlate(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.events import Time
     from cartesius.installations import Installed
+    from cartesius.join_shape import Join
 
 
 Deadline: TypeAlias = "tuple[int, tuple[int, int], int, Installed, tuple[Any, ...]]"
@@ -78,6 +79,11 @@ class Deadlines:
     def next(self) -> int | None:
         """The earliest clock at which something is due, or None."""
         return self.heap[0][0] + 1 if self.heap else None
+
+    def forget_all(self, join: Join) -> None:
+        """Drop what a correlation has asked for, which is at work no longer."""
+        self.heap = [item for item in self.heap if item[3].join is not join]
+        heapq.heapify(self.heap)
 
     def _count_down(self, item: Deadline) -> None:
         time, _, _, installed, key = item

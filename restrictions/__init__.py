@@ -1,8 +1,8 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `absence`, `gathering`, `completion`, `outer`, `results`, `windows`, `sequences`;
-derived: `streams`.
+`folding`, `signals`, `duration`, `absence`, `gathering`, `contexts`, `completion`, `outer`, `results`, `windows`,
+`sequences`; derived: `streams`.
 """
 
 from .absence import without as without
@@ -17,6 +17,10 @@ from .combining import combine_latest as combine_latest
 from .combining import zip_ as zip_
 from .consumption import affinely as affinely
 from .consumption import at_most as at_most
+from .contexts import chronicle as chronicle
+from .contexts import continuous as continuous
+from .contexts import cumulative as cumulative
+from .contexts import recent as recent
 from .counting import every_nth as every_nth
 from .counting import take as take
 from .duration import within as within
@@ -46,7 +50,10 @@ __all__ = [
     "as_table",
     "at_most",
     "cartesian",
+    "chronicle",
     "combine_latest",
+    "continuous",
+    "cumulative",
     "earliest",
     "every_nth",
     "fifo",
@@ -62,6 +69,7 @@ __all__ = [
     "optionally",
     "ordered_by",
     "randomly",
+    "recent",
     "retracting",
     "separately",
     "session",

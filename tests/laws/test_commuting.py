@@ -56,6 +56,7 @@ from restrictions import (
 )
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
+from restrictions.contexts import collecting
 from restrictions.duration import apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
 from restrictions.gathering import grouping
@@ -141,7 +142,7 @@ GATES = (  # not those that say themselves when the output completes: `sampling`
 BESIDE_SEPARATELY = {"sampling", "after", "until", "grouping"}
 ROWS = {"upserting"}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
 OF_THREE = {"without_between"}  # its third slot has no key here, so it stands left of a `key_by`
-WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering"}  # parts are missing, or lists
+WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering", "collecting"}  # parts are missing, or lists
 EVERYTHING = "everything"
 
 
@@ -293,6 +294,7 @@ TABLE: dict[str, Line] = {
         on_slots(at_most), ("most_recently", "earliest", "momentarily", "aligning", "only"), lesser(at_most)
     ),
     "buffering": Line(SLOT.map(lambda slot: buffering(slot, 2))),
+    "collecting": Line(st.sampled_from([collecting("x", "y"), collecting("y", "x")]), STORED),
     "completing_with": Line(
         SLOTS.map(lambda slots: completing_with(*slots)),
         GATES,
@@ -430,7 +432,7 @@ def test_the_table_has_a_line_for_each_restriction():
     for name in restrictions.__all__:
         value = getattr(restrictions, name)
         gives = value.__name__ if isinstance(value, type) else value.__annotations__["return"]
-        if "Reactive" not in gives:  # else it is an operator, which makes a reactive
+        if "Reactive" not in gives and gives != "Composition":  # else it makes a reactive, or is made of the others
             assert set(functions.get(name, (name,))) <= set(TABLE), name
     assert set(_classes()) - {of_streams.__name__, windowing.__name__} == set(TABLE)
 
@@ -447,6 +449,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "randomly",  # test_selection.py
         "after", "sampling",  # below: a signal goes no further, so they are not idempotent
         "grouping",  # tests/oracle/test_streams.py
+        "collecting",  # tests/unit/restrictions/test_contexts.py
         "as_table",  # tests/oracle/test_core_tables.py
         "versioned",  # tests/oracle/test_versions.py
         "pruning",  # tests/oracle/test_sequences.py
