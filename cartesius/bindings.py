@@ -71,7 +71,8 @@ class Bindings:
             for field in restriction.keeps_rows
             for named in (restriction.configuration[field],)
         )
-        finds = reactive.pattern is not None and not reactive.table
+        may_lose = reactive.pattern is not None or self.pattern.alternative is not None
+        finds = may_lose and not reactive.table
         memory: Memory
         if self.moment is not None:
             kind, retention = self._kept(name, is_table=is_table)

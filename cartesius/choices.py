@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.absences import Absences
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
 from cartesius.enumeration import Alone, Product, Rank
@@ -25,6 +26,7 @@ from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.relations import Relations
+from cartesius.relative_batches import RelativeBatch
 from cartesius.totals import Totals
 from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -61,13 +63,19 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
+    if pattern.absent.names:
+        batch.absences = Absences(pattern, bindings, batch, installed)
+    absent = frozenset(slot.index for slot in bindings.slots if slot.name in pattern.absent.names)
     if handle(outer, operations[alone]):
         refuse_versions(batch, installed)
-        batch.product = Alone(batch.rank)
+        batch.product = Alone(batch.rank, absent)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    batch.product = Product(memories, bindings.links, batch.rank)
+    sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
+    batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
+    if batch.is_pure and any(one.restriction.is_relative for one in installed):
+        batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         settling = [one for one in installed if one.restriction.settles]
@@ -139,7 +147,8 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         candidates = under(key, skip)
         if len(slots) > 1:
             candidates = iter(sorted(candidates, key=batch.rank))
-        return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
+        with batch.body.looking(skip):
+            return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
 
     def present(key: Any) -> Match | None:
         if slots[0].kept is None:

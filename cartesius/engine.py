@@ -6,7 +6,7 @@ An input of which something is there already (`Reactive.of`) is eaten at the fir
 Invariant: between calls every strand is parked, and the state is plain data.
 
 This module is over 300 lines because it is the one class that users read as a whole; the work is done in `steps`,
-`doors`, `pulling`, `snapshots` and `provenance`.
+`doors`, `outlets`, `pulling`, `snapshots` and `provenance`.
 
 Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
 """
@@ -26,10 +26,10 @@ from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
+from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
-from cartesius.reactives import Reactive, check_reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from cartesius.doors import At
     from cartesius.events import Time
     from cartesius.measures import Stats
+    from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
+    from cartesius.reactives import Reactive
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -60,6 +62,7 @@ class Engine:
 
     Args:
         *outputs: The reactives whose events are wanted; the inputs are found from them.
+        pulled: Tables that are only asked for, by `query`, `lookup` or `versions`, and emit nothing: views.
         unit: What one unit of time means, for durations given as `timedelta`; by default a microsecond.
         lateness: How far the clock stays behind the latest end seen, in time units or as `timedelta`; None: it moves by
             `advance` alone.
@@ -67,21 +70,33 @@ class Engine:
         trace: Whether to record which events made a result and which handlers saw an event, for `why`.
 
     Raises:
-        InvalidArgument: No output, something else than a reactive, two inputs of one name, or a negative lateness.
+        InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
+            name, or a negative lateness.
     """
 
     def __init__(
         self,
         *outputs: Reactive,
+        pulled: Iterable[Reactive] = (),
         unit: timedelta = MICROSECOND,
         lateness: int | timedelta | None = None,
         durable: bool = False,
         trace: bool = False,
     ) -> None:
-        if not outputs:
-            message = "Engine: expected one or more reactives to compute but got none; write Engine(reactive)"
-            raise InvalidArgument(message)
-        self.outputs = tuple(dict.fromkeys(check_reactive(output, "Engine", "output") for output in outputs))
+        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, saved=None)
+
+    def _build(
+        self,
+        outputs: Iterable[Reactive],
+        pulled: Iterable[Reactive],
+        unit: timedelta,
+        lateness: int | timedelta | None,
+        *,
+        durable: bool,
+        trace: bool,
+        saved: Mapping[str, Any] | None,
+    ) -> None:
+        pushed, views = checked_outputs(outputs, pulled)
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
@@ -89,26 +104,117 @@ class Engine:
         self._world = World(unit, durable=durable, trace=trace)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
-        self._program = Program(self.outputs, self._world)
-        weakref.finalize(self, self._program.drop).atexit = False
+        self._program = Program(pushed, self._world, pulled=views, saved=saved)
         self._steps = Steps(self._program, self._world)
-        self.inputs = self._program.inputs
+        weakref.finalize(self, self._steps.drop).atexit = False
+        self._outlets = Outlets()
         self._events = 0
         self._latest: Time = EARLIEST
         self._ended: frozenset[Reactive] = frozenset()
         self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
+        self._is_touched = False  # whether anything was done, here or before a snapshot
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
+    @property
+    def outputs(self) -> tuple[Reactive, ...]:
+        """What is emitted, in order."""
+        return self._program.outputs
+
+    @property
+    def pulled(self) -> tuple[Reactive, ...]:
+        """What is only asked for."""
+        return self._program.pulled
+
+    @property
+    def inputs(self) -> dict[str, Reactive]:
+        """What can be pushed into, by name."""
+        return self._program.inputs
+
+    def add(self, output: Reactive, *, pulled: bool = False) -> list[Event]:
+        """Compute one more output from now on; return what it has already: the rows of a table, as updates.
+
+        What the engine computes already is found, with its state: a correlation that is the same pattern is shared. A
+        new one begins empty, but for the rows that the tables it is made from have now: they come as its first step,
+        at the latest time seen, and what they give is returned, not told to subscribers. A view of such a table is
+        looked up when it is asked.
+
+        >>> from cartesius import Engine, Reactive, Update
+        >>> from restrictions.tables import filter_table, map_table
+        >>> depth = Reactive("depth", table=True)
+        >>> engine = Engine(filter_table(depth, lambda metres: metres > 10))
+        >>> _ = engine.push(depth, Update("A", 12)), engine.push(depth, Update("B", 9))
+        >>> feet = map_table(depth, lambda metres: 3 * metres)
+        >>> [event.value for event in engine.add(feet)]
+        [Update(key='B', value=27), Update(key='A', value=36)]
+        >>> [event.value for event in engine.push(depth, Update("B", 10))]
+        [Update(key='B', value=30)]
+
+        Args:
+            output: The reactive; if it is only pulled so far, it is pushed from now on, or the other way round.
+            pulled: Whether it is only asked for, by `query`, and emits nothing; it must be a table.
+
+        Raises:
+            InvalidArgument: It is an output of that kind already, is no table but pulled, or has an input whose name
+                another one has. Nothing has changed then, nor if a body fails on the rows.
+        """
+        self._check_thread()
+        return add_output(self, output, is_pulled=pulled)
+
+    def remove(self, output: Reactive) -> None:
+        """Compute an output no longer: what no other one needs is forgotten, with its state; subscriptions end.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest, zip_
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> latest, pairs = combine_latest(left, right), zip_(left, right)
+        >>> engine = Engine(latest, pairs)
+        >>> _ = engine.push(left, "L")
+        >>> engine.remove(pairs)
+        >>> [event.value for event in engine.push(right, "R")], engine.stats.retained
+        ([('L', 'R')], 2)
+
+        Raises:
+            InvalidArgument: It is no output, or the last one.
+        """
+        self._check_thread()
+        remove_output(self, output)
+
+    def subscribe(self, output: Reactive, function: Callable[[list[Event]], object]) -> Subscription:
+        """Call ``function`` after each call that makes ``output`` emit, with the list of its events.
+
+        It is called once the call is done, and may use the engine itself: what that emits is told after. If it fails,
+        the call stands: the others are told, and then the error comes out of the call, with a note that says so.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import zip_
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> pairs = zip_(left, right)
+        >>> engine = Engine(pairs)
+        >>> subscription = engine.subscribe(pairs, lambda events: print([event.value for event in events]))
+        >>> _ = engine.push(left, "L"), engine.push(right, "R")
+        [('L', 'R')]
+        >>> subscription.cancel()
+
+        Args:
+            output: An output that is pushed.
+            function: What is called. A snapshot does not hold it.
+
+        Raises:
+            InvalidArgument: No output of this engine, one that is only pulled, or no function.
+        """
+        self._check_thread()
+        return self._outlets.subscribe(self._program, output, function)
+
     def _fingerprint(self) -> str:
         return fingerprint(self._program.describe(unit=self._world.unit, lateness=self._lateness))
 
     def explain(self) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
-        return explain(self._program.joins, self._program.names)
+        return explain(self._program.joins)
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -146,9 +252,10 @@ class Engine:
             self._prefixes.settle(succeeded=False)
             raise
         self._prefixes.settle(succeeded=True)
-        self._has_begun = True
+        self._has_begun = self._is_touched = True
         for listener in list(self._listeners):
             listener(out)
+        self._outlets.tell(out)
         return out
 
     def _begin(self) -> list[Event]:
@@ -176,7 +283,8 @@ class Engine:
             return out + self._steps.propagate({reactive: [event]}, set(), without)
         except BaseException as error:
             slots = ", ".join(
-                f"slot {join.slots[index].name!r} of {join.name}" for join, index in self._program.bound[reactive]
+                f"slot {join.slots[index].name!r} of {join.name}"
+                for join, index in self._program.bound.get(reactive, ())
             )
             error.add_note(f"while pushing {value!r} at {start}..{end} into {name!r} ({slots})")
             raise
@@ -244,7 +352,7 @@ class Engine:
         """Whether the outputs have completed: they emit nothing any more."""
         return all(
             output in self._ended or (output in self._program.join_of and self._program.join_of[output].is_done)
-            for output in self.outputs
+            for output in (*self.outputs, *self.pulled)
         )
 
     @property
@@ -361,7 +469,7 @@ class Engine:
         Raises:
             InvalidArgument: The engine does not know it, or was built without ``trace=True``.
         """
-        return self._recorded("why").why(event, self._whereabouts)
+        return self._recorded("why").why(self._program.as_recorded(event), self._whereabouts)
 
     def _whereabouts(self, identity: Any) -> list[str]:
         late = [f"set aside: {reason}" for event, _, reason in self._world.late if event.identity == identity]
@@ -409,12 +517,15 @@ class Engine:
         cls,
         blob: bytes,
         *outputs: Reactive,
+        pulled: Iterable[Reactive] = (),
         unit: timedelta = MICROSECOND,
         lateness: int | timedelta | None = None,
         durable: bool = False,
         trace: bool = False,
     ) -> Engine:
-        """Return an engine for ``outputs`` in the state that `snapshot` saved.
+        """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
+
+        They are those that the engine had then, in its order; their names are as they were.
 
         >>> from cartesius import Engine, Reactive
         >>> from restrictions import zip_
@@ -429,8 +540,9 @@ class Engine:
         Raises:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
-        engine = cls(*outputs, unit=unit, lateness=lateness, durable=durable, trace=trace)
         state = decode(blob)
+        engine = cls.__new__(cls)
+        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, saved=state["layout"])
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"

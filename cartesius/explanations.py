@@ -9,31 +9,33 @@ from cartesius.families import arrive, completes, first_is_oldest, optional, ret
 from cartesius.restriction_base import may_pause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
-    from cartesius.reactives import Reactive
 
 UNBOUNDED = "unbounded"
 # The clauses for these weigh no events against others.
 _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
-def explain(joins: Iterable[Join], names: Mapping[Reactive, str]) -> str:
+def explain(joins: Iterable[Join]) -> str:
     """Return a text with one paragraph a correlation, in the order in which they run."""
-    return "\n\n".join("\n".join(_paragraph(join, names)) for join in joins)
+    return "\n\n".join("\n".join(_paragraph(join)) for join in joins)
 
 
-def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
+def _paragraph(join: Join) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
+    if join.pattern.alternative is not None:
+        lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
     lines.append(f"  handlers      {_stack(join)}")
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
-        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: memory {bound}, {by}{waiting}")
+        part = "no part, " * (slot.name in join.pattern.absent.names)
+        lines.append(f"  slot {slot.name:<9} {slot.source}: {part}memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
@@ -66,9 +68,13 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     for installed in join.installed:
         if any(slot in installed.slots[field] for field in installed.restriction.swallows):
             return "O(0)", f"nothing of it gets past {installed.restriction!r}"
+        if slot in installed.absent:
+            return _bound_of_absent(join, installed)
         bound = installed.restriction.bound()
         if installed.restriction.settles and not installed.is_settled:
             continue  # an event of another slot may complete a row later
+        if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
+            continue  # it bounds what is absent
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")
@@ -79,6 +85,14 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     if slot.is_table:
         return "O(keys)", "one row a key of the table"
     return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
+
+
+def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
+    """Return the bound on what is absent: it is kept as long as a part may need it."""
+    for slot in installed.anchors:
+        if memory_bound(join, slot)[0] == UNBOUNDED:
+            return UNBOUNDED, f"as long as an event of {slot.name} that may need it, which no restriction bounds"
+    return installed.restriction.bound() or UNBOUNDED, f"by {installed.restriction!r}"
 
 
 def _waiting(join: Join, slot: Slot) -> str:

@@ -29,33 +29,40 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def describe(value: Any) -> str:
+def describe(value: Any, *, by_identity: bool = False) -> str:
     """Return a canonical text of ``value``, the same in every process.
+
+    Args:
+        value: Plain data, functions, expressions, or collections of them.
+        by_identity: Tell functions, classes and reactives by identity instead; the text is then of one process.
 
     Raises:
         NotStorable: It holds, or a function of it captures, something that is not plain data.
     """
+    inner = partial(describe, by_identity=by_identity)
+    if by_identity and isinstance(value, types.FunctionType | type | Reactive):
+        return f"{type(value).__qualname__} at {id(value)}"
     if isinstance(value, Reactive):
         return f"reactive {value.name}"
     if isinstance(value, types.FunctionType):
         return _describe_function(value)
     if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | type | None):
-        return f"method of {describe(value.__self__)}: {value.__qualname__}"
+        return f"method of {inner(value.__self__)}: {value.__qualname__}"
     if isinstance(value, types.BuiltinFunctionType | type):
         return f"{value.__module__}.{value.__qualname__}"
     if isinstance(value, types.MethodType):
-        return f"method of {describe(value.__self__)}: {describe(value.__func__)}"
+        return f"method of {inner(value.__self__)}: {inner(value.__func__)}"
     if isinstance(value, Expression) or attrs.has(type(value)):
-        fields = ", ".join(f"{f.name}={describe(getattr(value, f.name))}" for f in attrs.fields(type(value)) if f.repr)
+        fields = ", ".join(f"{f.name}={inner(getattr(value, f.name))}" for f in attrs.fields(type(value)) if f.repr)
         return f"{type(value).__qualname__}({fields})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{describe(k)}: {describe(v)}" for k, v in value.items())) + "}"
+        return "{" + ", ".join(sorted(f"{inner(k)}: {inner(v)}" for k, v in value.items())) + "}"
     if isinstance(value, tuple | list):
-        return f"{type(value).__name__}({', '.join(map(describe, value))})"
+        return f"{type(value).__name__}({', '.join(map(inner, value))})"
     if isinstance(value, set | frozenset):
-        return f"{type(value).__name__}({', '.join(sorted(map(describe, value)))})"
+        return f"{type(value).__name__}({', '.join(sorted(map(inner, value)))})"
     if isinstance(value, partial):
-        return f"partial of {describe(value.func)} {describe(value.args)} {describe(value.keywords)}"
+        return f"partial of {inner(value.func)} {inner(value.args)} {inner(value.keywords)}"
     if isinstance(value, attrgetter | itemgetter | methodcaller | Fraction):
         return repr(value)
     pack(value)  # raises NotStorable for what may look different in another process

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.events import Event, Time
     from cartesius.patterns import Pattern
+    from cartesius.reactives import Reactive
     from cartesius.world import World
-
 
 _FINISHED = object()
 Answer = TypeVar("Answer")
@@ -61,6 +61,7 @@ class Join:
         self.name = name
         self.number = number
         self.world = world
+        self.reactives: list[Reactive] = []  # what it computes: the outputs of its pattern, and of all that equal it
         self.is_done = False
         self.is_begun = bool(pattern.slots)  # without inputs there is one result, given before anything else
         self.strands = Strands()
@@ -174,6 +175,8 @@ class Join:
         if entry.weight < 0:
             if not slot.door.drop(entry.identity):
                 withdraw(slot, entry)
+            return
+        if self.batch.windows is not None and (slot.source, entry.identity) in self.batch.windows.lost:
             return
         for one in self._openers[slot.index]:
             one.copy(one.key_of(slot, entry))
@@ -312,4 +315,5 @@ class Join:
             slot.memory.restore_order()
         for one in self.installed:
             one.released.clear()
+            one.reconsidered.clear()
         self._build_strands()

@@ -48,6 +48,11 @@ class Prefix:
         self._read: deque[Any] = deque()
         self._taken = 0  # of those read, in this attempt
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been read of it."""
+        return self._rest is None
+
     def take(self) -> list[Any]:
         """Return the next item in a list, or an empty one."""
         if self._taken == len(self._read):
@@ -71,9 +76,10 @@ class Prefix:
 class Prefixes:
     """What the inputs of one engine have already."""
 
-    def __init__(self, inputs: Mapping[str, Reactive]) -> None:
-        self.of = {
-            name: Prefix(reactive)
+    def __init__(self, inputs: Mapping[str, Reactive], before: Prefixes | None = None) -> None:
+        known = {} if before is None else before.of
+        self.of: dict[str, Prefix] = {
+            name: known.get(name) or Prefix(reactive)
             for name, reactive in inputs.items()
             if reactive.items is not None and not isinstance(reactive.items, AsyncIterable)
         }
@@ -83,6 +89,11 @@ class Prefixes:
         for prefix in self.of.values():
             while item := prefix.take():
                 yield prefix.reactive, item[0]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether an input has come of which nothing was eaten yet."""
+        return any(prefix.is_new for prefix in self.of.values())
 
     def settle(self, *, succeeded: bool) -> None:
         """End an attempt to eat."""

@@ -42,7 +42,7 @@ class Table:
             join, self.slot = next(((j, s) for j, s in faithful if s.keeps_versions), (faithful or found)[0])
             if faithful and self.slot.keeps_versions:
                 self.versions, self.kept = join.batch.versions, None
-        if self.slot is None and (self.join is None or not self.join.is_table):
+        if self.slot is None and self.kept is None and (self.join is None or not self.join.is_table):
             message = (
                 f"{call}: expected a table of this engine but got {table!r}; its tables come from as_table, or"
                 " table=True"

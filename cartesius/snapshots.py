@@ -42,11 +42,15 @@ def save_engine(engine: Engine) -> dict[str, Any]:
     return {
         "events": engine._events,
         "latest": engine._latest,
+        "touched": engine._is_touched,
         "ended": sorted(engine._program.names[reactive] for reactive in engine._ended),
         "eaten": {name: prefix.eaten for name, prefix in engine._prefixes.of.items()},
         "kept": {
-            engine._program.names[table]: list(kept.rows().items()) for table, kept in engine._program.kept.items()
+            name: list(engine._program.kept[table].rows().items())
+            for name, table in sorted(engine.inputs.items())
+            if table in engine._program.kept
         },
+        "layout": engine._program.layout(),
         "world": save_world(engine._world, joins),
         "joins": [save_join(join) for join in joins],
     }
@@ -67,7 +71,7 @@ def _check_quiescent(join: Join) -> None:
 def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
     """Bring the state of an engine back."""
     joins = engine._program.joins
-    engine._events, engine._latest = state["events"], state["latest"]
+    engine._events, engine._latest, engine._is_touched = state["events"], state["latest"], state["touched"]
     engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
     for name, eaten in state["eaten"].items():
         engine._prefixes.of[name].eaten = eaten
@@ -91,6 +95,7 @@ def save_join(join: Join) -> dict[str, Any]:
         "memories": [[save_entry(entry, places) for entry in slot.memory.all()] for slot in join.slots],
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
+        "forgotten": [slot.forgotten for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
@@ -102,6 +107,7 @@ def save_join(join: Join) -> dict[str, Any]:
         state["elements"] = [(key, list(elements.items())) for key, elements in join.batch.output.elements.items()]
     if join.batch.windows is not None:
         state["windows"] = [(window, list(rows)) for window, rows in join.batch.windows.rows.of.items()]
+        state["lost"] = list(join.batch.windows.lost)
     if isinstance(join.batch.output, Relations):
         state["relations"] = join.batch.output.save()
     if isinstance(join.batch.output, VersionView | VersionTotals):
@@ -129,6 +135,8 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
             slot.memory.store(known[one.place])
         slot.memory.settle(slot.memory.all())
         slot.ended = ended
+    for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
+        slot.forgotten = forgotten
     _load_histories(join, state["deletions"])
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):
@@ -142,6 +150,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         join.batch.output.elements = {key: dict(elements) for key, elements in state["elements"]}
     if join.batch.windows is not None:
         join.batch.windows.rows.of = {window: dict.fromkeys(rows) for window, rows in state["windows"]}
+        join.batch.windows.lost = dict.fromkeys(state["lost"])
     if isinstance(join.batch.output, Relations):
         join.batch.output.load(state["relations"])
     if isinstance(join.batch.output, VersionView | VersionTotals):
@@ -191,7 +200,7 @@ def _load_copies(installed: Installed, copies: list[Any], known: dict[int, Entry
 
 def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
     """Return the shared state."""
-    places = {installed: (join.number, installed.number) for join in joins for installed in join.installed}
+    places = {one: (place, one.number) for place, join in enumerate(joins) for one in join.installed}
     return {
         "clock": world.clock,
         "number": world.number,

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
+from cartesius.alternatives import Sharing
 from cartesius.continuations import holders
 from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
@@ -18,7 +21,7 @@ from cartesius.events import LATEST, Delete, Event
 from cartesius.records import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.events import Time
     from cartesius.families import Slot
@@ -68,6 +71,10 @@ class Steps:
         self.world.finish()
         return out
 
+    def drop(self) -> None:
+        """Unwind the strands of all correlations."""
+        self.program.drop()
+
     def begin(self) -> list[Event]:
         """Run the step of the correlations without inputs, before anything else."""
         if all(join.is_begun for join in self.program.joins):
@@ -100,11 +107,8 @@ class Steps:
         self, installed: Installed, key: tuple[Any, ...], now: Time
     ) -> tuple[dict[Reactive, list[Event]], set[Reactive]]:
         """Run a step for one copy; return what comes out, of which reactive, and whether that has completed."""
-        join = installed.join
-        reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)
         self.world.steps += 1
-        events = join.tick(installed, key, now)
-        return {reactive: events}, {reactive} if join.is_done else set()
+        return self._with_siblings(installed.join, installed.join.tick(installed, key, now))
 
     def _check_ends(self, installed: Installed, key: tuple[Any, ...], asked: Counter[Any]) -> None:
         """Refuse a restriction that asks for deadlines without end: the clock could not move past them."""
@@ -144,24 +148,54 @@ class Steps:
             ended: What ends.
             without: The slots for which what comes is too late.
         """
-        out = self._step(events, ended, without)
+        return self._finished(self._step(events, ended, without))
+
+    def begin_anew(
+        self, joins: Sequence[Join], events: dict[Reactive, list[Event]], ended: set[Reactive]
+    ) -> list[Event]:
+        """Run the first step of correlations that have come while others were at work; return what outputs emit."""
+        self.world.steps += 1
+        self._visit(joins, events, ended)
+        return self._finished(self._emitted(events))
+
+    def _finished(self, out: list[Event]) -> list[Event]:
+        """Run a step for each event that is released at a door, and each tick asked for; return all that is emitted."""
         soon = self.world.deadlines.soon
         while soon or any([join.has_played for join in self.program.joins]):
             released = self._release()
             if released is not None:
-                reactive, found, done = released
-                out += self._step({reactive: found}, {reactive} if done else set())
+                out += self._step(*self._with_siblings(*released))
             elif soon:
                 out += self._step(*self._tick(*soon.popleft(), self.world.clock))
         return out
 
-    def _release(self) -> tuple[Reactive, list[Event], bool] | None:
-        for reactive, join in self.program.join_of.items():
-            was_done = join.is_done
+    def _release(self) -> tuple[Join, list[Event]] | None:
+        for join in self.program.joins:
             events = join.release()
             if events is not None:
-                return reactive, events, join.is_done and not was_done
+                return join, events
         return None
+
+    def _with_siblings(self, join: Join, found: list[Event]) -> tuple[dict[Reactive, list[Event]], set[Reactive]]:
+        """Return what comes out of a correlation, and of the alternatives that lose by it; and what has completed."""
+        events: dict[Reactive, list[Event]] = {}
+        ended: set[Reactive] = set()
+        self._note(join, found, events, ended)
+        self._settle(Sharing(self.program.groups), join, events, ended)
+        return events, ended
+
+    def _note(self, join: Join, found: list[Event], events: dict[Reactive, list[Event]], ended: set[Reactive]) -> None:
+        """Note what a correlation has given to all that it stands for."""
+        for reactive in join.reactives:
+            events[reactive] = [*events.get(reactive, ()), *found]
+        if join.is_done:
+            ended.update(join.reactives)
+            self.program.take_over(join)
+
+    def _settle(self, sharing: Sharing, join: Join, events: dict[Reactive, list[Event]], ended: set[Reactive]) -> None:
+        """Let the other alternatives lose what a correlation has consumed in a step."""
+        for other, more in sharing.settle(join):
+            self._note(other, more, events, ended)
 
     def _step(
         self,
@@ -174,14 +208,25 @@ class Steps:
         for table, kept in self.program.kept.items():
             if table in events and not without:
                 events[table] = [kept.change(event) for event in events[table]]
-        for reactive, join in self.program.join_of.items():
-            if reactive in events:
+        self._visit(self.program.joins, events, ended, without)
+        return self._emitted(events)
+
+    def _visit(
+        self,
+        joins: Sequence[Join],
+        events: dict[Reactive, list[Event]],
+        ended: set[Reactive],
+        without: frozenset[tuple[Join, int]] = frozenset(),
+    ) -> None:
+        given, sharing = set(events), Sharing(self.program.groups)
+        for join in joins:
+            if join.reactives[0] in given:
                 continue
-            was_done = join.is_done
             batches = {
                 slot.index: [self._entry(slot, event) for event in coming]
                 for slot in join.slots
-                if (join, slot.index) not in without and (coming := _concerning(slot, events.get(slot.reactive, ())))
+                if (join, slot.index) not in without
+                and (coming := sharing.left(join, slot, _concerning(slot, events.get(slot.reactive, ()))))
             }
             produced = [] if join.is_begun else join.begin()
             if batches:
@@ -189,12 +234,18 @@ class Steps:
             ending = [slot.index for slot in join.slots if slot.reactive in ended and not slot.ended]
             if ending and not join.is_done:
                 produced += join.end(ending)
-            if produced:
-                events[reactive] = produced
-            if join.is_done and not was_done:
-                ended.add(reactive)
-                self.program.take_over(join)
-        return [event for output in self.program.outputs for event in events.get(output, ())]
+            if produced or join.is_done:
+                self._note(join, produced, events, ended)
+            self._settle(sharing, join, events, ended)
+
+    def _emitted(self, events: Mapping[Reactive, list[Event]]) -> list[Event]:
+        """Return what the outputs emit, each under its own name."""
+        return [
+            event if event.reactive == name else attrs.evolve(event, reactive=name)
+            for output in self.program.outputs
+            for name in (self.program.names[output],)
+            for event in events.get(output, ())
+        ]
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
         value = wrap(event.value)

@@ -7,6 +7,7 @@ Source: SEMANTICS 3.2 and 3.4.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import ABSENT
@@ -16,7 +17,7 @@ from cartesius.totals import Totals
 from cartesius.windows import WindowRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cartesius.batches import Batch
     from cartesius.entries import Entry
@@ -31,6 +32,7 @@ class WindowBatch:
         self.batch = batch
         self.space = space  # under each key of the spaces to its left there are windows of their own
         self.rows = WindowRows(batch.world.journal)
+        self.lost: dict[tuple[str, Any], None] = {}  # of an alternative: what others have used up in its windows
 
     def key(self, parts: Candidate) -> tuple[Any, ...]:
         """Return the key of the window of a candidate: the keys to its left, and the window."""
@@ -40,11 +42,19 @@ class WindowBatch:
     def portions(self, fresh: list[list[Entry]]) -> list[list[list[Entry]]]:
         """Return what is fresh of each slot, window by window, ascending; as it is, if some is of a table."""
         windows = {entry.keys[self.space] for entries in fresh for entry in entries}
-        if ABSENT in windows:
+        if not windows or ABSENT in windows:
             return [fresh]
         return [
             [[e for e in entries if e.keys[self.space] == window] for entries in fresh] for window in sorted(windows)
         ]
+
+    def lose(self, spent: Iterable[tuple[str, Any]]) -> None:
+        """Note what another alternative has used up in a window: it may be held until that window is reported."""
+        self._replace_lost({**self.lost, **dict.fromkeys(spent)})
+
+    def _replace_lost(self, lost: dict[tuple[str, Any], None]) -> None:
+        self.batch.world.journal.append(partial(setattr, self, "lost", self.lost))
+        self.lost = lost
 
     def note(self, parts: Candidate, key: Any, identity: Any) -> None:
         """Note a row that comes from a window."""
@@ -66,6 +76,8 @@ class WindowBatch:
     def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
         """Forget a window; its rows stand, unknown, unless its events are displaced."""
         output = self.batch.output
+        if self.lost:  # under other keys a window of this end may still be open, but none that ends before
+            self._replace_lost({one: None for one in self.lost if one[1][1].end >= window[-1].end})
         for key, identity in self.rows.pop(window):
             if isinstance(output, Rows | Totals) and not displaces:
                 output.forget(key, identity)

@@ -23,14 +23,19 @@ if TYPE_CHECKING:
 
     from cartesius.events import Time
     from cartesius.installations import Installed
+    from cartesius.join_shape import Join
 
 
-Deadline: TypeAlias = "tuple[int, tuple[int, bool], int, Installed, tuple[Any, ...]]"
+Deadline: TypeAlias = "tuple[int, tuple[int, int], int, Installed, tuple[Any, ...]]"
 """When, in which place of the program, the number of the request, who, and the key of the copy."""
 
 
 class Deadlines:
-    """Who wants a tick when: a heap, of which only what is due is visited."""
+    """Who wants a tick when: a heap, of which only what is due is visited.
+
+    Of those at one time the first that was asked for is due first, except that what decides on absence comes last, in
+    the order of its correlations: events may still come by the others.
+    """
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
@@ -44,8 +49,7 @@ class Deadlines:
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        last = installed.restriction.opens_windows  # what waits inside a window goes on before it is let go of
-        item = (time, (installed.join.number, last), self.number, installed, key)
+        item = (time, (installed.join.number, installed.turn), self.number, installed, key)
         heapq.heappush(self.heap, item)
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))
@@ -75,6 +79,11 @@ class Deadlines:
     def next(self) -> int | None:
         """The earliest clock at which something is due, or None."""
         return self.heap[0][0] + 1 if self.heap else None
+
+    def forget_all(self, join: Join) -> None:
+        """Drop what a correlation has asked for, which is at work no longer."""
+        self.heap = [item for item in self.heap if item[3].join is not join]
+        heapq.heapify(self.heap)
 
     def _count_down(self, item: Deadline) -> None:
         time, _, _, installed, key = item

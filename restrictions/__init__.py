@@ -1,9 +1,11 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`; derived: `streams`.
+`folding`, `signals`, `duration`, `absence`, `gathering`, `contexts`, `completion`, `outer`, `results`, `windows`,
+`sequences`; derived: `streams`.
 """
 
+from .absence import without as without
 from .alignment import aligning as aligning
 from .assigning import fixed as fixed
 from .assigning import sliding as sliding
@@ -15,6 +17,10 @@ from .combining import combine_latest as combine_latest
 from .combining import zip_ as zip_
 from .consumption import affinely as affinely
 from .consumption import at_most as at_most
+from .contexts import chronicle as chronicle
+from .contexts import continuous as continuous
+from .contexts import cumulative as cumulative
+from .contexts import recent as recent
 from .counting import every_nth as every_nth
 from .counting import take as take
 from .duration import within as within
@@ -33,6 +39,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .sequences import in_sequence as in_sequence
 from .sessions import session as session
 from .versions import versioned as versioned
 
@@ -43,13 +50,17 @@ __all__ = [
     "as_table",
     "at_most",
     "cartesian",
+    "chronicle",
     "combine_latest",
+    "continuous",
+    "cumulative",
     "earliest",
     "every_nth",
     "fifo",
     "first_match",
     "fixed",
     "in_event_time",
+    "in_sequence",
     "key_by",
     "lifo",
     "momentarily",
@@ -58,6 +69,7 @@ __all__ = [
     "optionally",
     "ordered_by",
     "randomly",
+    "recent",
     "retracting",
     "separately",
     "session",
@@ -67,5 +79,6 @@ __all__ = [
     "versioned",
     "windowed",
     "within",
+    "without",
     "zip_",
 ]

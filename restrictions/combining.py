@@ -154,12 +154,17 @@ def merge(*reactives: Reactive) -> Reactive:
     Source:
         ReactiveX, merge; ICFP 2018, doi:10.1145/3236762, Table 2.
     """
-    names = slot_names("merge", reactives)
+    return union("merge", reactives)
+
+
+def union(call: str, reactives: tuple[Reactive, ...]) -> Reactive:
+    """Let the events of all through, under a name that shows the call."""
+    names = slot_names(call, reactives)
     for reactive in reactives:
-        check_stream(reactive, "merge", reactive.name)
+        check_stream(reactive, call, reactive.name)
     present = Apply(first_present, tuple(map(Part, names)), "first_present")
     restrict = separately() | momentarily(*names) | fifo()
-    return derived("merge", reactives, dict(zip(names, reactives, strict=True)), present, restrict)
+    return derived(call, reactives, dict(zip(names, reactives, strict=True)), present, restrict)
 
 
 def first_present(*parts: Any) -> Any:

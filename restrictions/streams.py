@@ -5,6 +5,7 @@ to all: what a push causes is one *step*, in which every correlation runs once w
 diamond has no glitch, and of several events that one step brings, `combine_latest` sees the last.
 """
 
+from .alternatives import either as either
 from .combining import affine_latest as affine_latest
 from .combining import cartesian as cartesian
 from .combining import combine_latest as combine_latest
