@@ -1,4 +1,4 @@
-from cartesius import Handler, Implicit, Operation, handle, handles
+from cartesius import Implicit, Operation, handle, handles, Handler
 
 unit = Implicit("unit")
 show = Operation("show")

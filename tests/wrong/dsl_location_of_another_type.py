@@ -5,5 +5,6 @@ vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, v
 berth = Source("berth", key="id", id=str, depth=metres)
 port = RulePack("port", subject=vessel, location=vessel.destination, links=[berth.id == vessel.destination])
 
-with port, location(7):
-    require(vessel.draught <= 15 * metres)
+with port:
+    with location(7):
+        require(vessel.draught <= 15 * metres)

@@ -4,5 +4,6 @@ from dsl.units import metres
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
 port = RulePack("port", subject=vessel)
 
-with port, location("berth A"):
-    require(vessel.draught <= 15 * metres)
+with port:
+    with location("berth A"):
+        require(vessel.draught <= 15 * metres)

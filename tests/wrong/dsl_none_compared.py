@@ -4,5 +4,6 @@ from dsl.units import metres
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
 port = RulePack("port", subject=vessel)
 
-with port, when(vessel.draught != None):
-    require(vessel.length <= 100 * metres)
+with port:
+    with when(vessel.draught != None):
+        require(vessel.length <= 100 * metres)

@@ -5,5 +5,6 @@ vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, v
 port = RulePack("port", subject=vessel)
 other = RulePack("other", subject=vessel)
 
-with port, other:
-    require(vessel.draught <= 15 * metres)
+with port:
+    with other:
+        require(vessel.draught <= 15 * metres)

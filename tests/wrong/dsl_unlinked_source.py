@@ -1,4 +1,4 @@
-from dsl import RulePack, Source, require
+from dsl import RulePack, Source, location, require
 from dsl.units import metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, vessel_type=str, destination=str)
