@@ -12,13 +12,15 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cartesius import Engine
+from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
+from restrictions import retracting
 from tests.oracle.restriction_oracle import Row
 from tests.oracle.window_oracle import (
     BREAKS,
     LOG_OUT,
     ORDINARY,
+    REPORTS,
     Advance,
     Broken,
     Kind,
@@ -26,6 +28,7 @@ from tests.oracle.window_oracle import (
     Push,
     Reference,
     Step,
+    kinds,
     programs,
     traces,
 )
@@ -66,11 +69,13 @@ def check_state(engine, reference):
     program = reference.program
     engine._check_invariants()
     assert sorted((event.value.n, slot) for event, slot, _ in engine.late) == sorted(reference.late)
-    assert engine.stats.retained + engine.stats.waiting <= reference.contained
+    if program.content is None:  # what is not kept may wait as well
+        assert engine.stats.retained + engine.stats.waiting <= reference.contained
     if "take results" not in program.enclosed:  # without windows it ends the join, and so all memory
-        assert (engine.stats.retained, engine.stats.waiting) == (reference.retained, reference.waiting)
-    if "take results" not in program.enclosed:
-        assert engine.stats.tuples == reference.all_tuples
+        if program.tick is None:
+            assert engine.stats.tuples == reference.all_tuples
+        if program.content is None:
+            assert (engine.stats.retained, engine.stats.waiting) == (reference.retained, reference.waiting)
     if program.kind.name != "session" or reference.next_deadline is None:
         assert engine.next_deadline == reference.next_deadline
     else:  # it may ask again when a session that has been longer since would have ended
@@ -171,6 +176,129 @@ def test_what_stands_is_what_the_sessions_say_if_some_come_late(case):
         assert min(stands.values(), default=0) >= 0
         assert sorted((event.value.n, slot) for event, slot, _ in engine.late) == sorted(reference.late)
     assert engine.stats.retained == engine.stats.waiting == 0
+
+
+@fewer
+@given(data=st.data())
+def test_a_window_keeps_its_content(data):
+    program, trace = data.draw(cases())
+    content = data.draw(st.sampled_from([("first", 1), ("first", 2), ("last", 1), ("last", 2), ("filtered", 0)]))
+    plain = set(program.enclosed) <= {"none", "fifo", "first match", "ordered", "taken back"}
+    assume(plain and not is_known_to_fail(program))
+    compare(replace(program, content=content, left=(), right=()), trace)
+
+
+@fewer
+@given(data=st.data())
+def test_so_many_events_are_a_batch_of_each_window(data):
+    """Without advances: what is over of a batch when one of its windows is freed, is not compared."""
+    program = data.draw(programs(("tumbling", "sliding")))
+    assume(program.kind.period <= program.kind.size and program.kind.t0 is None)
+    assume(len(set(program.sources)) == len(program.sources))
+    tick = data.draw(st.integers(1, 4))
+    program = replace(program, tick=tick, left=(), report="on_content_change", period=None)
+    assume(is_accepted(program))
+    steps = data.draw(traces(program))
+    trace = [Push(step.source, step.row, step.end, step.end) for step in steps if isinstance(step, Push)]
+    compare(program, trace)
+
+
+@fewer
+@given(data=st.data())
+def test_a_relation_to_stream_compares_an_evaluation_with_the_one_before(data):
+    program, trace = data.draw(cases())
+    assume(program.period is None and len(program.left) in {0, len(program.sources)})
+    assume("non_empty" not in program.report or not {"affine one", "affine all", "fifo affine"} & set(program.enclosed))
+    relation = data.draw(st.sampled_from(["istream", "dstream", "rstream"]))
+    related = replace(program, relation=relation)
+    assume(is_accepted(related))
+    inputs, output = related.build()
+    engine, reference, before = Engine(output), Reference(program), {}
+    for step in [*trace, None]:
+        expected = Counter()
+        if step:
+            reference.step(step)
+        else:
+            reference.evaluations = []
+            reference.advance(math.inf)
+        for key, now in reference.evaluations:
+            earlier = before.get(key, Counter())
+            expected += {"istream": now - earlier, "dstream": earlier - now, "rstream": now}[relation]
+            before[key] = now
+        emitted = apply(engine, inputs, step)
+        assert all(event.weight == 1 for event in emitted)
+        assert Counter(event.value for event in emitted) == expected
+    assert engine.stats.retained == engine.stats.waiting == 0
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[tuple[str, int, int, int]]:
+    """Updates and deletes of three rows, events beside them, and advances, in the order of time."""
+    steps, time = [], draw(st.integers(-6, 2))
+    for n in range(draw(st.integers(0, 12))):
+        time += draw(st.sampled_from([0, 0, 1, 1, 3]))
+        kind = draw(st.sampled_from(["update", "update", "delete", "event", "event", "advance"]))
+        steps.append((kind, n, draw(st.integers(0, 2)), time))
+    return steps
+
+
+@fewer
+@given(
+    kind=kinds(),
+    steps=changes(),
+    report=st.sampled_from(["on_content_change", "on_close", "final"]),
+    lateness=st.sampled_from([0, 4]),
+    is_equal=st.booleans(),
+)
+def test_what_a_source_takes_back_leaves_the_windows_that_are_not_freed(kind, steps, report, lateness, is_equal):
+    table, other = Reactive("table", table=True), Reactive("other")
+    rows = correlate(r=table, yields=lambda r: r, restrict=retracting())
+    pairs = correlate(
+        x=rows,
+        y=other,
+        where=(lambda x, y: x.k == y.k) if is_equal else None,
+        yields=lambda x, y, window: (x.n, y.n, window.start, window.end),
+        restrict=kind.restriction(report=REPORTS[report], lateness=lateness) | retracting(),
+    )
+    engine, stands, final_ = Engine(pairs), Counter(), Counter()
+    present, beside, freed, clock = {}, [], set(), -math.inf
+    for what, n, k, time in steps:
+        row = Row(n, k, 0)
+        if what == "advance":
+            clock, emitted = time, engine.advance(time)
+        elif what == "event":
+            beside.append(Push(1, row, time, time))
+            emitted = engine.push(other, row, at=time)
+        else:
+            change = Update(k, row) if what == "update" else Delete(k)
+            present.pop(k, None)
+            if what == "update":
+                present[k] = Push(0, row, time, time)
+            emitted = engine.push(table, change, at=time)
+        for event in emitted:
+            stands[event.value] += event.weight
+        contents = {}
+        for push in [*present.values(), *beside]:
+            for span in kind.spans(push, []):
+                contents.setdefault(span, []).append(push)
+        now = Counter()
+        for (start, end), pushes in contents.items():
+            results = Counter(
+                (x.row.n, y.row.n, start, end)
+                for x in pushes
+                for y in pushes
+                if (x.source, y.source) == (0, 1) and (not is_equal or x.row.k == y.row.k)
+            )
+            due = {"on_close": end, "final": end + lateness}.get(report, -math.inf)
+            if clock < end + lateness:
+                now += results if clock >= due else Counter()
+            elif (start, end) not in freed:
+                freed.add((start, end))
+                final_ += results
+        assert +stands == now + final_
+        held = sum(len(contents[span]) for span in contents if clock < span[1] + lateness)
+        assert engine.stats.slots[pairs.name, "x"][0] + engine.stats.slots[pairs.name, "y"][0] <= held
+        assert engine.late == []
 
 
 def test_the_reference_itself_on_an_example():
