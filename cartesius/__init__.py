@@ -35,6 +35,10 @@ from .handlers import Handler as Handler
 from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
+from .lists import each as each
+from .lists import one_or_more as one_or_more
+from .lists import repeated as repeated
+from .lists import successive as successive
 from .matches import Match as Match
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
@@ -66,6 +70,7 @@ __all__ = [
     "controls",
     "correlate",
     "displace",
+    "each",
     "ended",
     "expire",
     "forward",
@@ -73,9 +78,11 @@ __all__ = [
     "handles",
     "memory",
     "notify_at",
+    "one_or_more",
     "pause",
     "play",
     "push",
+    "repeated",
     "restricting",
     "run",
     "select",
@@ -83,6 +90,7 @@ __all__ = [
     "start",
     "state",
     "storable",
+    "successive",
     "tick",
     "withdraw",
 ]

@@ -12,10 +12,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import ABSENT
-from cartesius.enumeration import Link
+from cartesius.enumeration import ALWAYS, Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
+from cartesius.listings import Listing
 from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
@@ -54,6 +55,7 @@ class Bindings:
         for slot in self.slots:
             slot.memory.probes.extend(_key_probe(space) for space in range(len(self.spaces)))
         self.links = self._key_links() + self._value_links()
+        self.lists = self._listings()
 
     def _slot(self, index: int, name: str, world: World) -> Slot:
         reactive = self.pattern.slots[name]
@@ -80,6 +82,7 @@ class Bindings:
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
             is_table,
+            n=self.pattern.lists.get(name),
         )
 
     def _versioned(self, world: World) -> dict[str, int | None]:
@@ -149,6 +152,22 @@ class Bindings:
             is_of_row = isinstance(left, KeyOf) or isinstance(right, KeyOf)
             links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=is_of_row))
         return links
+
+    def _listings(self) -> dict[int, Listing]:
+        """Return how the lists of slots are chosen, and link the events of each: they are alike where it is linked."""
+        index: dict[Any, int] = {slot.name: slot.index for slot in self.slots}
+        conditions = self.pattern.conditions()
+        lists = {s.index: Listing(s.name, s.n, s.memory, conditions, index) for s in self.slots if s.n is not None}
+        for at, listing in lists.items():
+            ends = {seen[0]: link for link in self.links if (seen := link.seen_from(at)) is not None}
+            own = [(place, link.is_key, link.skips_null) for place, link in ends.items()]
+            own += [(space, True, True) for space in self._spaces_of[at] if space not in ends]
+            if listing.n > 1:
+                listing.alike = [(place, skips_null) for place, _, skips_null in own]
+                self.links += [Link(at, place, at, place, is_key, null) for place, is_key, null in own]
+            if listing.passing is not None:
+                self.links.append(Link(at, listing.passing, ALWAYS, 0, is_key=False, skips_null=False))
+        return lists
 
     def add_keys(self, slot: Slot, entry: Entry, held: Callable[[], Iterable[Entry]]) -> bool:
         """Give an event at the door its key in each space; what takes back or deletes goes where its target is.
@@ -224,6 +243,12 @@ class Bindings:
         slots = []
         for name in (key,) if isinstance(key, str) else key:
             (slot, *_) = self.find(name, restriction)
+            if slot.n is not None:
+                message = (
+                    f"{restriction!r}: expected a slot of which a result has one event but {slot.name!r} is repeated;"
+                    " use a function of the yielded value"
+                )
+                raise InvalidArgument(message)
             if not slot.is_table and not self._spaces_of[slot.index]:
                 message = (
                     f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"

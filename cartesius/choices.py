@@ -59,15 +59,18 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
+    _check_lists(batch)
     if handle(outer, operations[alone]):
         refuse_versions(batch, installed)
+        _refuse_lists(batch, "parts that meet, as those of a list do,", "separately keeps them apart")
         batch.product = Alone(batch.rank)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    batch.product = Product(memories, bindings.links, batch.rank)
+    batch.product = Product(memories, bindings.links, batch.rank, bindings.lists)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
+        _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
         settling = [one for one in installed if one.restriction.settles]
         check_missing(batch, settling, installed)
         batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
@@ -80,6 +83,23 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.output = _view(bindings, batch, key)
     if batch.versions is not None:
         check_versions(batch, missing, installed)
+
+
+def _check_lists(batch: Batch) -> None:
+    """Refuse lists of what is not a plain stream."""
+    if batch.versions is not None:
+        _refuse_lists(batch, "events that are there or not", "versioned gives them a time")
+    rows = next((slot for slot in batch.slots if slot.n is not None and slot.is_table), None)
+    if rows is not None:
+        message = f"repeated: expected a stream but a restriction makes rows of the events of {rows.name!r}"
+        raise InvalidArgument(message)
+
+
+def _refuse_lists(batch: Batch, expected: str, got: str) -> None:
+    listed = next((slot for slot in batch.slots if slot.n is not None), None)
+    if listed is not None:
+        message = f"repeated: expected {expected} beside {listed.name!r} but {got}; leave one out"
+        raise InvalidArgument(message)
 
 
 def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:

@@ -14,19 +14,21 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (reify); SEMANTICS 1.2 to 1.4.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from cartesius.entries import FRESH, GONE
+from cartesius.entries import FRESH, GONE, Entry, Several, is_spent, singly
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.entries import Entry
+    from cartesius.listings import Listing
     from cartesius.memories import Memory
 
+ALWAYS: Final = -1
+"""In a link, in the place of another slot: the value must be True."""
 Candidate: TypeAlias = "list[Entry | None]"
 Rank: TypeAlias = "Callable[[Candidate], tuple[float, ...]]"
 
@@ -77,7 +79,12 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
     """Return the entries of a step, oldest first, for what ``row`` has bound."""
     key = []
     for slot, position, skips_null in step.sources:
+        if slot == ALWAYS:
+            key.append(True)
+            continue
         entry = row[slot]
+        if isinstance(entry, Several):
+            entry = entry.entries[0]  # they are all alike in what links them
         assert entry is not None  # Invariant: the sources of a step are bound before it
         value = hashable(memories[slot].probes[position](entry))
         if value is NOWHERE or (skips_null and value is None):
@@ -90,12 +97,18 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
 
 
 class Product:
-    """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
+    """The cartesian product of ``memories`` under ``links``, enumerated from what is new.
 
-    def __init__(self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank) -> None:
+    Of a slot in ``lists`` a candidate has a list of events, each of which satisfies the links.
+    """
+
+    def __init__(
+        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Mapping[int, Listing] | None = None
+    ) -> None:
         self.memories = memories
         self.links = links
         self.rank = rank
+        self.lists = lists or {}
         self._visited: Any = reversed if rank is newest_first else iter
         self.plans = [self._plan(slot) for slot in range(len(memories))]
         for steps, walk in self.plans:
@@ -104,7 +117,7 @@ class Product:
 
     def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
         """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in range(len(self.memories)) if slot != fixed]
+        order = [slot for slot in range(len(self.memories)) if slot != fixed or slot in self.lists]
         walk: list[Step] = []
         met = [fixed]
         while True:
@@ -117,9 +130,11 @@ class Product:
         steps, bound, needs_walk = [], [fixed], False
         for slot in order:
             step = step_to(slot, bound, self.links)
-            if not step.positions and slot in met:
+            if not step.positions and slot in met and slot != fixed:
                 step = attrs.evolve(step, reached=True)
                 needs_walk = True
+            elif slot in self.lists:
+                step = step_to(slot, [*bound, ALWAYS], self.links)
             steps.append(step)
             bound.append(slot)
         return steps, (walk if needs_walk else [])
@@ -148,6 +163,8 @@ class Product:
         return self._from(slot, entry, skip, skip)
 
     def _from(self, fixed: int, entry: Entry, mark: int, skip: int) -> Iterator[Candidate]:
+        if fixed in self.lists and not self.lists[fixed].takes(entry):
+            return iter(())
         steps, walk = self.plans[fixed]
         row: Candidate = [None] * len(self.memories)
         row[fixed] = entry
@@ -172,6 +189,9 @@ class Product:
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
+        if step.slot in self.lists:
+            yield from self._extend_by_lists(found, row, steps, level, fixed, mark, skip, reach)
+            return
         for entry in self._visited(found):
             if entry.state in (skip, also):
                 continue
@@ -180,6 +200,35 @@ class Product:
                 yield row.copy()
             else:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+
+    def _extend_by_lists(
+        self,
+        found: Collection[Entry],
+        row: Candidate,
+        steps: list[Step],
+        level: int,
+        fixed: int,
+        mark: int,
+        skip: int,
+        reach: dict[int, list[Entry]],
+    ) -> Iterator[Candidate]:
+        slot = steps[level].slot
+        listing, pinned = self.lists[slot], row[slot] if slot == fixed else None
+        before = [step.slot for step in steps[:level]]
+        bound = [row[other] for other in (*before, fixed)]
+        known = frozenset(before) if fixed in self.lists else frozenset((*before, fixed))
+        # Of the marked entries of the list itself, the newest is the last: what is newer is unmarked.
+        since = float("inf") if slot > fixed else float("-inf") if pinned is None else pinned.number
+        entries = [e for e in found if e.state != skip and (e.state != mark or e.number <= since)]
+        for chosen in listing.choices(entries, pinned, row, known, newest=self._visited is reversed):
+            if is_spent(bound):
+                break
+            row[slot] = Several(chosen)
+            if level + 1 == len(steps):
+                yield row.copy()
+            else:
+                yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+        row[slot] = pinned
 
     def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, list[Entry]]:
         reach: dict[int, list[Entry]] = {fixed: [entry]}
@@ -213,9 +262,14 @@ class Alone:
 
 def newest_first(row: Candidate) -> tuple[float, ...]:
     """Return the sort key of a candidate: newest first by slot, a missing part last."""
-    return tuple([-entry.number if entry is not None else float("inf") for entry in row])
+    return tuple([-entry.number if entry is not None else float("inf") for entry in _flat(row)])
 
 
 def oldest_first(row: Candidate) -> tuple[float, ...]:
     """Return the sort key of a candidate: oldest first by slot, a missing part last."""
-    return tuple([entry.number if entry is not None else float("inf") for entry in row])
+    return tuple([entry.number if entry is not None else float("inf") for entry in _flat(row)])
+
+
+def _flat(row: Candidate) -> Candidate:
+    """Return the events of a candidate, those of its lists one by one."""
+    return [one for part in row for one in singly(part) or (None,)] if Several in map(type, row) else row

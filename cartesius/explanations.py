@@ -34,7 +34,8 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
-        lines.append(f"  slot {slot.name:<9} {names[slot.reactive]}: memory {bound}, {by}{waiting}")
+        source = names[slot.reactive] + join.pattern.shown_count(slot.name)
+        lines.append(f"  slot {slot.name:<9} {source}: memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
@@ -118,6 +119,8 @@ def _order(join: Join) -> str:
     ]
     rows = [slot.name for slot in join.slots if slot.is_table and not slot.keeps_versions]
     relying += [f"the rows of {', '.join(rows)}, which replace each other"] if rows else []
+    lists = [slot.name for slot in join.slots if slot.n is not None]
+    relying += [f"the lists of {', '.join(lists)}, which are in order of arrival"] if lists else []
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"

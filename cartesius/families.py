@@ -283,6 +283,7 @@ class Slot:
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     ended: bool = False
+    n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
 
     @property
     def keeps_versions(self) -> bool:

@@ -15,12 +15,24 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Expression, conjuncts, equality, evaluator
+from cartesius.expressions import (
+    Every,
+    Expression,
+    KeyOf,
+    Part,
+    conjuncts,
+    equality,
+    evaluator,
+    replace,
+    slots_of,
+)
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
+from cartesius.lists import OneOrMore, Repeated, unbound
 from cartesius.operations import Implicit
-from cartesius.reactives import Reactive, check_reactive
+from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
+from cartesius.runs import extending
 from cartesius.tracing import parameters_of, symbol_for, trace
 from cartesius.world import World
 
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
+Binding: TypeAlias = "Reactive | Repeated | OneOrMore"
 
 _restriction: Implicit[Any] = Implicit("restriction", default=None)
 
@@ -64,15 +77,17 @@ class Pattern:
         restrictions: tuple[Restriction, ...],
         *,
         is_generator: bool,
+        lists: Mapping[str, int | None] | None = None,
     ) -> None:
         self.name = name
         self.slots = dict(slots)
+        self.lists = dict(lists or {})  # the variables that are lists: of so many events, or None: a run of them
         self.restrictions = restrictions
         self.is_generator = is_generator
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
-        self.equalities = [pair for condition in self.conditions() if (pair := equality(condition)) is not None]
+        self.equalities = [pair for condition in self.conditions() if (pair := self._equality(condition)) is not None]
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
@@ -123,6 +138,19 @@ class Pattern:
         """Return the conditions of a traced ``where``."""
         return conjuncts(self._where) if isinstance(self._where, Expression) else []
 
+    def _equality(self, condition: Expression) -> tuple[tuple[str, Expression], tuple[str, Expression]] | None:
+        """Return both (slot, side) of an equality between events of two slots, be it of each event of a list."""
+        single = None
+        match condition:
+            case Every(items=Part(slot=slot), elements=(element,), condition=inner) if self.lists.get(
+                slot
+            ) and slot not in slots_of(inner):
+                single, condition = slot, replace(inner, element, Part(slot))
+        pair = equality(condition)
+        if pair is None or any(self.lists.get(s) and s != single and side != KeyOf(s) for s, side in pair):
+            return None  # it says something of a whole list, or of one position
+        return pair
+
     @property
     def is_where_traced(self) -> bool:
         """Whether ``where`` is known as an expression (or absent)."""
@@ -156,10 +184,18 @@ class Pattern:
         arguments = list(zip(names, readers, strict=True))
         return lambda row: body(**{name: read(row) for name, read in arguments})
 
+    def shown_count(self, slot: str) -> str:
+        """Say how many events a candidate has of a slot, if they are a list."""
+        if slot not in self.lists:
+            return ""
+        n = self.lists[slot]
+        return " one or more times" if n is None else f" {n} times"
+
     def describe(self, names: Mapping[Reactive, str]) -> str:
         """Return a canonical text of the pattern, given the names of the program's reactives."""
         slots = ", ".join(
-            f"{slot}: {names[reactive]}{' (table)' * reactive.table}" for slot, reactive in self.slots.items()
+            f"{slot}: {names[reactive]}{' (table)' * reactive.table}{self.shown_count(slot)}"
+            for slot, reactive in self.slots.items()
         )
         restrictions = " | ".join(
             f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))})"
@@ -174,10 +210,10 @@ def correlate(
     where: Body | None = None,
     yields: Body | None = None,
     restrict: Composition | Restriction | None = None,
-    slots: Mapping[str, Reactive] | None = None,
+    slots: Mapping[str, Binding] | None = None,
     name: str | None = None,
     type: type | None = None,
-    **variables: Reactive,
+    **variables: Binding,
 ) -> Any:
     """Correlate reactives: a result for each combination of their events that satisfies the body, as restricted.
 
@@ -211,7 +247,8 @@ def correlate(
         slots: More variables, for names that clash with these arguments.
         name: The name of the output; by default made from the inputs.
         type: The type of the results, if it is an attrs class, a dataclass or a named tuple.
-        **variables: The reactive that each variable is bound to, in slot order.
+        **variables: The reactive that each variable is bound to, in slot order; or `repeated`, or `one_or_more` of one,
+            which bind lists.
 
     Returns:
         The output, a `Reactive`, so that correlations nest; or a decorator, if ``yields`` is missing.
@@ -219,20 +256,24 @@ def correlate(
     Raises:
         InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
     """
-    bound = {**(slots or {}), **variables}
+    bindings = {**(slots or {}), **variables}
+    bound = unbound(bindings)
     if not bound and slots is None:
         message = (
             "correlate: expected at least one variable bound to a Reactive but got none; write correlate(x=reactive, …)"
         )
         raise InvalidArgument(message)
-    for variable, reactive in bound.items():
-        check_reactive(reactive, "correlate", variable)
-    restrictions = parts_of(restrict if restrict is not None else _restriction())
+    restrictions = _with_runs(parts_of(restrict if restrict is not None else _restriction()), bindings)
+    lists = {
+        variable: binding.n if isinstance(binding, Repeated) else None
+        for variable, binding in bindings.items()
+        if not isinstance(binding, Reactive)
+    }
 
     def build(body: Body, *, is_generator: bool) -> Reactive:
         own = name or (getattr(body, "__name__", "") if is_generator else "")
         own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
-        pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator)
+        pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator, lists=lists)
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
         trial.drop()
         return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
@@ -240,6 +281,17 @@ def correlate(
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
+
+
+def _with_runs(restrictions: tuple[Restriction, ...], bindings: Mapping[str, Binding]) -> tuple[Restriction, ...]:
+    """Add the gate of each variable that is bound to runs: right of all keys, so that runs are kept a key."""
+    runs = [
+        extending(variable, where=binding.where, contiguity=binding.contiguity, within=binding.within)
+        for variable, binding in bindings.items()
+        if isinstance(binding, OneOrMore)
+    ]
+    place = max([place + 1 for place, restriction in enumerate(restrictions) if restriction.key_space()], default=0)
+    return (*restrictions[:place], *runs, *restrictions[place:])
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:

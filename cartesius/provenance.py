@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.entries import ABSENT
+from cartesius.entries import ABSENT, singly
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from cartesius.entries import Entry
     from cartesius.families import Family, Slot
@@ -56,13 +56,15 @@ class Provenance:
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
 
-    def made(self, output: str, identity: Any, result: tuple[Any, ...], parts: Sequence[tuple[Slot, Entry]]) -> None:
+    def made(
+        self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
+    ) -> None:
         """Record a result with its parts."""
         _, value, start, end = result
         text = _shown(output, value, start, end)
         made = (identity, text)
         record = self._record(made, text)
-        made_of = [(slot.name, *_of_entry(part, slot)) for slot, part in parts]
+        made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
         for _, key, shown in made_of:
             self._note(self._record(key, shown).results, made)

@@ -119,4 +119,6 @@ def check_reactive(value: object, call: str, argument: str) -> Reactive:
     message = f"{call}: expected a Reactive but got {argument}={value!r} (type={type(value).__name__})"
     if callable(value):
         message += "; did you forget yields=, or to decorate a generator function with correlate(…)?"
+    elif hasattr(value, "source"):
+        message += "; it binds a variable of correlate: correlate(x=…)"
     raise InvalidArgument(message)
