@@ -106,11 +106,11 @@ def one_or_more(
     ...     rise=one_or_more(price, where=lambda run: len(run) == 1 or run[-1] > run[-2]),
     ...     bell=bell,
     ...     yields=lambda rise: rise,
-    ...     restrict=affinely("rise"),
+    ...     restrict=affinely("rise", "bell"),
     ... )
-    >>> trace = [(price, 3), (price, 5), (bell, 1), (price, 4), (price, 6), (price, 6), (bell, 2)]
+    >>> trace = [(price, 3), (price, 5), (bell, 1), (price, 4), (price, 6), (bell, 2)]
     >>> [event.value for event in run(rises, trace)]
-    [[3, 5], [6], [4, 6]]
+    [[3, 5], [4, 6]]
 
     Args:
         source: The source, a stream.
