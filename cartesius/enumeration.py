@@ -77,6 +77,13 @@ def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
 
 def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
     """Return the entries of a step, oldest first, for what ``row`` has bound."""
+    found = look_up(step, memories, row)
+    memories[step.slot].visited += len(found)
+    return found
+
+
+def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
+    """Return the entries of a step as `visit` does, but not to go through them."""
     key = []
     for slot, position, skips_null in step.sources:
         if slot == ALWAYS:
@@ -90,10 +97,7 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
         if value is NOWHERE or (skips_null and value is None):
             return ()
         key.append(value)
-    memory = memories[step.slot]
-    found = memory.lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
-    memory.visited += len(found)
-    return found
+    return memories[step.slot].lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
 
 
 class Product:
@@ -185,13 +189,13 @@ class Product:
             yield row.copy()
             return
         step = steps[level]
+        if step.slot in self.lists:
+            yield from self._extend_by_lists(row, steps, level, fixed, mark, skip, reach)
+            return
         found = reach[step.slot] if step.reached else visit(step, self.memories, row)
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
-        if step.slot in self.lists:
-            yield from self._extend_by_lists(found, row, steps, level, fixed, mark, skip, reach)
-            return
         for entry in self._visited(found):
             if entry.state in (skip, also):
                 continue
@@ -203,7 +207,6 @@ class Product:
 
     def _extend_by_lists(
         self,
-        found: Collection[Entry],
         row: Candidate,
         steps: list[Step],
         level: int,
@@ -212,23 +215,41 @@ class Product:
         skip: int,
         reach: dict[int, list[Entry]],
     ) -> Iterator[Candidate]:
-        slot = steps[level].slot
-        listing, pinned = self.lists[slot], row[slot] if slot == fixed else None
-        before = [step.slot for step in steps[:level]]
+        step, later = steps[level], steps[level + 1 :]
+        slot, before = step.slot, [step.slot for step in steps[:level]]
+        pinned = row[slot] if slot == fixed else None
         bound = [row[other] for other in (*before, fixed)]
+        sources = {ALWAYS, *before, fixed}
+
+        def may_go_on() -> bool:  # there may be very many lists: none is made that cannot be completed
+            return not is_spent(bound) and all(self._has_any(other, row, sources, skip, reach) for other in later)
+
+        if not may_go_on():
+            return
         known = frozenset(before) if fixed in self.lists else frozenset((*before, fixed))
+        found = reach[slot] if step.reached else visit(step, self.memories, row)
         # Of the marked entries of the list itself, the newest is the last: what is newer is unmarked.
         since = float("inf") if slot > fixed else float("-inf") if pinned is None else pinned.number
         entries = [e for e in found if e.state != skip and (e.state != mark or e.number <= since)]
-        for chosen in listing.choices(entries, pinned, row, known, newest=self._visited is reversed):
-            if is_spent(bound):
-                break
+        for chosen in self.lists[slot].choices(entries, pinned, row, known, newest=self._visited is reversed):
             row[slot] = Several(chosen)
-            if level + 1 == len(steps):
-                yield row.copy()
-            else:
+            if later:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
+            else:
+                yield row.copy()
+            if not may_go_on():
+                break
         row[slot] = pinned
+
+    def _has_any(self, step: Step, row: Candidate, bound: set[int], skip: int, reach: dict[int, list[Entry]]) -> bool:
+        """Whether there may be an entry for a later step, as far as that follows from what is ``bound``."""
+        if step.reached:
+            found: Iterable[Entry] = reach[step.slot]
+        elif all(source in bound for source, _, _ in step.sources):
+            found = look_up(step, self.memories, row)
+        else:
+            return True
+        return any(entry.state != skip and not is_spent((entry,)) for entry in found)
 
     def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, list[Entry]]:
         reach: dict[int, list[Entry]] = {fixed: [entry]}

@@ -56,7 +56,9 @@ CONDITIONS = {
         lambda y, xs: xs[0].v > 0 and xs[-1].k == y.k and xs[0].v <= xs[-1].v,
     ),
     "all of it": Condition(
-        lambda y, xs: each(xs, lambda x: (x.k == y.k) & (x.v > 0)) & successive(xs, lambda a, b: a.v != b.v) & (y.v < 3),
+        lambda y, xs: (
+            each(xs, lambda x: (x.k == y.k) & (x.v > 0)) & successive(xs, lambda a, b: a.v != b.v) & (y.v < 3)
+        ),
         lambda y, xs: all(x.k == y.k and x.v > 0 for x in xs) and all(a.v != b.v for a, b in pairwise(xs)) and y.v < 3,
     ),
 }
