@@ -116,6 +116,10 @@ def origin(expression: Expression, scope: Scope) -> Origin | None:
     match expression:
         case Part(slot=slot):
             return scope.part(slot)
+        case Apply(function=operator.getitem, arguments=(Part(slot=slot), Constant(value=int()))) if (
+            isinstance(scope, InPattern) and slot in scope.pattern.lists
+        ):
+            return InPattern(scope.pattern, of_each=True).part(slot)
         case KeyOf(slot=slot):
             return scope.key(slot)
         case (

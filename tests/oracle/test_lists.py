@@ -29,7 +29,7 @@ class Value(NamedTuple):
     v: int
 
 
-# ------------------------------------------------------------------------------------------------------------ conditions
+# ----------------------------------------------------------------------------------------------------------- conditions
 
 
 class Condition(NamedTuple):
@@ -68,7 +68,7 @@ def untraced(condition: Condition) -> Any:
     return lambda y, xs: condition.plain(y, tuple(xs))
 
 
-# ------------------------------------------------------------------------------------------------ every choice of n events
+# --------------------------------------------------------------------------------------------- every choice of n events
 
 
 class Plan(NamedTuple):
@@ -119,7 +119,7 @@ def program(plan: Plan, left: Reactive = LEFT, right: Reactive = RIGHT) -> React
         if layer is not None:
             layers = layer if layers is None else layers | layer
     condition = CONDITIONS[plan.condition]
-    bound = {"y": left, "xs": repeated(right, plan.n)}
+    bound: dict[str, Any] = {"y": left, "xs": repeated(right, plan.n)}
     return correlate(
         slots=dict(reversed(bound.items())) if plan.list_first else bound,
         where=condition.traced if plan.is_traced or condition.traced is None else untraced(condition),
@@ -289,7 +289,7 @@ def test_what_takes_one_event_back_takes_back_every_choice_with_it(changes, n):
         )
 
 
-# ------------------------------------------------------------------------------------------------------------ maximal runs
+# --------------------------------------------------------------------------------------------------------- maximal runs
 
 RISING = {
     "anything": (None, lambda values: True),
