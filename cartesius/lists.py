@@ -52,7 +52,8 @@ def repeated(source: Reactive, n: int) -> Repeated:
 
     Every choice of n events is a candidate, as if the variable were n, bound to one memory: restrictions that name it
     concern its single events, which meet under equal keys. In ``where`` and ``yields`` it is a list of n payloads,
-    ``time_…`` the hull of their times and ``key_…`` their key. `each` and `successive` are conditions on the list.
+    ``time_…`` the hull of their times and ``key_…`` their key. `each` and `successive` are conditions on the list. Bind
+    it last: what other variables say of its events is then known before lists are made.
 
     >>> from cartesius import Reactive, correlate, each, repeated, run
     >>> release, review = Reactive("release"), Reactive("review")
@@ -98,6 +99,8 @@ def one_or_more(
     one event to all restrictions left of what was added for it, ``extending``, which stands right of the last
     `key_by`: it is used up, expires and is keyed as a whole. Restrictions that let single events through, such as
     `only`, see them before they extend a run. Its time is the hull of its events; its value is the list of payloads.
+
+    What a run skipped is forgotten: if the source takes an event of a run back, the whole run goes.
 
     >>> from cartesius import Reactive, correlate, one_or_more, run
     >>> from restrictions import affinely

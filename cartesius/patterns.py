@@ -1,8 +1,8 @@
 """Patterns: `correlate` binds one variable to each of n reactives and yields results for combinations of their events.
 
 Two spellings, one meaning: ``where`` and ``yields`` as functions (traced once, so that equalities become indexes), or a
-generator function in direct style. Variables bind payloads; ``time_x`` and ``key_x``, by parameter name, are the time
-and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
+generator function in direct style. Variables bind payloads, or lists of them; ``time_x`` and ``key_x``, by parameter
+name, are the time and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
 
 Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 """

@@ -35,7 +35,11 @@ class extending(Restriction):
         contiguity: ``"relaxed"`` or ``"strict"``.
         within: How far the end of a run may be from its start, in time units or as a `timedelta`; None: any time.
 
-    State: where contiguity is strict, the identity of the latest event. Relies on arrival order.
+    State: where contiguity is strict, the identity of the latest event. Relies on arrival order. Commutes with what
+    handles stored entries; what lets single events through must stand to its right, which is where users write it.
+
+    Law:
+        Where no event extends a run, each event is a run of its own: relaxed or strict, within any duration.
     """
 
     slot: Slot

@@ -6,19 +6,22 @@ Python, and spends uses. For runs it folds over all events of a key from the beg
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations, count, pairwise, product
+from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, Update, correlate, each, one_or_more, repeated, run, successive
-from restrictions import affinely, at_most, fifo, first_match, key_by, most_recently, retracting
+from cartesius import Delete, Engine, Reactive, Update, correlate, each, one_or_more, repeated, run, successive
+from restrictions import affinely, as_table, at_most, fifo, first_match, key_by, most_recently, retracting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FEWER = settings(max_examples=settings().max_examples // 2)
 UNLIMITED = 10**6
 LEFT, RIGHT = Reactive("left"), Reactive("right")
 
@@ -266,6 +269,78 @@ def reversed_choices(values: list[Value]) -> list[tuple[Value, ...]]:
     return sorted(combinations(values, 2), key=lambda chosen: [-one.number for one in chosen])
 
 
+@FEWER
+@given(
+    pushes=PUSHES,
+    uses=st.sampled_from([None, 1, 2]),
+    newest=st.sampled_from([None, 3]),
+    is_keyed=st.booleans(),
+    is_oldest_first=st.booleans(),
+)
+def test_a_list_of_three_is_as_three_slots_of_one_reactive(pushes, uses, newest, is_keyed, is_oldest_first):
+    def restrict(*slots: str) -> Any:
+        parts = [
+            *([key_by(y="k", **dict.fromkeys(slots, "k"))] if is_keyed else []),
+            *([fifo()] if is_oldest_first else []),
+            *([most_recently(*slots, n=newest)] if newest else []),
+            *([at_most(uses, "y")] if uses else []),
+        ]
+        return reduce(or_, parts) if parts else None
+
+    listed = correlate(
+        y=LEFT,
+        xs=repeated(RIGHT, 3),
+        where=lambda y, xs: each(xs, lambda x: x.v <= y.v),
+        yields=lambda y, xs: (y, xs),
+        restrict=restrict("xs"),
+    )
+    slots = correlate(
+        y=LEFT,
+        a=RIGHT,
+        b=RIGHT,
+        c=RIGHT,
+        where=lambda y, a, b, c: (
+            (a.number < b.number) & (b.number < c.number) & (a.v <= y.v) & (b.v <= y.v) & (c.v <= y.v)
+        ),
+        yields=lambda y, a, b, c: (y, [a, b, c]),
+        restrict=restrict("a", "b", "c"),
+    )
+    assert push_all(listed, pushes) == push_all(slots, pushes)
+
+
+@given(
+    changes=st.lists(
+        st.tuples(st.sampled_from("ttx"), st.integers(0, 2), st.sampled_from([0, 1, 2, None])), max_size=14
+    ),
+    n=st.integers(1, 3),
+)
+def test_a_table_of_lists_is_what_a_full_enumeration_shows(changes, n):
+    tables = {"t": Reactive("t", table=True), "x": Reactive("x", table=True)}
+    rows = correlate(x=tables["x"], yields=lambda x: x, restrict=retracting())
+    shown = correlate(
+        t=tables["t"],
+        xs=repeated(rows, n),
+        where=lambda t, xs, key_t: each(xs, lambda x: (x.k == key_t) & (x.v <= t)),
+        yields=lambda t, xs: (t, [x.number for x in xs]),
+        restrict=as_table("t") | retracting(),
+    )
+    engine = Engine(shown)
+    present: dict[str, dict[int, Any]] = {"t": {}, "x": {}}
+    for number, (slot, key, v) in enumerate(changes):
+        present[slot].pop(key, None)
+        value = v if slot == "t" else Value(number, (v or 0) % 3, key)
+        if v is not None:
+            present[slot][key] = value  # a changed row comes anew
+        engine.push(tables[slot], Delete(key) if v is None else Update(key, value))
+        wanted = {}
+        for row, most in present["t"].items():
+            fitting = [x for x in present["x"].values() if x.k == row and x.v <= most]
+            choices = sorted(combinations(fitting, n), key=lambda chosen: [-x.number for x in chosen])
+            if choices:
+                wanted[row] = (most, [x.number for x in choices[0]])
+        assert engine.query(shown) == wanted
+
+
 @given(changes=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=12), n=st.integers(1, 3))
 def test_what_takes_one_event_back_takes_back_every_choice_with_it(changes, n):
     table = Reactive("table", table=True)
@@ -419,6 +494,20 @@ def test_beside_retracting_the_results_are_those_of_the_maximal_runs(plan, pushe
             for one in fold.runs
             if not plan.is_keyed or one[0].k == y.k
         )
+
+
+@given(pushes=OF_RUNS, within=st.sampled_from([None, 3]))
+def test_where_no_event_extends_a_run_each_is_a_run_of_its_own(pushes, within):
+    alone = [
+        correlate(
+            y=LEFT,
+            xs=one_or_more(RIGHT, where=lambda run: len(run) == 1, contiguity=contiguity, within=within),
+            yields=lambda y, xs: (y, xs),
+        )
+        for contiguity in ("relaxed", "strict")
+    ]
+    single = correlate(y=LEFT, x=RIGHT, yields=lambda y, x: (y, [x]))
+    assert push_all(alone[0], pushes) == push_all(alone[1], pushes) == push_all(single, pushes)
 
 
 @given(pushes=OF_RUNS)
