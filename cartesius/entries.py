@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cartesius.errors import InvalidArgument
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -138,6 +140,7 @@ class Several(Entry):
             tuple([entry.identity for entry in entries]),
         )
         self.entries = tuple(entries)  # in order of arrival
+        self.number, self.state = entries[-1].number, max([entry.state for entry in entries])
         self.keys, self.row_key, self.slot = entries[0].keys, entries[0].row_key, entries[0].slot
 
     @property
@@ -147,7 +150,8 @@ class Several(Entry):
 
     @uses.setter
     def uses(self, uses: float) -> None:
-        raise NotImplementedError  # they are spent one by one
+        message = f"uses: expected the uses of one event, as each of a list has its own, but got {self!r}; see .entries"
+        raise InvalidArgument(message)
 
 
 def singly(part: Entry | None) -> tuple[Entry, ...]:

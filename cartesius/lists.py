@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from cartesius.reactives import Reactive, check_reactive
+from cartesius.reactives import ListBinding, Reactive, check_reactive
 from cartesius.tracing import Symbol, of_every, traceable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ CONTIGUITIES = ("relaxed", "strict")
 
 @final
 @attrs.frozen
-class Repeated:
+class Repeated(ListBinding):
     """A binding of lists of ``n`` events; see `repeated`."""
 
     source: Reactive
@@ -38,7 +38,7 @@ class Repeated:
 
 @final
 @attrs.frozen
-class OneOrMore:
+class OneOrMore(ListBinding):
     """A binding of runs; see `one_or_more`."""
 
     source: Reactive
@@ -209,9 +209,7 @@ def successive(items: Sequence[Payload], condition: Callable[[Payload, Payload],
 def unbound(bound: Mapping[str, Reactive | Repeated | OneOrMore]) -> dict[str, Reactive]:
     """Return the reactive of each variable; raise `InvalidArgument` for what is none."""
     return {
-        variable: binding.source
-        if isinstance(binding, Repeated | OneOrMore)
-        else check_reactive(binding, "correlate", variable)
+        variable: check_reactive(binding.source if isinstance(binding, ListBinding) else binding, "correlate", variable)
         for variable, binding in bound.items()
     }
 

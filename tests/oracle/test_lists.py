@@ -276,14 +276,15 @@ def reversed_choices(values: list[Value]) -> list[tuple[Value, ...]]:
     newest=st.sampled_from([None, 3]),
     is_keyed=st.booleans(),
     is_oldest_first=st.booleans(),
+    retracts=st.booleans(),
 )
-def test_a_list_of_three_is_as_three_slots_of_one_reactive(pushes, uses, newest, is_keyed, is_oldest_first):
+def test_a_list_of_three_is_as_three_slots_of_one_reactive(pushes, uses, newest, is_keyed, is_oldest_first, retracts):
     def restrict(*slots: str) -> Any:
         parts = [
             *([key_by(y="k", **dict.fromkeys(slots, "k"))] if is_keyed else []),
             *([fifo()] if is_oldest_first else []),
             *([most_recently(*slots, n=newest)] if newest else []),
-            *([at_most(uses, "y")] if uses else []),
+            *([retracting()] if retracts else [at_most(uses, "y")] if uses else []),
         ]
         return reduce(or_, parts) if parts else None
 
@@ -305,7 +306,16 @@ def test_a_list_of_three_is_as_three_slots_of_one_reactive(pushes, uses, newest,
         yields=lambda y, a, b, c: (y, [a, b, c]),
         restrict=restrict("a", "b", "c"),
     )
-    assert push_all(listed, pushes) == push_all(slots, pushes)
+    engines = Engine(listed), Engine(slots)
+    for number, (slot, k, v) in enumerate(pushes):
+        found = [
+            [
+                (event.value, event.weight, event.start, event.end)
+                for event in engine.push(RIGHT if slot == "x" else LEFT, Value(number, k, v), at=20 - number)
+            ]
+            for engine in engines
+        ]
+        assert found[0] == found[1]
 
 
 @given(
