@@ -2,7 +2,7 @@
 
 Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
 `expressions`, `tracing`, `lists`, `patterns` (what a correlation is); `families`, `clauses`, `restriction_base`,
-`installations` (what restrictions are); `memories`, `bindings`, `pauses`, `listings`, `enumeration`, `partial_rows`,
+`installations` (what restrictions are); `memories`, `bindings`, `pauses`, `enumeration`, `listings`, `partial_rows`,
 `outputs`, `world`, `batches`, `join_shape` (one correlation at work); `programs`, `steps`, `doors`, `engine`,
 `traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
@@ -49,6 +49,7 @@ from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
 from .states import state as state
 from .traces import run as run
+from .windows import Window as Window
 
 __all__ = [
     "CartesiusError",
@@ -66,6 +67,7 @@ __all__ = [
     "Slot",
     "Slots",
     "Update",
+    "Window",
     "arrive",
     "controls",
     "correlate",

@@ -25,6 +25,7 @@ from cartesius.operations import Operation
 from cartesius.outputs import hull
 from cartesius.records import wrap
 from cartesius.version_batches import Versions
+from cartesius.window_batches import WindowBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cartesius.matches import Match
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_batches import PartialBatch
+    from cartesius.relations import Relations
     from cartesius.totals import Totals
     from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
@@ -63,12 +65,14 @@ class Batch:
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
-        self.output: Events | Rows | View | Totals | VersionTotals
+        self.output: Events | Rows | View | Totals | VersionTotals | Relations
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
+        space = bindings.window_space
+        self.windows = None if space is None else WindowBatch(self, space)
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -186,6 +190,8 @@ class Batch:
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
             self.output.add(key, result, identity, cause)
+            if self.windows is not None:
+                self.windows.note(match.parts, key, identity)
             if self.world.provenance is not None:
                 self.world.provenance.made(self.name, identity, result, zip(self.slots, match.parts, strict=True))
 

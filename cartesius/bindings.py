@@ -9,7 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.13.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.entries import ABSENT
 from cartesius.enumeration import ALWAYS, Link
@@ -23,6 +23,9 @@ from cartesius.pauses import Door
 from cartesius.records import wrap
 from cartesius.row_memories import RowMemory
 from cartesius.versions import Kind, Moment, VersionMemory
+from cartesius.windows import window_of
+
+Shown: TypeAlias = "Callable[[Sequence[Entry | None]], list[Entry | None]]"
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -48,12 +51,17 @@ class Bindings:
         self.slots = [self._slot(index, name, world) for index, name in enumerate(pattern.slots)]
         self.spaces: list[dict[int, Callable[[Any], Any]]] = []
         self.prefixes: list[dict[int, tuple[int, ...]]] = []  # of each restriction: the spaces to its left, by slot
+        self.window_space: int | None = None
         self._spaces_of: dict[int, list[int]] = {slot.index: [] for slot in self.slots}
         for restriction in pattern.restrictions:
             self.prefixes.append({index: tuple(spaces) for index, spaces in self._spaces_of.items()})
             self._open_space(restriction)
+            if restriction.opens_windows:
+                self._open_windows(restriction)
         for slot in self.slots:
             slot.memory.probes.extend(_key_probe(space) for space in range(len(self.spaces)))
+        shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
+        self.shown = _showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()
         self.lists = self._listings()
 
@@ -130,6 +138,29 @@ class Bindings:
             self._spaces_of[index].append(len(self.spaces))
         self.spaces.append(by_slot)
 
+    def _open_windows(self, restriction: Restriction) -> None:
+        if self.window_space is not None:
+            message = (
+                f"{restriction!r}: expected one kind of windows in a correlation but there are others to its left;"
+                " correlate in one, and the results in the other"
+            )
+            raise InvalidArgument(message)
+        if self.moment is not None:
+            message = (
+                f"{restriction!r}: expected windows, or versions, but got both; correlate by versioned, and the results"
+                " in windows"
+            )
+            raise InvalidArgument(message)
+        self.window_space = len(self.spaces)
+        streams = [slot for slot in self.slots if not slot.reactive.table]
+        if not streams:
+            message = f"{restriction!r}: expected a stream to be in windows but all slots are bound to tables"
+            raise InvalidArgument(message)
+        for slot in streams:
+            slot.has_windows = True
+            self._spaces_of[slot.index].append(self.window_space)
+        self.spaces.append({slot.index: _no_key_yet for slot in streams})
+
     def _key_links(self) -> list[Link]:
         links = []
         for position, space in enumerate(self.spaces):
@@ -145,7 +176,7 @@ class Bindings:
             ends = []
             for name, side in ((left_slot, left), (right_slot, right)):
                 slot = self.slots[index[name]]
-                slot.memory.probes.append(_value_probe(evaluator(side, {name: 0})))
+                slot.memory.probes.append(_value_probe(evaluator(side, {name: 0}), self.shown))
                 ends += [slot.index, len(slot.memory.probes) - 1]
                 if isinstance(slot.memory, RowMemory) and isinstance(side, KeyOf):
                     slot.memory.finds_rows_at(ends[-1])
@@ -284,9 +315,26 @@ def _check_has_versions(restriction: Restriction, slot: str, reactive: Reactive)
         raise InvalidArgument(message)
 
 
+def _no_key_yet(value: Any) -> Any:
+    """A window is known only when an event is delivered to it."""
+    return ABSENT
+
+
 def _key_probe(space: int) -> Callable[[Entry], Any]:
     return lambda entry: entry.keys[space]
 
 
-def _value_probe(evaluate: Callable[[Any], Any]) -> Callable[[Entry], Any]:
-    return lambda entry: evaluate((entry,))
+def _value_probe(evaluate: Callable[[Any], Any], shown: Shown | None) -> Callable[[Entry], Any]:
+    return (lambda entry: evaluate((entry,))) if shown is None else lambda entry: evaluate(shown((entry,)))
+
+
+def _showing(show: Callable[[Any], Any]) -> Shown:
+    """Return what shows the parts that are in a window."""
+
+    def shown(parts: Sequence[Entry | None]) -> list[Entry | None]:
+        return [
+            part if part is None or window_of(part) is None else part.with_value(wrap(show(part.value)))
+            for part in parts
+        ]
+
+    return shown

@@ -27,6 +27,11 @@ class Body:
         self.batch = batch
         self.name = batch.name
         self.where, self.yields = pattern.body({slot.name: slot.index for slot in batch.slots})
+        shown = batch.bindings.shown
+        if shown is not None:
+            where, yields = self.where, self.yields
+            self.where = None if where is None else lambda parts: where(shown(parts))
+            self.yields = lambda parts: yields(shown(parts))
         self.is_filtered = False  # restrictions say which candidates reach it
 
     def admits(self, parts: Candidate) -> bool:

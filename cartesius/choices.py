@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
-from cartesius.enumeration import Alone, Product, newest_first, oldest_first
+from cartesius.enumeration import Alone, Product, newest_first, oldest_first, window_by_window
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
-from cartesius.families import alone, first_is_oldest, optional, row_key, totals
+from cartesius.families import alone, first_is_oldest, optional, relation, row_key, totals
 from cartesius.handlers import handle
+from cartesius.list_products import ListProduct
 from cartesius.outputs import Events, Rows
 from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
+from cartesius.relations import Relations
 from cartesius.totals import Totals
 from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -45,7 +47,10 @@ if TYPE_CHECKING:
 def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
     operations = bindings.operations
-    batch.rank = oldest_first if handle(outer, operations[first_is_oldest]) else newest_first
+    is_newest_first = not handle(outer, operations[first_is_oldest])
+    batch.rank = newest_first if is_newest_first else oldest_first
+    if bindings.window_space is not None:
+        batch.rank = window_by_window(batch.rank, bindings.window_space)
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
@@ -55,6 +60,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
+    _choose_relations(batch, handle(outer, operations[relation]), installed)
     batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
@@ -67,7 +73,11 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    batch.product = Product(memories, bindings.links, batch.rank, bindings.lists)
+    rest: dict[str, Any] = {"is_newest_first": is_newest_first}
+    if bindings.lists:
+        batch.product = ListProduct(memories, bindings.links, batch.rank, **rest, lists=bindings.lists)
+    else:
+        batch.product = Product(memories, bindings.links, batch.rank, **rest)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
@@ -89,6 +99,8 @@ def _check_lists(batch: Batch) -> None:
     """Refuse lists of what is not a plain stream."""
     if batch.versions is not None:
         _refuse_lists(batch, "events that are there or not", "versioned gives them a time")
+    if batch.bindings.shown is not None:
+        _refuse_lists(batch, "events as they are", "the content of the windows shows them otherwise")
     rows = next((slot for slot in batch.slots if slot.n is not None and slot.is_table), None)
     if rows is not None:
         message = f"repeated: expected a stream but a restriction makes rows of the events of {rows.name!r}"
@@ -100,6 +112,24 @@ def _refuse_lists(batch: Batch, expected: str, got: str) -> None:
     if listed is not None:
         message = f"repeated: expected {expected} beside {listed.name!r} but {got}; leave one out"
         raise InvalidArgument(message)
+
+
+def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Installed]) -> None:
+    if kind is None:
+        return
+    asking = next(one.restriction for one in installed if any(family is relation for _, family, _, _ in one.marks))
+    if batch.windows is None:
+        message = f"{asking!r}: expected windows beside it, whose reports say when there is a relation; add tumbling(…)"
+        raise InvalidArgument(message)
+    if not isinstance(batch.output, Events):
+        message = (
+            f"{asking!r}: expected results that are events but they are rows of a table, which tell their changes"
+            " themselves; leave one out"
+        )
+        raise InvalidArgument(message)
+    windows = batch.windows
+    batch.output = Relations(batch.name, batch.world.journal, kind)
+    batch.row_key = lambda parts, value: windows.key(parts)
 
 
 def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:
@@ -126,12 +156,13 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
     slots = bindings.keyed_slots(key)
     rows = batch.product if batch.partial is None else batch.partial.rows
     assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
+    is_newest_first = isinstance(batch.product, Product) and batch.product.is_newest_first
 
     def under(key: Any, skip: int) -> Iterator[Candidate]:
         for place, slot in enumerate(slots):
             missing: dict[int, Entry | None] = {other.index: None for other in slots[:place]}
             found = bindings.of_key(slot, key)
-            for entry in found if batch.rank is oldest_first else reversed(found):  # type: ignore[call-overload]
+            for entry in reversed(found) if is_newest_first else found:  # type: ignore[call-overload]
                 if entry.state != skip:
                     yield from rows.containing({**missing, slot.index: entry}, skip)
 

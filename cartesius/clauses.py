@@ -41,7 +41,7 @@ def memory(slot: Slot) -> list[Entry]:
     2 retained
     [(3,), (4,)]
     """
-    installed, key = _copy("memory", slot)
+    installed, key = of_clause("memory", slot)
     return slot.memory.under(installed.prefixes[slot.index], key)
 
 
@@ -50,7 +50,7 @@ def due_at(slot: Slot, time: int) -> list[Entry]:
 
     Only in a clause of a restriction that says, by `due`, when that is.
     """
-    installed, key = _copy("due_at", slot)
+    installed, key = of_clause("due_at", slot)
     return installed.due_at(slot, time, key)  # type: ignore[no-any-return]
 
 
@@ -59,7 +59,7 @@ def finalise(slot: Slot, entry: Entry) -> None:
 
     Only in a clause of a restriction, for each entry once.
     """
-    installed, _ = _copy("finalise", slot)
+    installed, _ = of_clause("finalise", slot)
     partial = installed.join.batch.partial
     if partial is not None:
         partial.finalise(slot, entry)
@@ -67,13 +67,13 @@ def finalise(slot: Slot, entry: Entry) -> None:
 
 def may_miss() -> bool:
     """Whether parts may be missing in this correlation. Only in a clause of a restriction."""
-    installed, _ = _copy("may_miss")
+    installed, _ = of_clause("may_miss")
     return installed.join.batch.partial is not None
 
 
 def is_settled() -> bool:
     """Whether the slots that this restriction names are all of the correlation, or it needs no others to be final."""
-    installed, _ = _copy("is_settled")
+    installed, _ = of_clause("is_settled")
     return installed.is_settled  # type: ignore[no-any-return]
 
 
@@ -101,7 +101,7 @@ def notify_at(time: int) -> None:
     it is 16
     []
     """
-    installed, key = _copy("notify_at")
+    installed, key = of_clause("notify_at")
     if isinstance(time, bool) or not isinstance(time, int):
         message = f"notify_at: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
         raise InvalidArgument(message)
@@ -125,7 +125,7 @@ def pause(slot: Slot) -> None:
     >>> [event.value for event in engine.push(level, 3)], engine.push(level, 4), engine.stats.waiting
     ([(3,)], [], 1)
     """
-    installed, key = _copy("pause", slot)
+    installed, key = of_clause("pause", slot)
     slot.door.pause(installed.prefixes[slot.index], key)
 
 
@@ -155,7 +155,7 @@ def play(slot: Slot) -> None:
     >>> engine.push(level, 3), engine.push(level, 4), [event.value for event in engine.push(go, None)]
     ([], [], [3, 4])
     """
-    installed, key = _copy("play", slot)
+    installed, key = of_clause("play", slot)
     installed.play(slot, key)
 
 
@@ -176,13 +176,13 @@ def expire(slot: Slot, entry: Entry) -> None:
     >>> [event.value for event in run(pairs, [(left, 1), (right, "x"), (left, 2), (right, "y")])]
     [(2, 'x')]
     """
-    installed, _ = _copy("expire", slot)
+    installed, _ = of_clause("expire", slot)
     installed.expire(slot, entry)
 
 
 def forget_versions(now: int) -> None:
     """Let the versions expire that nothing can need any more at ``now``. Only in a clause of a restriction."""
-    installed, _ = _copy("forget_versions")
+    installed, _ = of_clause("forget_versions")
     installed.join.batch.versions.forget(now)
 
 
@@ -191,7 +191,7 @@ def recall(slot: Slot, event: Entry) -> None:
 
     The restriction must say, by ``recalls``, that changes of the slot come with the rows that they replace.
     """
-    installed, _ = _copy("recall", slot)
+    installed, _ = of_clause("recall", slot)
     installed.join.batch.recall(slot, event)
 
 
@@ -216,13 +216,13 @@ def set_aside(slot: Slot, event: Entry, reason: str) -> None:
     >>> [(event.value, slot, reason) for event, slot, reason in engine.late]
     [(-3, 'level', 'not positive')]
     """
-    installed, _ = _copy("set_aside", slot)
+    installed, _ = of_clause("set_aside", slot)
     installed.set_aside(slot, event, reason)
 
 
 def copies() -> list[Any]:
     """Return all copies of this restriction, one a key. Only in a clause of a restriction."""
-    installed, _ = _copy("copies")
+    installed, _ = of_clause("copies")
     return list(installed.copies.values())
 
 
@@ -268,11 +268,12 @@ def refuse_forwarding(*_: object) -> None:
 
 def is_drained(slot: Slot) -> bool:
     """Whether ``slot`` has ended, and nothing of it waits at its door or in a gate: nothing can come of it any more."""
-    installed, _ = _copy("is_drained", slot)
+    installed, _ = of_clause("is_drained", slot)
     return slot.ended and not slot.door.queue and not any(entry.number < 0 for entry in installed.join.held(slot))
 
 
-def _copy(call: str, slot: object = None) -> tuple[Any, Any]:
+def of_clause(call: str, slot: object = None) -> tuple[Any, Any]:
+    """Return the restriction at work, and the key of its copy; refuse ``call`` outside a clause."""
     copy = running().__dict__.get("copy")
     if copy is None:
         message = (

@@ -14,17 +14,18 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (reify); SEMANTICS 1.2 to 1.4.
 from __future__ import annotations
 
 import heapq
+import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from cartesius.entries import FRESH, GONE, Entry, Several, is_spent, singly
+from cartesius.entries import ABSENT, FRESH, GONE, Several, singly
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.listings import Listing
+    from cartesius.entries import Entry
     from cartesius.memories import Memory
 
 ALWAYS: Final = -1
@@ -101,19 +102,23 @@ def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collectio
 
 
 class Product:
-    """The cartesian product of ``memories`` under ``links``, enumerated from what is new.
-
-    Of a slot in ``lists`` a candidate has a list of events, each of which satisfies the links.
-    """
+    """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
     def __init__(
-        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Mapping[int, Listing] | None = None
+        self,
+        memories: Sequence[Memory],
+        links: Sequence[Link],
+        rank: Rank,
+        *,
+        is_newest_first: bool,
+        lists: Collection[int] = (),
     ) -> None:
         self.memories = memories
         self.links = links
         self.rank = rank
-        self.lists = lists or {}
-        self._visited: Any = reversed if rank is newest_first else iter
+        self.is_newest_first = is_newest_first
+        self._lists = lists  # the slots of which a candidate has several events
+        self._visited: Any = reversed if is_newest_first else iter
         self.plans = [self._plan(slot) for slot in range(len(memories))]
         for steps, walk in self.plans:
             for step in (*steps, *walk):
@@ -121,7 +126,7 @@ class Product:
 
     def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
         """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in range(len(self.memories)) if slot != fixed or slot in self.lists]
+        order = [slot for slot in range(len(self.memories)) if slot != fixed or slot in self._lists]
         walk: list[Step] = []
         met = [fixed]
         while True:
@@ -137,7 +142,7 @@ class Product:
             if not step.positions and slot in met and slot != fixed:
                 step = attrs.evolve(step, reached=True)
                 needs_walk = True
-            elif slot in self.lists:
+            elif slot in self._lists:
                 step = step_to(slot, [*bound, ALWAYS], self.links)
             steps.append(step)
             bound.append(slot)
@@ -167,8 +172,6 @@ class Product:
         return self._from(slot, entry, skip, skip)
 
     def _from(self, fixed: int, entry: Entry, mark: int, skip: int) -> Iterator[Candidate]:
-        if fixed in self.lists and not self.lists[fixed].takes(entry):
-            return iter(())
         steps, walk = self.plans[fixed]
         row: Candidate = [None] * len(self.memories)
         row[fixed] = entry
@@ -189,9 +192,6 @@ class Product:
             yield row.copy()
             return
         step = steps[level]
-        if step.slot in self.lists:
-            yield from self._extend_by_lists(row, steps, level, fixed, mark, skip, reach)
-            return
         found = reach[step.slot] if step.reached else visit(step, self.memories, row)
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
@@ -204,52 +204,6 @@ class Product:
                 yield row.copy()
             else:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
-
-    def _extend_by_lists(
-        self,
-        row: Candidate,
-        steps: list[Step],
-        level: int,
-        fixed: int,
-        mark: int,
-        skip: int,
-        reach: dict[int, list[Entry]],
-    ) -> Iterator[Candidate]:
-        step, later = steps[level], steps[level + 1 :]
-        slot, before = step.slot, [step.slot for step in steps[:level]]
-        pinned = row[slot] if slot == fixed else None
-        bound = [row[other] for other in (*before, fixed)]
-        sources = {ALWAYS, *before, fixed}
-
-        def may_go_on() -> bool:  # there may be very many lists: none is made that cannot be completed
-            return not is_spent(bound) and all(self._has_any(other, row, sources, skip, reach) for other in later)
-
-        if not may_go_on():
-            return
-        known = frozenset(before) if fixed in self.lists else frozenset((*before, fixed))
-        found = reach[slot] if step.reached else visit(step, self.memories, row)
-        # Of the marked entries of the list itself, the newest is the last: what is newer is unmarked.
-        since = float("inf") if slot > fixed else float("-inf") if pinned is None else pinned.number
-        entries = [e for e in found if e.state != skip and (e.state != mark or e.number <= since)]
-        for chosen in self.lists[slot].choices(entries, pinned, row, known, newest=self._visited is reversed):
-            row[slot] = Several(chosen)
-            if later:
-                yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
-            else:
-                yield row.copy()
-            if not may_go_on():
-                break
-        row[slot] = pinned
-
-    def _has_any(self, step: Step, row: Candidate, bound: set[int], skip: int, reach: dict[int, list[Entry]]) -> bool:
-        """Whether there may be an entry for a later step, as far as that follows from what is ``bound``."""
-        if step.reached:
-            found: Iterable[Entry] = reach[step.slot]
-        elif all(source in bound for source, _, _ in step.sources):
-            found = look_up(step, self.memories, row)
-        else:
-            return True
-        return any(entry.state != skip and not is_spent((entry,)) for entry in found)
 
     def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, list[Entry]]:
         reach: dict[int, list[Entry]] = {fixed: [entry]}
@@ -284,6 +238,17 @@ class Alone:
 def newest_first(row: Candidate) -> tuple[float, ...]:
     """Return the sort key of a candidate: newest first by slot, a missing part last."""
     return tuple([-entry.number if entry is not None else float("inf") for entry in _flat(row)])
+
+
+def window_by_window(rank: Rank, space: int) -> Rank:
+    """Return the sort key of a candidate where there are windows, whose key space is ``space``: ascending by window."""
+
+    def by_window(row: Candidate) -> tuple[float, ...]:
+        windows = (entry.keys[space] for entry in row if entry is not None)
+        start, end = next((window for window in windows if window is not ABSENT), (math.inf, math.inf))
+        return (start, end, *rank(row))
+
+    return by_window
 
 
 def oldest_first(row: Candidate) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
-from cartesius.layers import layer_of
 from cartesius.restriction_base import may_pause
 
 if TYPE_CHECKING:
@@ -50,13 +49,14 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
 def _stack(join: Join) -> str:
     """Return the handlers in force around an event, outermost first; those of a layer in brackets."""
     layers = []
-    for name, own in (("trigger", "trigger"), ("outer", "product"), ("memory", "remember"), ("gates", "door")):
+    places = (("trigger", "trigger"), ("outer", "product"), ("memory", "remember"), ("gates", ""), ("door", "door"))
+    for name, own in places:
         named = [
             repr(one.restriction)
             for one in join.installed
-            if any(layer_of(family) == name and family not in _CONCERN_ONE for _, family, _, _ in one.marks)
+            if any(one.layer_of(family) == name and family not in _CONCERN_ONE for _, family, _, _ in one.marks)
         ]
-        layers += [f"[{' | '.join(named)}]", own] if named else [own]
+        layers += [*([f"[{' | '.join(named)}]"] if named else []), *([own] if own else [])]
     keys = [repr(restriction) for restriction in join.pattern.restrictions if restriction.key_space()]
     return " > ".join(["collect", *layers, *keys])
 
@@ -130,6 +130,9 @@ def _partitioning(join: Join) -> str:
     """Say by what the events can be spread over engines that do not know of each other."""
     reasons = []
     for space, concerned in enumerate(join.bindings.spaces):
+        if space == join.bindings.window_space:
+            reasons.append("events meet in windows, which are of all keys")
+            continue
         slots = [join.slots[index] for index in sorted(concerned)]
         crossing = [one for one in join.installed if _crosses(one, slots, space)]
         rest = [slot.name for slot in join.slots if slot not in slots]

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cartesius.events import Interval
+from cartesius.windows import window_of
 
 Row: TypeAlias = Any  # a sequence of entries, None where a part is missing
 Evaluate: TypeAlias = Callable[[Row], Any]
@@ -50,6 +51,11 @@ class KeyOf(Expression):
     """The key of a slot's row, or of its event under `key_by`."""
 
     slot: str
+
+
+@attrs.frozen
+class WindowOf(Expression):
+    """The window of a candidate, where there are windows."""
 
 
 @attrs.frozen
@@ -191,6 +197,8 @@ def evaluator(expression: Expression, slots: Mapping[Any, int]) -> Evaluate:
         case KeyOf(slot=slot):
             i = slots[slot]
             return lambda row: None if row[i] is None else row[i].own_key()
+        case WindowOf():
+            return lambda row: next(w for part in row if part is not None and (w := window_of(part)) is not None)
         case Field(target=Part(slot=slot), name=name):
             i = slots[slot]
             return lambda row: getattr(row[i].value, name)
@@ -244,6 +252,8 @@ def show(expression: Expression) -> str:
             return f"time_{slot}"
         case KeyOf(slot=slot):
             return f"key_{slot}"
+        case WindowOf():
+            return "window"
         case Element(name=name):
             return name
         case Every(items=items, elements=elements, condition=condition):

@@ -4,6 +4,7 @@ Each slot of a correlation owns one operation of each slot family, and each corr
 (generativity): two joins never see each other's. A restriction's clause names a family; calling a family with a
 slot performs that slot's operation.
 
+    enter     an event comes in, before it has a window
     arrive    an event comes to the gates                  push       an entry was stored
     withdraw  an event is taken back by its source         ended      an input has ended
     tick      a deadline of this copy is due               start      a copy for a key was made
@@ -15,6 +16,7 @@ and, asked once, when a correlation is built, or at the end of a step:
     optional  may the part of this slot be missing?        row_key    which row of the output table is a result?
     alone     is each event a candidate of its own?        first_is_oldest  are memories visited oldest first?
     totals    are results totalled, over which group?      completes has the output completed?
+    relation  which results does a report of a window give?
 
 This module is over 300 lines because each public family carries its example.
 
@@ -86,6 +88,31 @@ arrive = Family(
     >>> level = Reactive("level")
     >>> [event.value for event in run(cartesian(level, restrict=positive("level")), [(level, 3), (level, -1)])]
     [(3,)]
+    """,
+)
+enter = Family(
+    "enter",
+    layer="door",
+    of_slot=True,
+    doc="""``enter(slot, event)``: an event comes in, or is taken back (its weight is -1), before it has a window.
+
+    A clause delivers it to windows, by `cartesius.window_clauses.deliver`, in a class with ``opens_windows = True``.
+
+    >>> from cartesius import Reactive, Restriction, Window, handles, run
+    >>> from cartesius.window_clauses import deliver
+    >>> from cartesius.families import enter
+    >>> from restrictions import cartesian
+    >>> class by_hundred(Restriction):
+    ...     opens_windows = True
+    ...
+    ...     @handles(enter)
+    ...     def assign(self, slot, event):
+    ...         hundred = event.start // 100 * 100
+    ...         deliver(event, Window(hundred, hundred + 100))
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> pairs = cartesian(left, right, restrict=by_hundred())
+    >>> [event.value for event in run(pairs, [(left, 1, 50), (right, "x", 99), (right, "y", 120)])]
+    [(1, 'x')]
     """,
 )
 withdraw = Family(
@@ -253,10 +280,11 @@ alone = Family("alone", layer="outer", of_slot=False)
 first_is_oldest = Family("first_is_oldest", layer="outer", of_slot=False)
 row_key = Family("row_key", layer="outer", of_slot=False)
 totals = Family("totals", layer="outer", of_slot=False)
+relation = Family("relation", layer="outer", of_slot=False)
 completes = Family("completes", layer="outer", of_slot=False)
 FAMILIES = (
-    arrive, withdraw, ended, tick, start, push, displace, retract, select, admit, optional, alone, first_is_oldest,
-    row_key, totals, completes,
+    enter, arrive, withdraw, ended, tick, start, push, displace, retract, select, admit, optional, alone,
+    first_is_oldest, row_key, totals, relation, completes,
 )  # fmt: skip
 __test__ = {family.name: family.__doc__ for family in FAMILIES}
 
@@ -282,6 +310,7 @@ class Slot:
     source: str  # the name of its reactive in the program
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
+    has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
 
@@ -302,7 +331,8 @@ class Slot:
     @property
     def keeps_late(self) -> bool:
         """Whether late events count for some time."""
-        return isinstance(self.memory, VersionMemory) and self.memory.kind is not Kind.ALWAYS
+        keeps = isinstance(self.memory, VersionMemory) and self.memory.kind is not Kind.ALWAYS
+        return self.has_windows or keeps
 
     def __repr__(self) -> str:
         """Show the name."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from cartesius.entries import Entry
+    from cartesius.families import Family
     from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
 
@@ -55,14 +56,20 @@ class Installed:
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
+        self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         named = [slot for slots in self.slots.values() for slot in slots]
+        if restriction.opens_windows:
+            named = [slot for slot in join.slots if slot.has_windows]
         self.named = tuple(dict.fromkeys(named))
         prefixes = {self.prefixes[slot.index] for slot in named}
-        self._check_spaces(prefixes)
+        if not restriction.opens_windows:
+            self._check_spaces(prefixes)
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
+            if slot.has_windows and restriction.opens_windows:
+                slot.memory.index((*self.prefixes[slot.index], join.bindings.window_space))  # type: ignore[arg-type]  # there is one
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
         self._due = {slot: self._index_of_due(slot) for slot in self.named} if restriction.settles else {}
@@ -155,7 +162,27 @@ class Installed:
     def make(self, key: tuple[Any, ...]) -> Any:
         """Make the copy for ``key``, without starting it."""
         copy = self.copies[key] = self._fresh()
+        if self.join.bindings.window_space in self.prefix:
+            self._in_windows.setdefault(self._window(key), set()).add(key)
         return copy
+
+    def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the part of a copy's key up to the window: what is inside is of that."""
+        space = self.join.bindings.window_space
+        return tuple([part for position, part in zip(self.prefix, key, strict=True) if position <= space])  # type: ignore[operator]  # there is one
+
+    def close(self, window: tuple[Any, ...]) -> None:
+        """Forget the copies in a window, with what they asked for."""
+        for key in sorted(self._in_windows.pop(window, ()), key=repr):
+            copy = self.copies.pop(key, None)
+            if copy is not None:
+                self.join.world.journal.append(partial(self._reopen, key, copy))
+            self.join.world.deadlines.forget(self, key)
+            self.join.world.touched.pop((self, key), None)
+
+    def _reopen(self, key: tuple[Any, ...], copy: Any) -> None:
+        self.copies[key] = copy
+        self._in_windows.setdefault(self._window(key), set()).add(key)
 
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
         """Forget a copy that is as a fresh one."""
@@ -163,6 +190,8 @@ class Installed:
             return
         if all(getattr(copy, name) == initial for name, initial in self.restriction._states.items()):
             del self.copies[key]
+            if self.join.bindings.window_space in self.prefix:
+                self._in_windows[self._window(key)].discard(key)
 
     def held(self) -> Iterator[Entry]:
         """Iterate over the entries in the states of all copies."""
@@ -205,7 +234,7 @@ class Installed:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
         clauses: Clauses = {}
         for method, family, fields, is_ctl in self.marks:
-            if layer_of(family) != name:
+            if self.layer_of(family) != name:
                 continue
             if is_ctl and name not in STRAND_LAYERS:
                 message = (
@@ -235,6 +264,10 @@ class Installed:
             if is_ctl:
                 clauses[operation] = (True, controlled(clause, later, self.join.note_continuation))
         return Layer(repr(self.restriction), clauses) if clauses else None
+
+    def layer_of(self, family: Family | Operation[..., Any]) -> str:
+        """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
+        return "door" if family is tick and self.restriction.opens_windows else layer_of(family)
 
     def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
         """Return the slots that the fields of a clause name; all, if it names none."""

@@ -10,7 +10,8 @@
               memory     restrictions that see push_i
                 remember store the event                     arrive_i, withdraw_i, ended_i
                   gates  restrictions that see arrive_i, withdraw_i, ended_i, tick
-                    strand i: await_ → keys → door → arrive_i(event);   clock strand: await_ → tick
+                    door windows: restrictions that see enter_i; then pauses
+                      strand i: await_ → keys → enter_i(event);   clock strand: await_ → tick
 
 Invariant: between steps every strand is parked at its inbox, no entry is fresh or gone, and all that matters is in the
 memories, the doors, the restrictions' copies, the output rows and the shared `World`: plain data.
@@ -28,11 +29,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
-from cartesius.families import Slot, arrive, completes, ended, withdraw
+from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.handlers import Composed, handle
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
+from cartesius.relations import Relations
 from cartesius.stacks import inner_handlers, outer_handlers
 from cartesius.strands import Future, Strands, await_
 from cartesius.versions import NEWEST
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     from cartesius.continuations import Continuation
     from cartesius.entries import Entry
-    from cartesius.events import Event
+    from cartesius.events import Event, Time
     from cartesius.patterns import Pattern
     from cartesius.world import World
 
@@ -74,7 +76,7 @@ class Join:
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         self.outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
-        self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed)
+        self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed, self.let_in)
         if self.batch.versions is not None:
             keeper = next(one for one in self.installed if one.restriction.keeps_versions)
             self.batch.versions.notify_at = partial(keeper.notify_at, key=())
@@ -162,6 +164,13 @@ class Join:
         entry.slot = slot.name
         if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
             return
+        if self.bindings.window_space is not None:
+            enter(slot, entry)
+        else:
+            self.let_in(slot, entry)
+
+    def let_in(self, slot: Slot, entry: Entry) -> None:
+        """Let an event that has all its keys come to the gates, unless it must wait at the door."""
         if entry.weight < 0:
             if not slot.door.drop(entry.identity):
                 withdraw(slot, entry)
@@ -169,7 +178,7 @@ class Join:
         for one in self._openers[slot.index]:
             one.copy(one.key_of(slot, entry))
         if not slot.door.holds_back(entry):
-            arrive(slot, entry)
+            slot.operations[arrive](slot, entry)  # no release: what comes to windows together is one batch
 
     def held(self, slot: Slot) -> Iterator[Entry]:
         """Iterate over the events of ``slot`` in the states of restrictions."""
@@ -218,7 +227,7 @@ class Join:
 
         return self._step(ending)
 
-    def tick(self, installed: Installed, key: tuple[Any, ...], now: int) -> list[Event]:
+    def tick(self, installed: Installed, key: tuple[Any, ...], now: Time) -> list[Event]:
         """Run one step for a deadline of one copy."""
         return self._step(lambda: self.alarm.resolve((installed, key, now)))
 
@@ -242,6 +251,13 @@ class Join:
                 return self._step(partial(self.strands.spawn, released), frozenset((index,)))
             self._played.discard(index)
         return None
+
+    def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
+        """Forget the copies in a window, and the rows that come from it, unless they are taken back."""
+        for one in self.installed:
+            one.close(window)
+        assert self.batch.windows is not None  # Invariant: who closes a window has opened it
+        self.batch.windows.close(window, displaces=displaces)
 
     def commit(self) -> None:
         """End the batch."""
@@ -271,13 +287,13 @@ class Join:
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the row of ``key`` in a tuple, or the empty tuple; only of a table."""
         output = self.batch.output
-        assert not isinstance(output, Events)
+        assert not isinstance(output, Events | Relations)
         return self._looking(lambda: handle(self.outer, partial(output.row, key)))
 
     def rows(self) -> dict[Any, Any]:
         """Return the rows; only of a table."""
         output = self.batch.output
-        assert not isinstance(output, Events)
+        assert not isinstance(output, Events | Relations)
         return self._looking(lambda: handle(self.outer, output.rows))
 
     def _looking(self, read: Callable[[], Answer]) -> Answer:

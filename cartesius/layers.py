@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cartesius.families import Family
     from cartesius.handlers import Clauses
 
-STRAND_LAYERS = ("memory", "gates")
+STRAND_LAYERS = ("memory", "gates", "door")
 """The layers inside the strands, whose clauses can suspend one."""
 
 

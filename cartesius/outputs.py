@@ -121,6 +121,15 @@ class Rows:
         if self.provenance is not None:
             self.provenance.changed(change, made)
 
+    def forget(self, key: Any, identity: Any) -> None:
+        """Forget a live row of a closed window: it stands, and nobody knows it any more."""
+        if identity in self.live.get(key, ()):
+            self._remember(key)
+            del self.live[key][identity]
+            if not self.live[key] and key not in self._mentioned:
+                del self.live[key]
+                self.shown.pop(key, None)
+
     def look(self, moment: Moment | None = None) -> None:
         """Do nothing: results are kept as they come."""
 

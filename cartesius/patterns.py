@@ -20,6 +20,7 @@ from cartesius.expressions import (
     Expression,
     KeyOf,
     Part,
+    WindowOf,
     conjuncts,
     equality,
     evaluator,
@@ -32,7 +33,7 @@ from cartesius.lists import OneOrMore, Repeated, unbound
 from cartesius.operations import Implicit
 from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
-from cartesius.runs import extending
+from cartesius.runs import with_runs
 from cartesius.tracing import parameters_of, symbol_for, trace
 from cartesius.world import World
 
@@ -120,6 +121,12 @@ class Pattern:
         parameters = []
         for name in names:
             node = symbol_for(name, self.slots)
+            if isinstance(node, WindowOf) and not any(r.opens_windows for r in self.restrictions):
+                message = (
+                    f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
+                    " none; restrict it by tumbling(…), or name a slot so"
+                )
+                raise InvalidArgument(message)
             if node is None:
                 raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}"))
             parameters.append((name, node))
@@ -263,7 +270,7 @@ def correlate(
             "correlate: expected at least one variable bound to a Reactive but got none; write correlate(x=reactive, …)"
         )
         raise InvalidArgument(message)
-    restrictions = _with_runs(parts_of(restrict if restrict is not None else _restriction()), bindings)
+    restrictions = with_runs(parts_of(restrict if restrict is not None else _restriction()), bindings)
     lists = {
         variable: binding.n if isinstance(binding, Repeated) else None
         for variable, binding in bindings.items()
@@ -281,17 +288,6 @@ def correlate(
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
-
-
-def _with_runs(restrictions: tuple[Restriction, ...], bindings: Mapping[str, Binding]) -> tuple[Restriction, ...]:
-    """Add the gate of each variable that is bound to runs: right of all keys, so that runs are kept a key."""
-    runs = [
-        extending(variable, where=binding.where, contiguity=binding.contiguity, within=binding.within)
-        for variable, binding in bindings.items()
-        if isinstance(binding, OneOrMore)
-    ]
-    place = max([place + 1 for place, restriction in enumerate(restrictions) if restriction.key_space()], default=0)
-    return (*restrictions[:place], *runs, *restrictions[place:])
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:

@@ -8,6 +8,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 4.4.2 (play, pause), as SEMANTIC
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from cartesius.entries import ABSENT
@@ -75,6 +76,18 @@ class Door:
         self._replace(rest)
         return True
 
+    def close(self, space: int, window: Any, positions: tuple[int, ...], key: tuple[Any, ...]) -> None:
+        """Drop what waits in a window under a key, and what is paused there."""
+        for pauses in (self.paused, self.played):
+            for mine in [mine for mine in pauses if space in mine]:
+                place = mine.index(space)
+                of_window = {k for k in pauses[mine] if k[place] == window and k[: len(key)] == key}
+                for one in of_window:
+                    _put(pauses, mine, one, present=False)
+                    self.journal.append(partial(_put, pauses, mine, one, present=True))
+        if any(_is_in(entry, space, window, positions, key) for entry in self.queue):
+            self._replace(Queue([e for e in self.queue if not _is_in(e, space, window, positions, key)]))
+
     def release(self) -> Entry | None:
         """Return the first waiting event that nothing holds back any more, and drop it here; None if there is none."""
         if not self.played:
@@ -111,6 +124,10 @@ def _put(pauses: Pauses, positions: tuple[int, ...], key: tuple[Any, ...], *, pr
     (keys.add if present else keys.discard)(key)
     if not keys:
         del pauses[positions]
+
+
+def _is_in(entry: Entry, space: int, window: Any, positions: tuple[int, ...], key: tuple[Any, ...]) -> bool:
+    return entry.keys[space] == window and tuple([entry.keys[p] for p in positions]) == key
 
 
 def _is_under(pauses: Pauses, entry: Entry) -> bool:

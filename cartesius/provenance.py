@@ -15,6 +15,7 @@ import attrs
 from cartesius.entries import ABSENT, singly
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
+from cartesius.windows import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +75,7 @@ class Provenance:
     def _link_run(self, slot: str, key: Any) -> None:
         """Record of what a run is made: its identity is those of its events."""
         run = self.records[key]
-        members = key[0] if isinstance(key[0], tuple) else ()
+        members = [origin(one) for one in key[0]] if isinstance(key[0], tuple) else []
         if run.parts or not members or not all(isinstance(one, tuple) and one in self._first for one in members):
             return
         run.parts = tuple([(slot, self._first[one]) for one in members])
@@ -152,12 +153,12 @@ def whereabouts(join: Join, identity: Any) -> list[str]:
     """Say where the event of that identity is now in a correlation: at a door, held by a gate, or in memory."""
     found = []
     for slot in join.slots:
-        if any(entry.identity == identity for entry in slot.door.queue):
+        if any(origin(entry.identity) == identity for entry in slot.door.queue):
             found.append(f"waiting at the door of {slot.name}")
-        if any(entry.identity == identity for entry in slot.memory):
+        if any(origin(entry.identity) == identity for entry in slot.memory):
             found.append(f"in the memory of {slot.name}")
     for one in join.installed:
-        if any(entry.identity == identity and entry.number < 0 for entry in one.held()):
+        if any(origin(entry.identity) == identity and entry.number < 0 for entry in one.held()):
             found.append(f"held by {one.restriction!r}")
     return found
 
@@ -176,7 +177,7 @@ def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, str]:
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
     text = _shown(slot.source, value, entry.start, entry.end)
-    return (entry.identity, text), text
+    return (origin(entry.identity), text), text
 
 
 def _shown(name: str, value: object, start: Any, end: Any) -> str:

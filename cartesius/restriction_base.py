@@ -21,7 +21,7 @@ from cartesius.reactives import Reactive
 from cartesius.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cartesius.entries import Entry
     from cartesius.events import Time
@@ -93,6 +93,7 @@ class Restriction(Handler):
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
+    opens_windows: ClassVar[bool] = False  # it delivers events to windows
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     configuration: Mapping[str, Any]
 
@@ -209,6 +210,14 @@ class Restriction(Handler):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Check the composition when a correlation is built; ``slots`` holds the bound slots of each slot field."""
 
+    def parts(self) -> tuple[Restriction, ...]:
+        """Return what it stands for where it is written, outermost first: itself, and maybe others inside."""
+        return (self,)
+
+    def shows(self) -> Callable[[Any], Any] | None:
+        """Return how what is kept of an event in a window is shown; None: as it is."""
+        return None
+
     def key_space(self) -> Mapping[str | Reactive, Any]:
         """For `key_by` alone: how each slot's key is computed; empty for all others."""
         return {}
@@ -227,7 +236,7 @@ class Restriction(Handler):
 
     def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
         """Compose: ``inner`` sees an operation first."""
-        return Composition((self, *parts_of(inner)))
+        return Composition((*self.parts(), *parts_of(inner)))
 
     def __eq__(self, other: object) -> bool:
         """Equal class and configuration."""
@@ -241,7 +250,7 @@ class Restriction(Handler):
         """Show the restriction as written."""
         shown = []
         after = False
-        for name, kind in self._fields.items():
+        for name, kind in sorted(self._fields.items(), key=lambda field: field[0] in self._defaults):
             value = self.configuration[name]
             if name in self._defaults and value == self._defaults[name]:
                 continue
@@ -261,7 +270,7 @@ def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction
     if isinstance(restriction, Composition):
         return restriction.restrictions
     if isinstance(restriction, Restriction):
-        return (restriction,)
+        return restriction.parts()
     message = (
         f"restrict: expected restrictions composed by | but got {restriction!r} (type={type(restriction).__name__})"
     )

@@ -16,6 +16,7 @@ from cartesius.clauses import memory
 from cartesius.errors import InvalidArgument
 from cartesius.families import Duration, Slot, arrive, displace, withdraw
 from cartesius.handlers import handles
+from cartesius.lists import OneOrMore
 from cartesius.operations import forward
 from cartesius.restriction_base import Restriction
 from cartesius.states import state
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.entries import Entry
+    from cartesius.lists import Repeated
+    from cartesius.reactives import Reactive
 
 
 class extending(Restriction):
@@ -61,6 +64,14 @@ class extending(Restriction):
             )
             raise InvalidArgument(message)
 
+        keeper = next((other for other in others if type(other).shows is not Restriction.shows), None)
+        if keeper is not None:
+            message = (
+                f"one_or_more: expected events as they are beside {slot.name!r} but {keeper!r} keeps one value of all;"
+                " leave one out"
+            )
+            raise InvalidArgument(message)
+
     @handles(arrive, "slot")
     def extend(self, slot: Slot, event: Entry) -> None:
         """Let each run that the event extends follow in its place, or else one that it begins."""
@@ -95,3 +106,17 @@ def _longer(run: Entry, event: Entry) -> Entry:
     longer = run.with_value([*run.value, event.value], min(run.start, event.start), max(run.end, event.end))
     longer._identity = (*run.identity, event.identity)
     return longer
+
+
+def with_runs(
+    restrictions: tuple[Restriction, ...], bindings: Mapping[str, Reactive | Repeated | OneOrMore]
+) -> tuple[Restriction, ...]:
+    """Add the gate of each variable that is bound to runs: right of all keys, so that runs are kept a key."""
+    runs = [
+        extending(variable, where=binding.where, contiguity=binding.contiguity, within=binding.within)
+        for variable, binding in bindings.items()
+        if isinstance(binding, OneOrMore)
+    ]
+    keyed = [place for place, one in enumerate(restrictions) if one.key_space() or one.opens_windows]
+    place = keyed[-1] + 1 if keyed else 0
+    return (*restrictions[:place], *runs, *restrictions[place:])

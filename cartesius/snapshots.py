@@ -15,6 +15,7 @@ from cartesius.codec import pack
 from cartesius.continuations import holders
 from cartesius.errors import NotStorable
 from cartesius.outputs import Rows
+from cartesius.relations import Relations
 from cartesius.stored import load_entry, load_fields, save_entry, save_fields
 from cartesius.totals import Totals
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -97,6 +98,10 @@ def save_join(join: Join) -> dict[str, Any]:
     }
     if isinstance(join.batch.output, Totals | VersionTotals):
         state["totals"] = list(join.batch.output.totals.items())
+    if join.batch.windows is not None:
+        state["windows"] = [(window, list(rows)) for window, rows in join.batch.windows.rows.of.items()]
+    if isinstance(join.batch.output, Relations):
+        state["relations"] = join.batch.output.save()
     if isinstance(join.batch.output, VersionView | VersionTotals):
         state["announced"] = list(join.batch.output.announced.times.items())
     if isinstance(join.batch.output, Rows):
@@ -131,6 +136,10 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         slot.door.queue = load_fields(queue, known)
     if isinstance(join.batch.output, Totals | VersionTotals):
         join.batch.output.totals = dict(state["totals"])
+    if join.batch.windows is not None:
+        join.batch.windows.rows.of = {window: dict.fromkeys(rows) for window, rows in state["windows"]}
+    if isinstance(join.batch.output, Relations):
+        join.batch.output.load(state["relations"])
     if isinstance(join.batch.output, VersionView | VersionTotals):
         join.batch.output.announced.load(dict(state["announced"]))
     if isinstance(join.batch.output, VersionTotals):
@@ -182,10 +191,11 @@ def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
     return {
         "clock": world.clock,
         "number": world.number,
+        "steps": world.steps,
         "candidates": world.candidates,
         "deadlines": [
             (time, number, *places[installed], key)
-            for time, number, installed, key in sorted(world.deadlines.heap, key=lambda item: item[:2])
+            for time, _, number, installed, key in sorted(world.deadlines.heap, key=lambda item: item[:3])
         ],
         "deadline_number": world.deadlines.number,
         "late": world.late,
@@ -196,6 +206,7 @@ def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     """Bring the shared state back."""
     world.clock = state["clock"]
     world.number = state["number"]
+    world.steps = state["steps"]
     world.candidates = state["candidates"]
     world.deadlines.heap.clear()
     for join in joins:

@@ -9,15 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.choices import choose
 from cartesius.clauses import refuse_forwarding
-from cartesius.families import admit, alone, arrive, completes, ended, first_is_oldest, push, totals, withdraw
+from cartesius.families import (
+    admit,
+    alone,
+    arrive,
+    completes,
+    ended,
+    enter,
+    first_is_oldest,
+    push,
+    relation,
+    totals,
+    withdraw,
+)
 from cartesius.handlers import Composed
-from cartesius.layers import Layer
+from cartesius.layers import STRAND_LAYERS, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
+    from cartesius.entries import Entry
+    from cartesius.families import Slot
     from cartesius.handlers import Clauses, Handler
     from cartesius.installations import Installed
     from cartesius.patterns import Pattern
@@ -38,6 +52,7 @@ def outer_handlers(
         operations[first_is_oldest]: (False, lambda: False),
         operations[alone]: (False, lambda: False),
         operations[totals]: (False, lambda: None),
+        operations[relation]: (False, lambda: None),
     }
     outer = Composed((Layer("defaults", defaults), *_layers(installed, "outer")))
     choose(pattern, bindings, batch, installed, outer)
@@ -49,7 +64,7 @@ def outer_handlers(
 
 
 def inner_handlers(
-    bindings: Bindings, batch: Batch, installed: Sequence[Installed]
+    bindings: Bindings, batch: Batch, installed: Sequence[Installed], let_in: Callable[[Slot, Entry], None]
 ) -> tuple[Handler, dict[tuple[Installed, str], tuple[Handler, ...]]]:
     """Return the handlers installed on every strand, and for each layer of a restriction those outside it."""
     remember: dict[Any, tuple[bool, Callable[..., Any]]] = {}
@@ -61,7 +76,7 @@ def inner_handlers(
         remember[one.ticking] = (False, refuse_forwarding)
     inner: list[Handler] = []
     outside: dict[tuple[Installed, str], tuple[Handler, ...]] = {}
-    for name in ("memory", "gates"):
+    for name in STRAND_LAYERS:
         for one in installed:
             layer = one.layer(name)
             if layer is not None:
@@ -69,6 +84,8 @@ def inner_handlers(
                 inner.append(layer)
         if name == "memory":
             inner.append(Layer("remember", remember))
+        elif name == "gates":
+            inner.append(Layer("let in", {slot.operations[enter]: (False, let_in) for slot in bindings.slots}))
     return Composed(tuple(inner)), outside
 
 

@@ -80,22 +80,31 @@ class Steps:
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
         before = self.world.deadlines.number
         while (due := self.world.deadlines.pop(time)) is not None:
-            deadline, number, installed, key = due
+            deadline, _, number, installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
-            join = installed.join
-            reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)
+            self.world.deadlines.present = deadline
             if number > before:  # asked for during this move
                 self._check_ends(installed, key, asked)
             try:
-                events = join.tick(installed, key, deadline + 1)
+                events, done = self._tick(installed, key, deadline + 1)
             except Exception as error:
                 under = f" under the key {key}" if key else ""
                 error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
                 raise
-            done: set[Reactive] = {reactive} if join.is_done else set()
-            out += self.propagate({reactive: events}, done)
+            out += self.propagate(events, done)
+        self.world.deadlines.present = None
         self.world.clock = max(self.world.clock, time)
         return out
+
+    def _tick(
+        self, installed: Installed, key: tuple[Any, ...], now: Time
+    ) -> tuple[dict[Reactive, list[Event]], set[Reactive]]:
+        """Run a step for one copy; return what comes out, of which reactive, and whether that has completed."""
+        join = installed.join
+        reactive = next(reactive for reactive, other in self.program.join_of.items() if other is join)
+        self.world.steps += 1
+        events = join.tick(installed, key, now)
+        return {reactive: events}, {reactive} if join.is_done else set()
 
     def _check_ends(self, installed: Installed, key: tuple[Any, ...], asked: Counter[Any]) -> None:
         """Refuse a restriction that asks for deadlines without end: the clock could not move past them."""
@@ -128,7 +137,7 @@ class Steps:
         ended: set[Reactive],
         without: frozenset[tuple[Join, int]] = frozenset(),
     ) -> list[Event]:
-        """Run one step, and then one for each event that is released at a door by it.
+        """Run one step, and then one for each event that is released at a door by it, or tick that it asks for.
 
         Args:
             events: What comes.
@@ -136,11 +145,14 @@ class Steps:
             without: The slots for which what comes is too late.
         """
         out = self._step(events, ended, without)
-        if not any([join.has_played for join in self.program.joins]):
-            return out
-        while (released := self._release()) is not None:
-            reactive, found, done = released
-            out += self._step({reactive: found}, {reactive} if done else set())
+        soon = self.world.deadlines.soon
+        while soon or any([join.has_played for join in self.program.joins]):
+            released = self._release()
+            if released is not None:
+                reactive, found, done = released
+                out += self._step({reactive: found}, {reactive} if done else set())
+            elif soon:
+                out += self._step(*self._tick(*soon.popleft(), self.world.clock))
         return out
 
     def _release(self) -> tuple[Reactive, list[Event], bool] | None:
@@ -158,6 +170,7 @@ class Steps:
         without: frozenset[tuple[Join, int]] = frozenset(),
     ) -> list[Event]:
         """Run every correlation once, in topological order, with what its inputs gave."""
+        self.world.steps += 1
         for table, kept in self.program.kept.items():
             if table in events and not without:
                 events[table] = [kept.change(event) for event in events[table]]

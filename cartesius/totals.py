@@ -111,6 +111,12 @@ class Totals:
         self._mentioned.clear()
         self._before.clear()
 
+    def forget(self, key: Any, identity: Any) -> None:
+        """Forget the total of a group in a closed window: it stands, and nobody knows it any more."""
+        before = self.totals.pop(key, None)
+        if before is not None:
+            self.journal.append(lambda: self._restore(key, before))
+
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present total of a group in a tuple, or the empty tuple."""
         return (self.group.finish(self.totals[key][0]),) if key in self.totals else ()

@@ -31,6 +31,7 @@ from cartesius.expressions import (
     Part,
     TimeOf,
     Tuple,
+    WindowOf,
 )
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ def symbol_for(parameter: str, slots: Iterable[str]) -> Expression | None:
     slots = set(slots)
     if parameter in slots:
         return Part(parameter)
+    if parameter == "window":
+        return WindowOf()
     for prefix, node in (("time_", TimeOf), ("key_", KeyOf)):
         slot = parameter.removeprefix(prefix)
         if slot != parameter and slot in slots:

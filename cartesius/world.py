@@ -9,8 +9,10 @@ Source: SEMANTICS 1.12 and 3.10.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -23,26 +25,44 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
 
 
+Deadline: TypeAlias = "tuple[int, int, int, Installed, tuple[Any, ...]]"
+"""When, the correlation's number, the deadline's, who, and the key of the copy."""
+
+
 class Deadlines:
     """Who wants a tick when: a heap, of which only what is due is visited."""
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
-        self.heap: list[tuple[int, int, Installed, tuple[Any, ...]]] = []
+        self.heap: list[Deadline] = []
         self.number = 0
+        self.present: int | None = None  # the one that is being met
+        self.soon: deque[tuple[Installed, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
 
     def add(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
         """Ask for a tick once the clock is past ``time``; asking twice is asking once."""
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        item = (time, self.number, installed, key)
+        item = (time, installed.join.number, self.number, installed, key)
         heapq.heappush(self.heap, item)
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))
 
-    def pop(self, before: Time) -> tuple[int, int, Installed, tuple[Any, ...]] | None:
-        """Return the earliest deadline below ``before`` (time, number, who, key) and drop it, or None."""
+    def ask(self, installed: Installed, key: tuple[Any, ...]) -> None:
+        """Ask for a tick after the present step; asking twice is asking once."""
+        if (installed, key) not in self.soon:
+            self.soon.append((installed, key))
+
+    def forget(self, installed: Installed, key: tuple[Any, ...]) -> None:
+        """Forget what a copy asked for: nothing of it is left."""
+        if key in installed.due:
+            for item in [item for item in self.heap if item[3] is installed and item[4] == key]:
+                self._discard(item)
+                self.journal.append(partial(self._put_back, item))
+
+    def pop(self, before: Time) -> Deadline | None:
+        """Return the earliest deadline below ``before`` and drop it, or None; those of sources come first."""
         if not self.heap or self.heap[0][0] >= before:
             return None
         item = heapq.heappop(self.heap)
@@ -55,20 +75,20 @@ class Deadlines:
         """The earliest clock at which something is due, or None."""
         return self.heap[0][0] + 1 if self.heap else None
 
-    def _count_down(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
-        time, _, installed, key = item
+    def _count_down(self, item: Deadline) -> None:
+        time, _, _, installed, key = item
         installed.due[key].remove(time)
         if not installed.due[key]:
             del installed.due[key]
 
-    def _discard(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+    def _discard(self, item: Deadline) -> None:
         self.heap.remove(item)
         heapq.heapify(self.heap)
         self._count_down(item)
 
-    def _put_back(self, item: tuple[int, int, Installed, tuple[Any, ...]]) -> None:
+    def _put_back(self, item: Deadline) -> None:
         heapq.heappush(self.heap, item)
-        time, _, installed, key = item
+        time, _, _, installed, key = item
         installed.due.setdefault(key, set()).add(time)
 
 
@@ -80,6 +100,7 @@ class World:
         self.unit = unit
         self.clock: Time = EARLIEST
         self.number = 0
+        self.steps = 0
         self.candidates = 0
         self.journal: list[Callable[[], None]] = []
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
@@ -91,6 +112,11 @@ class World:
         """Return the next arrival number."""
         self.number += 1
         return self.number
+
+    def is_past(self, time: Time) -> bool:
+        """Whether all deadlines at ``time`` have been met: those of one time are, one after the other."""
+        present = self.deadlines.present
+        return time < (self.clock if present is None else present)
 
     def units(self, duration: Any, call: str, argument: str) -> int:
         """Return a duration in time units."""
@@ -110,19 +136,21 @@ class World:
         )
         raise InvalidArgument(message)
 
-    def begin(self) -> tuple[Time, int, int, int, int]:
+    def begin(self) -> tuple[Time, int, int, int, int, int]:
         """Start a push: nothing to undo yet."""
         self.journal.clear()
         self.touched.clear()
-        return self.clock, self.number, self.candidates, len(self.late), self.deadlines.number
+        return self.clock, self.number, self.steps, self.candidates, len(self.late), self.deadlines.number
 
-    def roll_back(self, before: tuple[Time, int, int, int, int]) -> None:
+    def roll_back(self, before: tuple[Time, int, int, int, int, int]) -> None:
         """Undo a push."""
         for undo in reversed(self.journal):
             undo()
         self.journal.clear()
         self.touched.clear()
-        self.clock, self.number, self.candidates, late, self.deadlines.number = before
+        self.deadlines.soon.clear()
+        self.deadlines.present = None
+        self.clock, self.number, self.steps, self.candidates, late, self.deadlines.number = before
         del self.late[late:]
 
     def finish(self) -> None:

@@ -1,10 +1,14 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`; derived: `streams`.
+`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`; derived: `streams`.
 """
 
 from .alignment import aligning as aligning
+from .assigning import fixed as fixed
+from .assigning import sliding as sliding
+from .assigning import tumbling as tumbling
+from .assigning import windowed as windowed
 from .combining import affine_latest as affine_latest
 from .combining import cartesian as cartesian
 from .combining import combine_latest as combine_latest
@@ -28,6 +32,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .sessions import session as session
 from .versions import versioned as versioned
 
 __all__ = [
@@ -42,6 +47,7 @@ __all__ = [
     "every_nth",
     "fifo",
     "first_match",
+    "fixed",
     "key_by",
     "lifo",
     "momentarily",
@@ -52,8 +58,12 @@ __all__ = [
     "randomly",
     "retracting",
     "separately",
+    "session",
+    "sliding",
     "take",
+    "tumbling",
     "versioned",
+    "windowed",
     "within",
     "zip_",
 ]

@@ -36,11 +36,14 @@ from restrictions import (
     optionally,
     retracting,
     separately,
+    sliding,
     take,
+    tumbling,
     versioned,
     within,
 )
 from restrictions.rows import upserting
+from restrictions.windows import accumulated
 
 x, y = Reactive("x"), Reactive("y")
 table = Reactive("table", table=True)
@@ -484,6 +487,46 @@ def test_explain_says_that_a_variable_is_a_run():
     assert "slot xs        x one or more times: memory" in Engine(runs()).explain()
 
 
+# ------------------------------------------------------------------------------------------------------------ windows
+
+
+def test_the_events_of_a_list_are_in_one_window():
+    pairs = correlate(
+        xs=repeated(x, 2), yields=lambda xs, window, time_xs: (window.start, xs, time_xs.end), restrict=sliding(4, 2)
+    )
+    trace = [(x, "a", 1), (x, "b", 3), (x, "c", 4)]
+    assert values(run(pairs, trace)) == [(0, ["a", "b"], 3), (2, ["b", "c"], 4)]
+    each_once = correlate(xs=repeated(x, 2), yields=lambda xs: xs, restrict=sliding(4, 2) | affinely("xs"))
+    assert values(run(each_once, [*trace, (x, "d", 5)])) == [["a", "b"], ["b", "c"], ["c", "d"]]
+
+
+def test_a_list_goes_on_in_its_window_after_a_restore():
+    pairs = correlate(xs=repeated(x, 2), yields=lambda xs, window: (window.start, xs), restrict=sliding(4, 2))
+    engine = Engine(pairs)
+    engine.push(x, "a", at=2)
+    engine = Engine.restore(engine.snapshot(), pairs)
+    assert values(engine.push(x, "b", at=3)) == [(0, ["a", "b"]), (2, ["a", "b"])]
+    engine.advance(10)
+    assert engine.stats.retained == 0
+
+
+def test_runs_are_of_one_window():
+    restrict = key_by(xs=lambda value: value[0]) | sliding(4, 2) | retracting()
+    grown = correlate(xs=one_or_more(x), yields=lambda xs, window: (window.start, xs), restrict=restrict)
+    events = run(grown, [(x, "a1", 2), (x, "b1", 2), (x, "a2", 4), (x, "a3", 5)])
+    assert [event.value for event in events if event.weight > 0] == [
+        (0, ["a1"]), (2, ["a1"]), (0, ["b1"]), (2, ["b1"]), (2, ["a1", "a2"]), (4, ["a2"]), (2, ["a1", "a2", "a3"]),
+        (4, ["a2", "a3"]),
+    ]  # fmt: skip
+
+
+def test_why_names_each_event_of_a_run_in_a_window():
+    engine = Engine(correlate(xs=one_or_more(x), yields=lambda xs: (len(xs),), restrict=tumbling(9)), trace=True)
+    (_, second) = pushed(engine, "a", "b")
+    shown = [line.strip() for line in engine.why(second).splitlines() if "=" in line]
+    assert shown == ["xs = x ['a', 'b'] @ 1..2", "xs = x 'a' @ 1", "xs = x 'b' @ 2"]
+
+
 # ------------------------------------------------------------------------------------------------------------- refusals
 
 
@@ -526,6 +569,16 @@ LIST: Any = repeated(x, 2)
         (
             lambda: correlate(xs=one_or_more(x), yields=lambda xs: xs, restrict=versioned("xs")),
             r"^one_or_more: expected no versions beside 'xs': a run grows in order of arrival; leave versioned out$",
+        ),
+        (
+            lambda: lists(2, restrict=tumbling(9, content=accumulated(0, max, show=str))),
+            r"^repeated: expected events as they are beside 'xs' but the content of the windows shows them otherwise",
+        ),
+        (
+            lambda: correlate(
+                xs=one_or_more(x), yields=lambda xs: xs, restrict=tumbling(9, content=accumulated(0, max))
+            ),
+            r"^one_or_more: expected events as they are beside 'xs' but accumulated\(0, max\) keeps one value of all",
         ),
         (
             lambda: lists(2, restrict=separately()),

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from statistics import mean
-from typing import Any
 
-import pytest
-
-import restrictions
 from cartesius import Delete, Engine, Reactive, Update, correlate, each, one_or_more, repeated, run
-from restrictions import affinely, combine_latest, first_match, key_by, retracting, within
+from restrictions import affinely, combine_latest, first_match, key_by, retracting, sliding, within
 from restrictions.streams import map_
 
 MINUTE = 1
@@ -153,10 +149,6 @@ def test_a_release_that_is_used_once_comes_out_once():
     ]
 
 
-sliding: Any = getattr(restrictions, "sliding", None)
-
-
-@pytest.mark.skipif(sliding is None, reason="waits for the restriction sliding")
 def test_once_in_each_of_the_24_windows_that_hold_the_release_and_its_reviews():
     assert len(run(liked(sliding(30 * DAY, 1 * DAY)), TRACE)) == 24
     more = [*TRACE, review(4.0, 10)]

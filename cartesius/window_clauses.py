@@ -1,0 +1,134 @@
+"""What a clause of a restriction that opens windows may do: deliver events to them, report, and close them.
+
+Source: SEMANTICS 3.1, 3.2, 3.4 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from cartesius.clauses import notify_at, of_clause
+from cartesius.entries import GONE
+from cartesius.families import displace, enter
+from cartesius.windows import Window, inside, window_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+    from cartesius.families import Slot
+
+
+def deliver(event: Entry, window: Window) -> None:
+    """Let an event, or what takes it back, come into a window. Only in a clause of a restriction that opens windows.
+
+    >>> from cartesius.families import enter
+    >>> enter.__doc__.splitlines()[2].strip()
+    'A clause delivers it to windows, by `cartesius.window_clauses.deliver`, in a class with ``opens_windows = True``.'
+    """
+    installed, _ = of_clause("deliver")
+    enter(slot_of(event), inside(event, installed.join.bindings.window_space, window))
+
+
+def slot_of(event: Entry) -> Slot:
+    """Return the slot that an event has come to. Only in a clause of a restriction."""
+    installed, _ = of_clause("slot_of")
+    slot: Slot = next(slot for slot in installed.join.slots if slot.name == event.slot)
+    return slot
+
+
+def next_batch() -> None:
+    """End the present batch: what is delivered from now on is another one. Only in a clause for `tick`."""
+    installed, _ = of_clause("next_batch")
+    installed.join.commit()
+
+
+def report(window: Window, *, unless_empty: bool = False) -> None:
+    """Say that what is in a window is visible now: where results are relations, it is evaluated after this step.
+
+    Args:
+        window: The window, of this copy's key.
+        unless_empty: Whether not to, if nothing is in it by then.
+    """
+    installed, key = of_clause("report")
+    windows = installed.join.batch.windows
+
+    def is_empty() -> bool:
+        space = installed.join.bindings.window_space
+        slots = [slot for slot in installed.join.slots if slot.has_windows]
+        return not any(_there(slot, (*installed.prefixes[slot.index], space), (*key, window)) for slot in slots)
+
+    windows.report((*key, window), is_empty if unless_empty else None)
+
+
+def close_window(window: Window, *, displaces: bool = False) -> None:
+    """Let go of what is in a window, after this batch, and of the copies of restrictions in it.
+
+    Args:
+        window: The window, of this copy's key.
+        displaces: Whether its events are displaced, so that their results may be taken back; otherwise they expire.
+    """
+    installed, key = of_clause("close_window")
+    join = installed.join
+    space = join.bindings.window_space
+    for slot in join.slots:
+        if slot.has_windows:
+            slot.door.close(space, window, installed.prefixes[slot.index], key)
+            for entry in _there(slot, (*installed.prefixes[slot.index], space), (*key, window)):
+                if displaces:
+                    displace(slot, entry)
+                else:
+                    join.batch.expire(slot, entry)
+    join.close((*key, window), displaces=displaces)
+
+
+def of_window(slot: Slot, entry: Entry) -> list[Entry]:
+    """Return what is stored in ``slot`` in the window of ``entry``, newest first. Only in a clause of a restriction."""
+    installed, _ = of_clause("of_window")
+    space = installed.join.bindings.window_space
+    positions = tuple([p for p in installed.prefixes[slot.index] if p != space])
+    key = tuple([entry.keys[p] for p in positions])
+    return list(reversed(_there(slot, (*positions, space), (*key, window_of(entry)))))
+
+
+def _there(slot: Slot, positions: tuple[int, ...], key: tuple[Any, ...]) -> Sequence[Entry]:
+    return [entry for entry in slot.memory.keyed(positions, key) if entry.state != GONE]
+
+
+def is_past(time: Time) -> bool:
+    """Whether the clock is past ``time``, and what was due then is done. Only in a clause of a restriction."""
+    installed, _ = of_clause("is_past")
+    return bool(installed.join.world.is_past(time))
+
+
+def clock() -> Time:
+    """Return the engine's clock. Only in a clause of a restriction."""
+    installed, _ = of_clause("clock")
+    time: Time = installed.join.world.clock
+    return time
+
+
+def in_units(duration: Any, argument: str) -> int:
+    """Return a duration in time units. Only in a clause of a restriction."""
+    installed, _ = of_clause("in_units")
+    return int(installed.join.world.units(duration, repr(installed.restriction), argument))
+
+
+def notify_at_time(time: Time) -> None:
+    """Ask for a `tick` as `notify_at` does, if ``time`` is one that comes. Only in a clause of a restriction."""
+    if math.isfinite(time):
+        notify_at(int(time))
+
+
+def ask_tick() -> None:
+    """Ask for a `tick` of this copy right after the present step. Only in a clause of a restriction."""
+    installed, key = of_clause("ask_tick")
+    installed.join.world.deadlines.ask(installed, key)
+
+
+def step_number() -> int:
+    """Return the number of the present step: what comes in one step is one batch. Only in a clause of a restriction."""
+    installed, _ = of_clause("step_number")
+    return int(installed.join.world.steps)

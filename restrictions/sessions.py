@@ -1,0 +1,158 @@
+"""Sessions: windows that end when nothing has come for some time.
+
+A session is known only when it is over. So what is in it is held until then, and an event that joins two of them, in
+whatever order it comes, makes them one.
+
+Source: Flink (session windows merge if they touch); SEMANTICS 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.errors import InvalidArgument
+from cartesius.events import LATEST
+from cartesius.queues import Queue
+from cartesius.window_clauses import ask_tick, close_window, deliver, is_past, step_number
+from cartesius.windows import Window
+from restrictions.reports import Report, on_close
+from restrictions.windowing import windowing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cartesius import Duration, Slot
+    from cartesius.entries import Entry
+    from cartesius.restriction_base import Restriction
+
+
+class session(windowing):
+    """Let events meet in sessions: windows that end when nothing has come for ``gap``. Never suspends.
+
+    >>> from cartesius import Reactive, correlate, run
+    >>> from restrictions import key_by, session
+    >>> click = Reactive("click")
+    >>> visits = correlate(
+    ...     first=click,
+    ...     second=click,
+    ...     where=lambda first, second, *, time_first, time_second: time_first.end < time_second.end,
+    ...     yields=lambda first, second, window: (first.page, second.page, window.start, window.end),
+    ...     restrict=key_by(first="user", second="user") | session(10),
+    ... )
+    >>> pages = [(click, {"user": "A", "page": page}, at) for page, at in (("home", 3), ("cart", 9), ("home", 30))]
+    >>> [event.value for event in run(visits, pages, close=True)]
+    [('home', 'cart', 3, 19)]
+
+    An event begins the session ``[start, end + gap)``; those that overlap, or touch, are one. Each is reported when the
+    clock reaches its end. If what is late changes one that is reported, its events are displaced, so that `retracting`
+    takes its results back, and it is reported anew.
+
+    Args:
+        gap: Time units or a `timedelta`, > 0.
+        lateness: How long after its end a session takes what is late, and may be merged with another: time units or a
+            `timedelta`, ≥ 0. An event that merges with one that is not freed is not late.
+        report: `on_close`, or `final`.
+        content: As for `tumbling`, and so are tick and on_leave.
+
+    State: the events of the sessions that are not freed. Relies on no order. Does not commute: what is to its right has
+    a copy a session; those of a key are its own right of a `key_by`.
+
+    Raises:
+        InvalidArgument: A gap that is none, or a report before the end; when a correlation is built: slots that are
+            keyed differently to its left.
+
+    Law:
+        The sessions of a set of events are the same in whatever order they come, if none is late.
+
+    Source:
+        SEMANTICS 3.2.
+    """
+
+    gap: Duration
+    report: Report = on_close
+
+    def validate(self) -> None:
+        """Check the gap, and the report."""
+        super().validate()
+        if self.gap <= self.gap * 0:
+            message = f"session: expected a duration > 0 but got gap={self.gap!r}"
+            raise InvalidArgument(message)
+        if not self.report.waits or self._is_periodic:
+            message = f"session: expected on_close or final but got report={self.report!r}: it is known when it is over"
+            raise InvalidArgument(message)
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Do nothing: what is keyed differently is refused with the windows."""
+
+    def _take(self, events: list[Entry]) -> None:
+        for event in events:
+            event.note(step=step_number())
+            new = Window(event.start, event.end + self.gap)
+            touching = [window for window in sorted(self.contents) if _touch(window, new)]
+            merged = Window(min(w.start for w in (new, *touching)), max(w.end for w in (new, *touching)))
+            if merged.end == LATEST or self._is_over(merged):
+                self._refuse(event, merged)
+                continue
+            contents = dict(self.contents)
+            held = [one for window in touching for one in contents.pop(window)]
+            contents[merged] = Queue(sorted([*held, event], key=_step))
+            is_shown = merged in touching and merged in self.reported
+            self._forget(window for window in touching if window != merged)
+            self.contents = contents
+            if is_shown:
+                deliver(event, merged)
+                self._show(merged)
+            elif is_past(merged.end - 1):
+                ask_tick()
+            self._ask(merged)
+
+    def _forget(self, windows: Iterable[Window]) -> None:
+        """Displace what has been delivered to sessions that are none any more."""
+        for window in windows:
+            if window in self.reported:
+                close_window(window, displaces=True)
+                self.reported = self.reported - {window}
+
+    def _take_back(self, event: Entry) -> None:
+        if any(held.identity == event.identity for held in self.pending):
+            self.pending = self.pending.without(event.identity)
+            return
+        for window, queue in self.contents.items():
+            rest = queue.without(event.identity)
+            if len(rest) < len(queue):
+                self._split(window, rest, event)
+                return
+
+    def _split(self, window: Window, rest: Queue, event: Entry) -> None:
+        """Make the sessions of what is left of one."""
+        found: list[tuple[Window, list[Entry]]] = []
+        for held in sorted(rest, key=lambda one: (one.start, one.end)):
+            new = Window(held.start, held.end + self.gap)
+            if found and _touch(found[-1][0], new):
+                before, inside = found.pop()
+                found.append((Window(before.start, max(before.end, new.end)), [*inside, held]))
+            else:
+                found.append((new, [held]))
+        contents = {other: queue for other, queue in self.contents.items() if other != window}
+        contents.update({new: Queue(sorted(inside, key=_step)) for new, inside in found})
+        self.contents = contents
+        if window in self.reported and [new for new, _ in found] == [window]:
+            deliver(event, window)
+            self._show(window)
+            return
+        self._forget([window])
+        for new, _ in found:
+            if is_past(new.end - 1):
+                ask_tick()
+            self._ask(new)
+
+    def _kept(self, held: Queue, rest: Queue) -> Queue:
+        return held
+
+
+def _touch(one: Window, other: Window) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+def _step(event: Entry) -> Any:
+    return event.noted("step")

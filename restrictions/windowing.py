@@ -1,0 +1,284 @@
+"""The base of windows: events are assigned to them, held until they are visible, delivered, and let go.
+
+Source: SEMANTICS 3.2, 3.4, 3.9 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET).
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius import Duration, Restriction, families, forward, handles, set_aside, state
+from cartesius.errors import InvalidArgument
+from cartesius.events import LATEST
+from cartesius.queues import Queue
+from cartesius.window_clauses import (
+    ask_tick,
+    clock,
+    close_window,
+    deliver,
+    in_units,
+    is_past,
+    next_batch,
+    notify_at_time,
+    report,
+    slot_of,
+    step_number,
+)
+from restrictions.duration import check_duration
+from restrictions.reports import Report, final, non_empty, on_close, on_content_change, periodic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cartesius import Slot
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+    from cartesius.windows import Window
+
+TICKS = ("tuple", "time")
+LEAVINGS = ("expire", "displace")
+_PERIODIC = Report(periodic(1).conditions)
+
+
+class windowing(Restriction):
+    """Base of what opens windows: a subclass says to which windows an event belongs."""
+
+    opens_windows: ClassVar[bool] = True
+    expires: ClassVar[bool] = True
+    relies_on_order: ClassVar[bool] = False
+
+    lateness: Duration = 0
+    report: Report = on_content_change
+    content: Any = None
+    tick: Any = "tuple"
+    on_leave: str = "expire"
+    contents: Mapping[Window, Queue] = state({})  # what is held, of each window that is not freed
+    reported: frozenset[Window] = state(frozenset())  # those that are visible, of those that are held for some time
+    pending: Queue = state(Queue())  # what waits for the end of its batch
+
+    def validate(self) -> None:
+        """Check the options."""
+        call = type(self).__name__
+        check_duration(self, "lateness", self.lateness)
+        if not isinstance(self.report, Report):
+            message = f"{call}: expected a Report, such as on_close, but got report={self.report!r}"
+            raise InvalidArgument(message)
+        if self.content is not None and not isinstance(self.content, Restriction):
+            message = f"{call}: expected a content, such as last(), but got content={self.content!r}"
+            raise InvalidArgument(message)
+        is_number = isinstance(self.tick, int) and not isinstance(self.tick, bool) and self.tick >= 1
+        if self.tick not in TICKS and not is_number:
+            message = f'{call}: expected tick to be "tuple", "time" or a number ≥ 1 but got tick={self.tick!r}'
+            raise InvalidArgument(message)
+        if self.on_leave not in LEAVINGS:
+            message = f'{call}: expected on_leave to be "expire" or "displace" but got on_leave={self.on_leave!r}'
+            raise InvalidArgument(message)
+
+    def parts(self) -> tuple[Restriction, ...]:
+        """Return this, and its content inside."""
+        return (self,) if self.content is None else (self, self.content)
+
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Return the windows of an event, ascending; ``present`` are those that are not freed."""
+        raise NotImplementedError  # each subclass says
+
+    # -- what comes ----------------------------------------------------------------------------------------------------
+
+    @handles(families.enter)
+    def assign(self, slot: Slot, event: Entry) -> None:
+        """Let an event come into its windows, at once or when its batch is complete."""
+        if not slot.has_windows:
+            forward(slot, event)
+        elif event.weight < 0:
+            self._take_back(event)
+        elif self.tick == "tuple":
+            self._take([event])
+        else:
+            event.note(step=step_number())
+            self.pending = self.pending.append(event)
+            if self.tick == "time":
+                notify_at_time(event.end)
+            if self._batch() is not None:
+                ask_tick()
+
+    def _batch(self) -> list[Entry] | None:
+        """Return the first of the pending batches that are complete."""
+        if self.tick == "tuple" or not self.pending:
+            return None
+        if self.tick != "time":
+            return list(self.pending)[: self.tick] if len(self.pending) >= self.tick else None
+        ends = sorted({event.end for event in self.pending})
+        if len(ends) == 1 and not is_past(ends[0]):
+            return None
+        return [event for event in self.pending if event.end == ends[0]]
+
+    def _take_pending(self, batch: list[Entry]) -> None:
+        taken = {id(event) for event in batch}
+        self.pending = Queue(event for event in self.pending if id(event) not in taken)
+        self._take(batch)
+
+    def _take(self, events: list[Entry]) -> None:
+        """Let events come into their windows, as one batch."""
+        contents = dict(self.contents)
+        coming: dict[Window, list[Entry]] = {}
+        for event in events:
+            windows = list(self.windows(event, contents))
+            alive = [window for window in windows if not self._is_over(window)]
+            if windows and not alive:
+                self._refuse(event, windows[-1])
+            for window in alive:
+                self._open(window, contents)
+                coming.setdefault(window, []).append(event)
+        for window in sorted(coming):
+            if self._is_held(window, contents):
+                queue = contents[window]
+                for event in coming.pop(window):
+                    event.note(step=step_number())
+                    queue = queue.append(event)
+                contents[window] = queue
+        self.contents = contents
+        for window in sorted(coming):
+            for event in coming[window]:
+                deliver(event, window)
+            self._show(window)
+
+    def _open(self, window: Window, contents: dict[Window, Queue]) -> None:
+        """Note a window, if it is new."""
+        if window in contents:
+            return
+        contents[window] = contents.pop(type(window)(window.start), Queue())  # the same, open so far
+        if contents[window]:
+            ask_tick()
+        self._ask(window)
+
+    def _ask(self, window: Window) -> None:
+        """Ask for the times when a window is reported, and freed."""
+        if self._is_periodic:
+            since, period = max(window.start, clock()), in_units(self.report.period, "period")
+            notify_at_time(min((since // period + 1) * period, window.end) - 1)
+        elif (time := self._report_time(window)) is not None:
+            notify_at_time(time - 1)
+        notify_at_time(window.end + self.lateness - 1)
+
+    def _is_over(self, window: Window) -> bool:
+        return is_past(window.end + self.lateness - 1)
+
+    def _is_held(self, window: Window, contents: Mapping[Window, Queue]) -> bool:
+        if window.end == LATEST or contents[window]:
+            return True
+        return self.report.waits and window not in self.reported
+
+    def _refuse(self, event: Entry, window: Window) -> None:
+        until = window.end + self.lateness
+        reason = f"its last window, {tuple(window)}, was freed when the clock reached {until}"
+        set_aside(slot_of(event), event, reason)
+
+    def _take_back(self, event: Entry) -> None:
+        """Drop what is held, or let what is delivered be taken back."""
+        if any(held.identity == event.identity for held in self.pending):
+            self.pending = self.pending.without(event.identity)
+            return
+        contents = dict(self.contents)
+        for window in sorted(contents):
+            if not window.holds(event.start, event.end):
+                continue
+            rest = contents[window].without(event.identity)
+            if len(rest) < len(contents[window]):
+                contents[window] = rest
+            else:
+                deliver(event, window)
+                self._show(window)
+        self.contents = contents
+
+    # -- what is due ---------------------------------------------------------------------------------------------------
+
+    @handles(families.tick)
+    def go_on(self, now: Time) -> None:
+        """Deliver a batch; report the windows whose time has come, and let go of those whose time is over."""
+        batch = self._batch()
+        if batch is not None:
+            self._take_pending(batch)
+            if self._batch() is not None:
+                ask_tick()  # each batch is a step of its own
+        rest = [event for event in self.pending if event.end < now]
+        if rest and any(self._is_due(window, now) or window.end + self.lateness <= now for window in self.contents):
+            next_batch()
+            self._take_pending(rest)
+        for window in sorted(self.contents, key=lambda window: (window.end, window.start)):
+            if self._is_due(window, now):
+                self._release(window, now)
+        for window in sorted(self.contents):
+            if window.end + self.lateness <= now:
+                self._free(window)
+
+    @property
+    def _is_periodic(self) -> bool:
+        """Whether a window is reported from time to time, until it ends."""
+        return _PERIODIC in self.report and on_close not in self.report and final not in self.report
+
+    def _report_time(self, window: Window) -> Time | None:
+        """Return when a window is reported, once; None if never, or whenever something comes."""
+        if not self.report.waits:
+            return None
+        time = window.end + (self.lateness if final in self.report else 0)
+        is_multiple = _PERIODIC not in self.report or time % in_units(self.report.period, "period") == 0
+        return time if is_multiple else None
+
+    def _is_due(self, window: Window, now: Time) -> bool:
+        if window.end == LATEST or window in self.reported:
+            return False
+        if self._is_periodic:
+            return window.start < now <= window.end and now % in_units(self.report.period, "period") == 0
+        if not self.report.waits:
+            return bool(self.contents[window])  # it was open, and is not any more
+        time = self._report_time(window)
+        return time is not None and time <= now
+
+    def _release(self, window: Window, now: Time) -> None:
+        """Deliver what is held, in the batches in which it came."""
+        held = self.contents[window]
+        visible = [event for event in held if event.end < now or not self._is_periodic]
+        rest = Queue(event for event in held if self._is_periodic and event.end >= now)
+        self.contents = {**self.contents, window: self._kept(held, rest)}
+        if self.report.waits and (not self._is_periodic or now == window.end):
+            self.reported = self.reported | {window}
+        for _, group in groupby(visible, key=self._batches()):
+            next_batch()
+            for event in group:
+                deliver(event, window)
+        self._show(window)
+        if self._is_periodic and now < window.end:
+            self._ask(window)
+
+    def _kept(self, held: Queue, rest: Queue) -> Queue:
+        """Return what is kept of what was held."""
+        return rest
+
+    def _batches(self) -> Callable[[Entry], Any]:
+        """Return what is the same for the events of one batch."""
+        if self.tick == "tuple":
+            return lambda event: event.noted("step")
+        if self.tick == "time":
+            return lambda event: event.end
+        count = iter(range(10**18))
+        return lambda event: next(count) // self.tick
+
+    def _show(self, window: Window) -> None:
+        report(window, unless_empty=non_empty in self.report)
+
+    def _free(self, window: Window) -> None:
+        next_batch()
+        close_window(window, displaces=self.on_leave == "displace")
+        if self.on_leave == "displace":
+            self._show(window)
+        self.contents = {other: queue for other, queue in self.contents.items() if other != window}
+        self.reported = self.reported - {window}
+
+    def bound(self) -> str:
+        """What the windows that are not freed contain."""
+        return "O(window)"
+
+    def waits(self) -> str | None:
+        """What the windows contain, if they are not reported at once."""
+        return "O(window)" if self.report.waits or self.tick != "tuple" or self.relies_on_order else None
