@@ -12,11 +12,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.entries import ABSENT
-from cartesius.enumeration import ALWAYS, Link
+from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
-from cartesius.listings import Listing
+from cartesius.listings import listings
 from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
@@ -63,7 +63,8 @@ class Bindings:
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
         self.shown = _showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()
-        self.lists = self._listings()
+        self.lists = listings(pattern, self.slots, self._spaces_of, self.links)
+        self.links += [link for index, listing in self.lists.items() for link in listing.links(index)]
 
     def _slot(self, index: int, name: str, world: World) -> Slot:
         reactive = self.pattern.slots[name]
@@ -183,22 +184,6 @@ class Bindings:
             is_of_row = isinstance(left, KeyOf) or isinstance(right, KeyOf)
             links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=is_of_row))
         return links
-
-    def _listings(self) -> dict[int, Listing]:
-        """Return how the lists of slots are chosen, and link the events of each: they are alike where it is linked."""
-        index: dict[Any, int] = {slot.name: slot.index for slot in self.slots}
-        conditions = self.pattern.conditions()
-        lists = {s.index: Listing(s.name, s.n, s.memory, conditions, index) for s in self.slots if s.n is not None}
-        for at, listing in lists.items():
-            ends = {seen[0]: link for link in self.links if (seen := link.seen_from(at)) is not None}
-            own = [(place, link.is_key, link.skips_null) for place, link in ends.items()]
-            own += [(space, True, True) for space in self._spaces_of[at] if space not in ends]
-            if listing.n > 1:
-                listing.alike = [(place, skips_null) for place, _, skips_null in own]
-                self.links += [Link(at, place, at, place, is_key, null) for place, is_key, null in own]
-            if listing.passing is not None:
-                self.links.append(Link(at, listing.passing, ALWAYS, 0, is_key=False, skips_null=False))
-        return lists
 
     def add_keys(self, slot: Slot, entry: Entry, held: Callable[[], Iterable[Entry]]) -> bool:
         """Give an event at the door its key in each space; what takes back or deletes goes where its target is.

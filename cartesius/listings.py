@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.entries import is_spent
+from cartesius.enumeration import ALWAYS, Link
 from cartesius.expressions import Apply, Constant, Every, KeyOf, Part, TimeOf, children, evaluator, slots_of
 from cartesius.memories import NOWHERE, hashable
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
     from cartesius.expressions import Evaluate, Expression
+    from cartesius.families import Slot
     from cartesius.memories import Memory
+    from cartesius.patterns import Pattern
 
 Check: TypeAlias = "tuple[frozenset[int], Evaluate]"  # the slots that must be bound, and the condition
 
@@ -59,7 +62,7 @@ class Listing:
         self, name: str, n: int, memory: Memory, conditions: Sequence[Expression], index: Mapping[Any, int]
     ) -> None:
         self.n = n
-        self.alike: list[tuple[int, bool]] = []  # the computed values that are equal in a list; whether null is none
+        self.alike: dict[int, bool] = {}  # the computed values that are equal in a list: whether null is none
         self._memory = memory
         self._slot = index[name]
         self._width = len(index)
@@ -94,6 +97,13 @@ class Listing:
 
     def _passes(self, entry: Entry) -> bool:
         return all(_may_hold(check, [*[None] * self._width, entry.value]) for check in self._alone)
+
+    def links(self, index: int) -> list[Link]:
+        """Return what links the events of a list to each other, and to nothing: what each alone must be."""
+        links = [Link(index, p, index, p, is_key=False, skips_null=skips) for p, skips in self.alike.items()]
+        if self.passing is not None:
+            links.append(Link(index, self.passing, ALWAYS, 0, is_key=False, skips_null=False))
+        return links
 
     def takes(self, entry: Entry) -> bool:
         """Whether ``entry`` may be in a list at all, by the conditions on it alone."""
@@ -163,13 +173,36 @@ class Listing:
 
     def _are_alike(self, one: Entry, other: Entry) -> bool:
         """Whether two events agree in what links them."""
-        for position, skips_null in self.alike:
+        for position, skips_null in self.alike.items():
             value = hashable(self._memory.probes[position](one))
             if value is NOWHERE or (skips_null and value is None):
                 return False
             if value != hashable(self._memory.probes[position](other)):
                 return False
         return True
+
+
+def listings(
+    pattern: Pattern, slots: Sequence[Slot], spaces: Mapping[int, Sequence[int]], links: Sequence[Link]
+) -> dict[int, Listing]:
+    """Return the lists of each slot that has some.
+
+    Args:
+        pattern: What is correlated.
+        slots: Its slots.
+        spaces: The key spaces of each slot.
+        links: The equalities between slots. In what links them, and in their keys, the events of a list are alike.
+    """
+    index: dict[str, int] = {slot.name: slot.index for slot in slots}
+    found = {}
+    for slot in slots:
+        if slot.n is not None:
+            found[slot.index] = listing = Listing(slot.name, slot.n, slot.memory, pattern.conditions(), index)
+            if slot.n > 1:
+                ends = ((link, link.seen_from(slot.index)) for link in links)
+                listing.alike = {seen[0]: link.skips_null for link, seen in ends if seen is not None}
+                listing.alike.update(dict.fromkeys(spaces[slot.index], True))
+    return found
 
 
 def _known(checks: Sequence[Check], known: frozenset[int]) -> list[Evaluate]:
