@@ -16,7 +16,7 @@ from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
-from cartesius.listings import listings
+from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
@@ -63,7 +63,7 @@ class Bindings:
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
         self.shown = _showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()
-        self.lists = listings(pattern, self.slots, self._spaces_of, self.links)
+        self.lists = listings_of(pattern, self.slots, self._spaces_of, self.links)
         self.links += [link for index, listing in self.lists.items() for link in listing.links(index)]
 
     def _slot(self, index: int, name: str, world: World) -> Slot:

@@ -182,7 +182,7 @@ class Listing:
         return True
 
 
-def listings(
+def listings_of(
     pattern: Pattern, slots: Sequence[Slot], spaces: Mapping[int, Sequence[int]], links: Sequence[Link]
 ) -> dict[int, Listing]:
     """Return the lists of each slot that has some.
