@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
-from cartesius.enumeration import Alone, Product, newest_first, oldest_first, window_by_window
+from cartesius.enumeration import Alone, Product, Rank
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
@@ -47,10 +47,7 @@ if TYPE_CHECKING:
 def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
     operations = bindings.operations
-    is_newest_first = not handle(outer, operations[first_is_oldest])
-    batch.rank = newest_first if is_newest_first else oldest_first
-    if bindings.window_space is not None:
-        batch.rank = window_by_window(batch.rank, bindings.window_space)
+    batch.rank = Rank(bool(handle(outer, operations[first_is_oldest])), bindings.window_space)
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
@@ -73,11 +70,10 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    rest: dict[str, Any] = {"is_newest_first": is_newest_first}
     if bindings.lists:
-        batch.product = ListProduct(memories, bindings.links, batch.rank, **rest, lists=bindings.lists)
+        batch.product = ListProduct(memories, bindings.links, batch.rank, bindings.lists)
     else:
-        batch.product = Product(memories, bindings.links, batch.rank, **rest)
+        batch.product = Product(memories, bindings.links, batch.rank)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
@@ -156,13 +152,12 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
     slots = bindings.keyed_slots(key)
     rows = batch.product if batch.partial is None else batch.partial.rows
     assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
-    is_newest_first = isinstance(batch.product, Product) and batch.product.is_newest_first
 
     def under(key: Any, skip: int) -> Iterator[Candidate]:
         for place, slot in enumerate(slots):
             missing: dict[int, Entry | None] = {other.index: None for other in slots[:place]}
             found = bindings.of_key(slot, key)
-            for entry in reversed(found) if is_newest_first else found:  # type: ignore[call-overload]
+            for entry in found if batch.rank.is_oldest_first else reversed(found):  # type: ignore[call-overload]
                 if entry.state != skip:
                     yield from rows.containing({**missing, slot.index: entry}, skip)
 

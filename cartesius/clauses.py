@@ -7,6 +7,7 @@ Source: DESIGN 3; SEMANTICS 1.8, 1.13 and 3.10.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import is_spent
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.entries import Entry
+    from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match
 
@@ -106,6 +108,38 @@ def notify_at(time: int) -> None:
         message = f"notify_at: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
         raise InvalidArgument(message)
     installed.notify_at(time, key)
+
+
+def slot_of(event: Entry) -> Slot:
+    """Return the slot that an event has come to. Only in a clause of a restriction."""
+    installed, _ = of_clause("slot_of")
+    slot: Slot = next(slot for slot in installed.join.slots if slot.name == event.slot)
+    return slot
+
+
+def is_past(time: Time) -> bool:
+    """Whether the clock is past ``time``, and what was due then is done. Only in a clause of a restriction."""
+    installed, _ = of_clause("is_past")
+    return bool(installed.join.world.is_past(time))
+
+
+def clock() -> Time:
+    """Return the engine's clock. Only in a clause of a restriction."""
+    installed, _ = of_clause("clock")
+    time: Time = installed.join.world.clock
+    return time
+
+
+def notify_at_time(time: Time) -> None:
+    """Ask for a `tick` as `notify_at` does, if ``time`` is one that comes. Only in a clause of a restriction."""
+    if math.isfinite(time):
+        notify_at(int(time))
+
+
+def ask_tick() -> None:
+    """Ask for a `tick` of this copy right after the present step. Only in a clause of a restriction."""
+    installed, key = of_clause("ask_tick")
+    installed.join.world.deadlines.ask(installed, key)
 
 
 def pause(slot: Slot) -> None:

@@ -268,7 +268,8 @@ class Engine:
 
         Args:
             table: The table.
-            at: Of a table that keeps versions: the rows that hold at this time, in time units; by default the newest.
+            at: Of a table that keeps versions: the rows that hold at this time, in time units; of one in windows: those
+                of the windows that contain it and are not freed. By default the newest, of all windows.
 
         Raises:
             InvalidArgument: No table, no versions, or a time whose versions are forgotten.

@@ -23,7 +23,7 @@ from cartesius.entries import ABSENT, FRESH, GONE, Several, singly
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.entries import Entry
     from cartesius.memories import Memory
@@ -31,7 +31,27 @@ if TYPE_CHECKING:
 ALWAYS: Final = -1
 """In a link, in the place of another slot: the value must be True."""
 Candidate: TypeAlias = "list[Entry | None]"
-Rank: TypeAlias = "Callable[[Candidate], tuple[float, ...]]"
+
+
+@attrs.frozen
+class Rank:
+    """The sort key of candidates: newest first by slot, or oldest first; a missing part last; ascending by window."""
+
+    is_oldest_first: bool = False
+    window_space: int | None = None
+
+    def __call__(self, row: Candidate) -> tuple[float, ...]:
+        """Return the key of one."""
+        sign = 1 if self.is_oldest_first else -1
+        numbers = [math.inf if entry is None else sign * entry.number for entry in _flat(row)]
+        if self.window_space is None:
+            return tuple(numbers)
+        windows = (entry.keys[self.window_space] for entry in row if entry is not None)
+        start, end = next((window for window in windows if window is not ABSENT), (math.inf, math.inf))
+        return (start, end, *numbers)
+
+
+newest_first: Final = Rank()
 
 
 @attrs.frozen
@@ -105,20 +125,13 @@ class Product:
     """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
     def __init__(
-        self,
-        memories: Sequence[Memory],
-        links: Sequence[Link],
-        rank: Rank,
-        *,
-        is_newest_first: bool,
-        lists: Collection[int] = (),
+        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Collection[int] = ()
     ) -> None:
         self.memories = memories
         self.links = links
         self.rank = rank
-        self.is_newest_first = is_newest_first
         self._lists = lists  # the slots of which a candidate has several events
-        self._visited: Any = reversed if is_newest_first else iter
+        self._visited: Any = iter if rank.is_oldest_first else reversed
         self.plans = [self._plan(slot) for slot in range(len(memories))]
         for steps, walk in self.plans:
             for step in (*steps, *walk):
@@ -233,27 +246,6 @@ class Alone:
                 [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
             ]
             yield from sorted(rows, key=self.rank)
-
-
-def newest_first(row: Candidate) -> tuple[float, ...]:
-    """Return the sort key of a candidate: newest first by slot, a missing part last."""
-    return tuple([-entry.number if entry is not None else float("inf") for entry in _flat(row)])
-
-
-def window_by_window(rank: Rank, space: int) -> Rank:
-    """Return the sort key of a candidate where there are windows, whose key space is ``space``: ascending by window."""
-
-    def by_window(row: Candidate) -> tuple[float, ...]:
-        windows = (entry.keys[space] for entry in row if entry is not None)
-        start, end = next((window for window in windows if window is not ABSENT), (math.inf, math.inf))
-        return (start, end, *rank(row))
-
-    return by_window
-
-
-def oldest_first(row: Candidate) -> tuple[float, ...]:
-    """Return the sort key of a candidate: oldest first by slot, a missing part last."""
-    return tuple([entry.number if entry is not None else float("inf") for entry in _flat(row)])
 
 
 def _flat(row: Candidate) -> Candidate:

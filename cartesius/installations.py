@@ -267,7 +267,7 @@ class Installed:
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
-        return "door" if family is tick and self.restriction.opens_windows else layer_of(family)
+        return "door" if family in (tick, ended) and self.restriction.opens_windows else layer_of(family)
 
     def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
         """Return the slots that the fields of a clause name; all, if it names none."""

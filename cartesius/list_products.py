@@ -28,15 +28,9 @@ class ListProduct(Product):
     """A product that has, of each slot in ``lists``, several events, each of which satisfies the links."""
 
     def __init__(
-        self,
-        memories: Sequence[Memory],
-        links: Sequence[Link],
-        rank: Rank,
-        *,
-        is_newest_first: bool,
-        lists: Mapping[int, Listing],
+        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Mapping[int, Listing]
     ) -> None:
-        super().__init__(memories, links, rank, is_newest_first=is_newest_first, lists=lists)
+        super().__init__(memories, links, rank, lists)
         self.lists = lists
 
     def _from(self, fixed: int, entry: Entry, mark: int, skip: int) -> Iterator[Candidate]:
@@ -84,7 +78,7 @@ class ListProduct(Product):
         # Of the marked entries of the list itself, the newest is the last: what is newer is unmarked.
         since = float("inf") if slot > fixed else float("-inf") if pinned is None else pinned.number
         entries = [e for e in found if e.state != skip and (e.state != mark or e.number <= since)]
-        for chosen in self.lists[slot].choices(entries, pinned, row, known, newest=self.is_newest_first):
+        for chosen in self.lists[slot].choices(entries, pinned, row, known, newest=not self.rank.is_oldest_first):
             row[slot] = Several(chosen)
             if later:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)

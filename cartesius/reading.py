@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.version_batches import Versions
+    from cartesius.window_batches import WindowBatch
 
 
 class Table:
@@ -49,14 +50,24 @@ class Table:
             raise InvalidArgument(message)
 
     def rows(self, at: Time | None = None) -> dict[Any, Any]:
-        """Return the rows: the newest, or those that hold at a time."""
+        """Return the rows: the newest, or those that hold at a time, or are of a window that contains it."""
+        windows = self._windows(at)
+        if windows is not None:
+            return {key: row[0] for key in windows.rows_at(_checked_time(self.call, at)) if (row := self._row(key))}
         found: dict[Any, Any] = self._looking(at, self._rows)
         return found
 
     def row(self, key: Any, at: Time | None = None) -> tuple[Any, ...]:
         """Return the row of ``key`` in a tuple, or the empty tuple."""
+        windows = self._windows(at)
+        if windows is not None:
+            return self._row(key) if key in windows.rows_at(_checked_time(self.call, at)) else ()
         found: tuple[Any, ...] = self._looking(at, lambda: self._row(key))
         return found
+
+    def _windows(self, at: Time | None) -> WindowBatch | None:
+        """Return the windows by whose times the rows are asked for."""
+        return None if at is None or self.join is None else self.join.batch.windows
 
     def history(self) -> dict[Time, dict[Any, Any]]:
         """Return the rows at each time at which they change, from the time on that is all there."""
@@ -86,11 +97,7 @@ class Table:
         if at is None and self.versions is None:
             return read()
         versions = self._versions()
-        if at is not None and (isinstance(at, bool) or not isinstance(at, int | float) or math.isnan(at)):
-            message = (
-                f"{self.call}: expected a time, an int of time units, but got at={at!r} (type={type(at).__name__})"
-            )
-            raise InvalidArgument(message)
+        at = _checked_time(self.call, at)
         if at is not None and at < versions.horizon:
             message = (
                 f"{self.call}: expected a time from {versions.horizon} on, as older versions are forgotten, but got"
@@ -118,3 +125,10 @@ class Table:
             return tuple([entry.value for entry in memory.rows_of(key)])
         entry = memory.row(key)
         return () if entry is None else (entry.value,)
+
+
+def _checked_time(call: str, at: Any) -> Any:
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float) or math.isnan(at)):
+        message = f"{call}: expected a time, an int of time units, but got at={at!r} (type={type(at).__name__})"
+        raise InvalidArgument(message)
+    return at

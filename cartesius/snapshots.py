@@ -98,6 +98,8 @@ def save_join(join: Join) -> dict[str, Any]:
     }
     if isinstance(join.batch.output, Totals | VersionTotals):
         state["totals"] = list(join.batch.output.totals.items())
+    if isinstance(join.batch.output, Totals):
+        state["elements"] = [(key, list(elements.items())) for key, elements in join.batch.output.elements.items()]
     if join.batch.windows is not None:
         state["windows"] = [(window, list(rows)) for window, rows in join.batch.windows.rows.of.items()]
     if isinstance(join.batch.output, Relations):
@@ -136,6 +138,8 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         slot.door.queue = load_fields(queue, known)
     if isinstance(join.batch.output, Totals | VersionTotals):
         join.batch.output.totals = dict(state["totals"])
+    if isinstance(join.batch.output, Totals):
+        join.batch.output.elements = {key: dict(elements) for key, elements in state["elements"]}
     if join.batch.windows is not None:
         join.batch.windows.rows.of = {window: dict.fromkeys(rows) for window, rows in state["windows"]}
     if isinstance(join.batch.output, Relations):

@@ -82,7 +82,7 @@ class Steps:
         while (due := self.world.deadlines.pop(time)) is not None:
             deadline, _, number, installed, key = due
             self.world.clock = max(self.world.clock, deadline + 1)
-            self.world.deadlines.present = deadline
+            self.world.deadlines.present = max(deadline, self.world.deadlines.present or deadline)
             if number > before:  # asked for during this move
                 self._check_ends(installed, key, asked)
             try:

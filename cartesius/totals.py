@@ -8,6 +8,7 @@ Source: thesis, L23 and L25; SEMANTICS 2.7.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cartesius.codec import pack
@@ -16,18 +17,18 @@ from cartesius.events import Delete, Event, Update
 from cartesius.outputs import hull, is_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cartesius.outputs import Result, Span
     from cartesius.versions import Moment
 
 
 class Aggregate(Protocol):
-    """What totals need of a group."""
+    """What totals need of a group; of a monoid, that has no inverse, the elements are kept to sum up what is left."""
 
     empty: Any
     combine: Callable[[Any, Any], Any]
-    inverse: Callable[[Any], Any]
+    inverse: Callable[[Any], Any] | None
     lift: Callable[[Any], Any]
     finish: Callable[[Any], Any]
 
@@ -53,18 +54,45 @@ class Totals:
         self.group = group
         self.is_table = is_table
         self.totals: dict[Any, tuple[Any, int]] = {}  # and how many results they are of
+        self.elements: dict[Any, dict[Any, Any]] = {}  # by group and identity, where there is no inverse
         self._mentioned: dict[Any, Span] = {}
         self._before: dict[Any, tuple[Any, int] | None] = {}
+        self._closed: list[Any] = []
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Add a result to the total of its group."""
-        self._change(key, self.group.lift(result[1]), 1, cause)
+        element = self.group.lift(result[1])
+        if self.group.inverse is None:
+            self._keep(key, identity, element)
+        self._change(key, lambda total: self.group.combine(total, element), 1, cause)
 
     def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Subtract a result from the total of its group."""
-        self._change(key, self.group.inverse(self.group.lift(result[1])), -1, cause)
+        if self.group.inverse is None:
+            self._drop(key, identity)
+            self._change(key, lambda _: reduce(self.group.combine, self._left(key), self.group.empty), -1, cause)
+        else:
+            gone = self.group.inverse(self.group.lift(result[1]))
+            self._change(key, lambda total: self.group.combine(total, gone), -1, cause)
 
-    def _change(self, key: Any, value: Any, count: int, cause: Span) -> None:
+    def _left(self, key: Any) -> Iterable[Any]:
+        return self.elements.get(key, {}).values()
+
+    def _keep(self, key: Any, identity: Any, element: Any) -> None:
+        self.elements.setdefault(key, {})[identity] = element
+        self.journal.append(lambda: self._unkeep(key, identity))
+
+    def _drop(self, key: Any, identity: Any) -> None:
+        element = self.elements[key][identity]
+        self._unkeep(key, identity)
+        self.journal.append(lambda: self.elements.setdefault(key, {}).__setitem__(identity, element))
+
+    def _unkeep(self, key: Any, identity: Any) -> None:
+        del self.elements[key][identity]
+        if not self.elements[key]:
+            del self.elements[key]
+
+    def _change(self, key: Any, change: Callable[[Any], Any], count: int, cause: Span) -> None:
         before = self.totals.get(key)
         if key not in self._mentioned:
             self._mentioned[key] = cause
@@ -72,7 +100,7 @@ class Totals:
             self.journal.append(lambda: self._restore(key, before))
         self._mentioned[key] = hull((self._mentioned[key], cause))
         total, number = before or (self.group.empty, 0)
-        self.totals[key] = (self.group.combine(total, value), number + count)
+        self.totals[key] = (change(total), number + count)
         if self.is_durable:
             check_element(self.totals[key][0], self.name)
 
@@ -103,6 +131,8 @@ class Totals:
                 events.append(Event(value, start, end, 1, self.name, identity))
             elif before is None or not is_unchanged(old[0], value):
                 events.append(Event(Update(key, value), start, end, 1, self.name, identity, before=old))
+        for key in self._closed:
+            self._forget(key)
         self.clear()
         return events
 
@@ -110,12 +140,19 @@ class Totals:
         """Forget a step that failed; the journal has undone what it did."""
         self._mentioned.clear()
         self._before.clear()
+        self._closed.clear()
 
     def forget(self, key: Any, identity: Any) -> None:
-        """Forget the total of a group in a closed window: it stands, and nobody knows it any more."""
+        """Forget the total of a group in a closed window, after this step: it stands, and nobody knows it any more."""
+        self._closed.append(key)
+
+    def _forget(self, key: Any) -> None:
         before = self.totals.pop(key, None)
+        elements = self.elements.pop(key, None)
         if before is not None:
             self.journal.append(lambda: self._restore(key, before))
+        if elements is not None:
+            self.journal.append(lambda: self.elements.__setitem__(key, elements))
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present total of a group in a tuple, or the empty tuple."""

@@ -124,6 +124,7 @@ class VersionTotals:
 
     def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Subtract a result from the total of its group, at this moment."""
+        assert self.group.inverse is not None  # Invariant: totals by version are of groups
         self._note(key, self.group.inverse(self.group.lift(result[1])), -1, cause)
 
     def _note(self, key: Any, value: Any, number: int, cause: Span) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Batch
     from cartesius.enumeration import Candidate
+    from cartesius.events import Time
 
 
 class WindowBatch:
@@ -41,6 +42,11 @@ class WindowBatch:
             self.rows.note(self.key(parts), (key, None))
         elif isinstance(self.batch.output, Rows):
             self.rows.note(self.key(parts), (key, identity))
+
+    def rows_at(self, time: Time) -> dict[Any, None]:
+        """Return the keys of the rows of the windows that contain a time."""
+        found = [rows for window, rows in self.rows.of.items() if window[-1].holds(time, time)]
+        return {key: None for rows in found for key, _ in rows}
 
     def report(self, window: tuple[Any, ...], is_empty: Callable[[], bool] | None) -> None:
         """Let what is visible of a window come out, where results are relations, unless it is empty by then."""

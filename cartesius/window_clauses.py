@@ -5,19 +5,17 @@ Source: SEMANTICS 3.1, 3.2, 3.4 and 3.10; Dindar et al., VLDB Journal 2013 (SECR
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
-from cartesius.clauses import notify_at, of_clause
+from cartesius.clauses import of_clause, slot_of
 from cartesius.entries import GONE
-from cartesius.families import displace, enter
+from cartesius.families import displace, enter, tick
 from cartesius.windows import Window, inside, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.entries import Entry
-    from cartesius.events import Time
     from cartesius.families import Slot
 
 
@@ -30,13 +28,6 @@ def deliver(event: Entry, window: Window) -> None:
     """
     installed, _ = of_clause("deliver")
     enter(slot_of(event), inside(event, installed.join.bindings.window_space, window))
-
-
-def slot_of(event: Entry) -> Slot:
-    """Return the slot that an event has come to. Only in a clause of a restriction."""
-    installed, _ = of_clause("slot_of")
-    slot: Slot = next(slot for slot in installed.join.slots if slot.name == event.slot)
-    return slot
 
 
 def next_batch() -> None:
@@ -97,38 +88,24 @@ def _there(slot: Slot, positions: tuple[int, ...], key: tuple[Any, ...]) -> Sequ
     return [entry for entry in slot.memory.keyed(positions, key) if entry.state != GONE]
 
 
-def is_past(time: Time) -> bool:
-    """Whether the clock is past ``time``, and what was due then is done. Only in a clause of a restriction."""
-    installed, _ = of_clause("is_past")
-    return bool(installed.join.world.is_past(time))
-
-
-def clock() -> Time:
-    """Return the engine's clock. Only in a clause of a restriction."""
-    installed, _ = of_clause("clock")
-    time: Time = installed.join.world.clock
-    return time
-
-
 def in_units(duration: Any, argument: str) -> int:
     """Return a duration in time units. Only in a clause of a restriction."""
     installed, _ = of_clause("in_units")
     return int(installed.join.world.units(duration, repr(installed.restriction), argument))
 
 
-def notify_at_time(time: Time) -> None:
-    """Ask for a `tick` as `notify_at` does, if ``time`` is one that comes. Only in a clause of a restriction."""
-    if math.isfinite(time):
-        notify_at(int(time))
-
-
-def ask_tick() -> None:
-    """Ask for a `tick` of this copy right after the present step. Only in a clause of a restriction."""
-    installed, key = of_clause("ask_tick")
-    installed.join.world.deadlines.ask(installed, key)
-
-
 def step_number() -> int:
     """Return the number of the present step: what comes in one step is one batch. Only in a clause of a restriction."""
     installed, _ = of_clause("step_number")
     return int(installed.join.world.steps)
+
+
+def do_others_tick() -> bool:
+    """Whether other restrictions of the correlation may wait for the clock. Only in a clause of a restriction."""
+    installed, _ = of_clause("do_others_tick")
+    return any(
+        family is tick
+        for other in installed.join.installed
+        if other is not installed
+        for _, family, _, _ in other.marks
+    )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
 
 
-Deadline: TypeAlias = "tuple[int, int, int, Installed, tuple[Any, ...]]"
-"""When, the correlation's number, the deadline's, who, and the key of the copy."""
+Deadline: TypeAlias = "tuple[int, tuple[int, bool], int, Installed, tuple[Any, ...]]"
+"""When, in which place of the program, the number of the request, who, and the key of the copy."""
 
 
 class Deadlines:
@@ -44,7 +44,8 @@ class Deadlines:
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        item = (time, installed.join.number, self.number, installed, key)
+        last = installed.restriction.opens_windows  # what waits inside a window goes on before it is let go of
+        item = (time, (installed.join.number, last), self.number, installed, key)
         heapq.heappush(self.heap, item)
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))

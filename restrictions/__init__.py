@@ -18,6 +18,7 @@ from .consumption import at_most as at_most
 from .counting import every_nth as every_nth
 from .counting import take as take
 from .duration import within as within
+from .event_time import in_event_time as in_event_time
 from .filters import only as only
 from .keys import key_by as key_by
 from .outer import optionally as optionally
@@ -48,6 +49,7 @@ __all__ = [
     "fifo",
     "first_match",
     "fixed",
+    "in_event_time",
     "key_by",
     "lifo",
     "momentarily",

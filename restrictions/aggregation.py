@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, handles
 from cartesius.errors import InvalidArgument
 from cartesius.families import row_key, totals
-from restrictions.groups import Group
+from restrictions.groups import Group, Monoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,10 +50,10 @@ class totalling(Restriction):
 
     def validate(self) -> None:
         """Check the group."""
-        if not isinstance(self.group, Group):
+        if not isinstance(self.group, Group | Monoid):
             message = (
-                f"{type(self).__name__}: expected a Group, such as count, sum_ or mean, but got group={self.group!r}"
-                f" (type={type(self.group).__name__})"
+                f"{type(self).__name__}: expected a Group, or a Monoid, such as count, sum_ or mean, but got"
+                f" group={self.group!r} (type={type(self.group).__name__})"
             )
             raise InvalidArgument(message)
 
@@ -62,11 +62,17 @@ class totalling(Restriction):
         if not any(other.retracts for other in others):
             message = f"{self!r}: expected retracting() beside it, so that what is displaced is subtracted"
             raise InvalidArgument(message)
+        if isinstance(self.group, Monoid) and any(other.keeps_versions for other in others):
+            message = (
+                f"{self!r}: expected a Group beside versioned, as totals of all times are kept up by subtraction, but"
+                f" {self.group!r} is a Monoid; aggregate the newest rows, or in windows"
+            )
+            raise InvalidArgument(message)
 
     @handles(totals)
-    def over(self) -> Group:
+    def over(self) -> Group | Monoid:
         """Answer the group."""
-        group: Group = self.group
+        group: Group | Monoid = self.group
         return group
 
 

@@ -160,7 +160,7 @@ class fixed(windowing):
         InvalidArgument: An end that is not after the start.
 
     Law:
-        It sees what `only` lets through whose time is in it.
+        What it gives is what the correlation gives for the events in it alone.
 
     Source:
         SEMANTICS 3.2.

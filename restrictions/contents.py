@@ -48,7 +48,7 @@ class keeping(_content):
         keep: A function of the events of one slot in one window (`Entry`, oldest first): those that stay. It is asked
             whenever one has come.
 
-    State: none; it looks at memory. Relies on arrival order. Commutes with `affinely`.
+    State: none; it looks at memory. Relies on arrival order. Does not commute with others.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.
@@ -145,7 +145,7 @@ class filtered(_content):
     Args:
         predicate: A pure function of the value.
 
-    State: none. Relies on no order. Commutes with every other content and with what handles stored entries.
+    State: none. Relies on no order. Does not commute with `last`, which counts what comes.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.

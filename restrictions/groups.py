@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
@@ -30,8 +30,69 @@ def _itself(value: Any) -> Any:
     return value
 
 
+class _Summed:
+    """What groups and monoids have in common."""
+
+    empty: Any
+    combine: Callable[[Any, Any], Any]
+    lift: Callable[[Any], Any]
+    name: str
+
+    def __repr__(self) -> str:
+        """Show the name."""
+        return self.name
+
+    def of(self, value: str | Callable[[Any], Any]) -> Self:
+        """Return the same over a field of the rows, or a function of them.
+
+        >>> from restrictions.tables import mean
+        >>> mean.of("length")
+        mean.of('length')
+        """
+        get = operator.attrgetter(value) if isinstance(value, str) else value
+        if not callable(get):
+            message = f"Group.of: expected a field's name or a function but got {value!r} (type={type(value).__name__})"
+            raise InvalidArgument(message)
+        shown = getattr(value, "__qualname__", repr(value))
+        changes = {"lift": partial(_composed, self.lift, get), "name": f"{self.name}.of({shown})"}
+        return attrs.evolve(self, **changes)  # type: ignore[misc]  # the subclasses are attrs classes
+
+
 @attrs.frozen(repr=False)
-class Group:
+class Monoid(_Summed):
+    """How values are summed up that cannot be subtracted again: what stands is kept, and summed anew if one is gone.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import tumbling
+    >>> from restrictions.tables import Monoid, aggregate
+    >>> longest = Monoid("", lambda a, b: max(a, b, key=len))
+    >>> word = Reactive("word")
+    >>> trace = [(word, "a", 1), (word, "abc", 2), (word, "ab", 3)]
+    >>> [event.value.value for event in run(aggregate(word, longest, restrict=tumbling(10)), trace)]
+    ['a', 'abc']
+
+    Args:
+        empty: The total of nothing.
+        combine: Adds two elements; associative and commutative, and ``combine(x, empty) == x``.
+        lift: Makes an element of a value; by default the value is one.
+        finish: Makes a result of a total; by default it is one.
+        name: How it is shown.
+    """
+
+    empty: Any
+    combine: Callable[[Any, Any], Any]
+    lift: Callable[[Any], Any] = _itself
+    finish: Callable[[Any], Any] = _itself
+    name: str = "Monoid(…)"
+
+    @property
+    def inverse(self) -> None:
+        """There is none."""
+        return
+
+
+@attrs.frozen(repr=False)
+class Group(_Summed):
     """A group over which `reduce` totals: values are lifted into it, combined, and the total is finished.
 
     >>> from restrictions.tables import Group
@@ -58,24 +119,6 @@ class Group:
     lift: Callable[[Any], Any] = _itself
     finish: Callable[[Any], Any] = _itself
     name: str = "Group(…)"
-
-    def __repr__(self) -> str:
-        """Show the name."""
-        return self.name
-
-    def of(self, value: str | Callable[[Any], Any]) -> Group:
-        """Return the same group over a field of the rows, or a function of them.
-
-        >>> from restrictions.tables import mean
-        >>> mean.of("length")
-        mean.of('length')
-        """
-        get = operator.attrgetter(value) if isinstance(value, str) else value
-        if not callable(get):
-            message = f"Group.of: expected a field's name or a function but got {value!r} (type={type(value).__name__})"
-            raise InvalidArgument(message)
-        shown = getattr(value, "__qualname__", repr(value))
-        return attrs.evolve(self, lift=partial(_composed, self.lift, get), name=f"{self.name}.of({shown})")
 
     def check(self, values: Iterable[Any]) -> None:
         """Check the laws of a group on some values, all triples of them; without values nothing, and not ``finish``.
@@ -234,6 +277,14 @@ def _one(value: Any) -> int:
     return 1
 
 
+def _smaller(one: Any, other: Any) -> Any:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def _larger(one: Any, other: Any) -> Any:
+    return other if one is None else one if other is None else max(one, other)
+
+
 _value = operator.attrgetter("value")
 
 count = Group(0, operator.add, operator.neg, lift=_one, name="count")
@@ -242,3 +293,7 @@ sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value, name
 """The sum of the rows: exact; a float is rounded once, a Decimal not at all; a float among decimals makes a float."""
 mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value, name="mean")
 """The mean of the rows, from their exact sum; None of no row."""
+min_ = Monoid(None, _smaller, name="min_")
+"""The least of the rows; None of no row, and None counts for nothing."""
+max_ = Monoid(None, _larger, name="max_")
+"""The greatest of the rows; None of no row, and None counts for nothing."""

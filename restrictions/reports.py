@@ -130,10 +130,11 @@ class istream(_relating):
     [(('a',), 6), (('b',), 12)]
 
     The evaluation before is that of the window reported last, under the same keys to the left of the windows. Results
-    are compared as bags, by value.
+    are compared as bags, by value. What is displaced in a window stays in its relation, unless `retracting` takes it
+    back.
 
     State: the results of the windows that are not closed, and those of the last evaluation. Relies on no order.
-    Commutes with all restrictions that it may stand beside.
+    Does not commute with others of its kind.
 
     Raises:
         InvalidArgument: When a correlation is built: without windows, beside a table, or beside another of its kind.
@@ -159,7 +160,7 @@ class dstream(_relating):
     >>> [e.value for e in run(gone, [(level, "a", 6), (level, "b", 12)], close=True)]
     [('a',)]
 
-    State: as `istream`. Relies on no order. Commutes with all restrictions that it may stand beside. Never suspends.
+    State: as `istream`. Relies on no order. Does not commute with others of its kind. Never suspends.
 
     Raises:
         InvalidArgument: As `istream`.
@@ -185,7 +186,7 @@ class rstream(_relating):
     >>> [e.value for e in run(every, [(level, "a", 1), (level, "b", 2)])]
     [('a',), ('b',), ('a',)]
 
-    State: as `istream`. Relies on no order. Commutes with all restrictions that it may stand beside.
+    State: as `istream`. Relies on no order. Does not commute with others of its kind.
 
     Raises:
         InvalidArgument: As `istream`.

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cartesius.clauses import ask_tick, is_past
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import ask_tick, close_window, deliver, is_past, step_number
+from cartesius.window_clauses import close_window, deliver, step_number
 from cartesius.windows import Window
 from restrictions.reports import Report, on_close
 from restrictions.windowing import windowing
@@ -84,10 +85,14 @@ class session(windowing):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Do nothing: what is keyed differently is refused with the windows."""
 
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Return the session that it begins."""
+        return [Window(event.start, event.end + self.gap)]
+
     def _take(self, events: list[Entry]) -> None:
         for event in events:
             event.note(step=step_number())
-            new = Window(event.start, event.end + self.gap)
+            (new,) = self.windows(event, self.contents)
             touching = [window for window in sorted(self.contents) if _touch(window, new)]
             merged = Window(min(w.start for w in (new, *touching)), max(w.end for w in (new, *touching)))
             if merged.end == LATEST or self._is_over(merged):

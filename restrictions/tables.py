@@ -5,13 +5,17 @@ Changes come out as `Update` and `Delete`, at most one a key and step, and none 
 Source: thesis, chapters 4 and 6; SEMANTICS 2.
 """
 
+from .aggregating import aggregate as aggregate
 from .changing import changelog as changelog
 from .changing import table_of_latest as table_of_latest
 from .changing import to_table as to_table
 from .changing import update_stream as update_stream
 from .groups import Group as Group
+from .groups import Monoid as Monoid
 from .groups import count as count
+from .groups import max_ as max_
 from .groups import mean as mean
+from .groups import min_ as min_
 from .groups import sum_ as sum_
 from .table_joins import foreign_join as foreign_join
 from .table_joins import inner_join as inner_join

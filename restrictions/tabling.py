@@ -117,7 +117,7 @@ def reduce(
     check_table("reduce", table)
     total: Composition | Restriction = totalling(group)
     if by is not None:
-        total = totalling_by(group, _key_function("reduce", "by", by))
+        total = totalling_by(group, key_function("reduce", "by", by))
     extra = transiently("x") if restrict is None else restrict
     return derived("reduce", (table,), {"x": table}, Part("x"), retracting() | total | extra)
 
@@ -175,7 +175,7 @@ def _of_value(call: str, table: Reactive, argument: str, function: Callable[[Any
     return Apply(function, (Part("x"),), getattr(function, "__name__", "function"))
 
 
-def _key_function(call: str, argument: str, key: Any) -> Callable[[Any], Any]:
+def key_function(call: str, argument: str, key: Any) -> Callable[[Any], Any]:
     """Return the function that a field's name, or a function, means."""
     if isinstance(key, str):
         return attrgetter(key)

@@ -9,22 +9,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, families, forward, handles, set_aside, state
+from cartesius.clauses import ask_tick, clock, is_past, notify_at_time, slot_of
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import (
-    ask_tick,
-    clock,
-    close_window,
-    deliver,
-    in_units,
-    is_past,
-    next_batch,
-    notify_at_time,
-    report,
-    slot_of,
-    step_number,
-)
+from cartesius.window_clauses import close_window, deliver, do_others_tick, in_units, next_batch, report, step_number
 from restrictions.duration import check_duration
 from restrictions.reports import Report, final, non_empty, on_close, on_content_change, periodic
 
@@ -99,6 +88,9 @@ class windowing(Restriction):
             self.pending = self.pending.append(event)
             if self.tick == "time":
                 notify_at_time(event.end)
+            else:
+                for window in self.windows(event, self.contents):
+                    self._ask(window)
             if self._batch() is not None:
                 ask_tick()
 
@@ -150,6 +142,9 @@ class windowing(Restriction):
         contents[window] = contents.pop(type(window)(window.start), Queue())  # the same, open so far
         if contents[window]:
             ask_tick()
+        time = self._report_time(window)
+        if time is not None and is_past(time - 1):
+            self.reported = self.reported | {window}  # it is over: what comes corrects it
         self._ask(window)
 
     def _ask(self, window: Window) -> None:
@@ -202,15 +197,39 @@ class windowing(Restriction):
             if self._batch() is not None:
                 ask_tick()  # each batch is a step of its own
         rest = [event for event in self.pending if event.end < now]
-        if rest and any(self._is_due(window, now) or window.end + self.lateness <= now for window in self.contents):
+        if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
             next_batch()
             self._take_pending(rest)
-        for window in sorted(self.contents, key=lambda window: (window.end, window.start)):
-            if self._is_due(window, now):
+        ending = sorted(self.contents, key=lambda window: (window.end, window.start))
+        shown = {window for window in ending if self._is_due(window, now)}
+        for window in ending:
+            if window in shown:
                 self._release(window, now)
         for window in sorted(self.contents):
             if window.end + self.lateness <= now:
-                self._free(window)
+                if window in shown and do_others_tick():
+                    notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
+                else:
+                    self._free(window)
+
+    @handles(families.ended)
+    def show_open(self, slot: Slot) -> None:
+        """When nothing comes any more, at the end of time, what is open is closed."""
+        if clock() == LATEST:
+            for window in sorted(self.contents):
+                if window.end == LATEST and self.contents[window]:
+                    self._release(window, LATEST)
+
+    def _is_ending(self, window: Window, now: Time) -> bool:
+        """Whether a window is reported, or freed, by now."""
+        time = self._report_time(window)
+        return (time is not None and time <= now) or window.end + self.lateness <= now or self._is_multiple(window, now)
+
+    def _is_multiple(self, window: Window, now: Time) -> bool:
+        """Whether a window that is reported from time to time is so now."""
+        if not self._is_periodic or not window.start < now <= window.end:
+            return False
+        return bool(now % in_units(self.report.period, "period") == 0)
 
     @property
     def _is_periodic(self) -> bool:
@@ -229,7 +248,7 @@ class windowing(Restriction):
         if window.end == LATEST or window in self.reported:
             return False
         if self._is_periodic:
-            return window.start < now <= window.end and now % in_units(self.report.period, "period") == 0
+            return self._is_multiple(window, now)
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
         time = self._report_time(window)

@@ -14,7 +14,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["docs/walkthrough.md", "docs/tutorial.md", "docs/tables.md", "README.md"]
+DOCUMENTS = [
+    "docs/walkthrough.md", "docs/tutorial.md", "docs/tables.md", "docs/windows.md", "docs/order.md", "README.md",
+]  # fmt: skip
 FENCE = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -31,6 +31,8 @@ from restrictions import (
     every_nth,
     fifo,
     first_match,
+    fixed,
+    in_event_time,
     key_by,
     lifo,
     momentarily,
@@ -41,8 +43,12 @@ from restrictions import (
     randomly,
     retracting,
     separately,
+    session,
+    sliding,
     take,
+    tumbling,
     versioned,
+    windowed,
     within,
     zip_,
 )
@@ -54,6 +60,8 @@ from restrictions.gathering import grouping
 from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
 from restrictions.tables import count, sum_
+from restrictions.windowing import windowing
+from restrictions.windows import accumulated, dstream, filtered, istream, keeping, rstream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +201,52 @@ def product_of(make: Any, slots: Any) -> Any:
     )
 
 
+def _plus(total: Value, value: Value) -> Value:
+    return Value(total.n + value.n, value.k)
+
+
+def _two(events: Any) -> Any:
+    return events[-2:]
+
+
+def _by_five(event: Any) -> Any:
+    start = event.start // 5 * 5
+    return [(start, start + 5)] if event.end < start + 5 else []
+
+
 TABLE: dict[str, Line] = {
+    "accumulated": Line(st.just(tumbling(5, content=accumulated(Value(0, 0), _plus)))),
+    "dstream": Line(st.just(sliding(4, 2) | dstream())),
+    "filtered": Line(
+        st.builds(lambda p: tumbling(5, content=filtered(p)), PREDICATE),
+        (),
+        PREDICATE.map(lambda p: (tumbling(5, content=filtered(p)), tumbling(5) | only("x", p) | only("y", p))),
+    ),
+    "fixed": Line(st.just(fixed(1, 6))),
+    "in_event_time": Line(DURATION.map(in_event_time), STORED),
+    "istream": Line(st.just(sliding(4, 2) | istream())),
+    "keeping": Line(
+        st.just(tumbling(5, content=keeping(_two))),
+        (),
+        st.just((tumbling(5) | keeping(_two) | keeping(_two), tumbling(5, content=keeping(_two)))),
+    ),
+    "rstream": Line(st.just(sliding(4, 2) | rstream())),
+    "session": Line(st.integers(1, 4).map(session)),
+    "sliding": Line(
+        st.builds(sliding, st.integers(1, 6), st.integers(1, 4)),
+        (),
+        st.integers(1, 6).map(lambda size: (sliding(size, size), tumbling(size))),
+    ),
+    "tumbling": Line(
+        st.builds(tumbling, st.integers(1, 6)),
+        (),
+        st.integers(1, 6).map(lambda size: (tumbling(size), sliding(size, size))),
+    ),
+    "windowed": Line(
+        st.just(windowed(_by_five)),
+        (),
+        st.integers(0, 3).map(lambda late: (windowed(_by_five, lateness=late), tumbling(5, lateness=late))),
+    ),
     "accumulating": Line(st.builds(accumulating, SLOT, st.just(lambda total, v: Value(total.n + v.n, v.k)))),
     "affinely": Line(
         SLOTS.map(lambda slots: affinely(*slots)),
@@ -339,7 +392,7 @@ def test_the_table_has_a_line_for_each_restriction():
         gives = value.__name__ if isinstance(value, type) else value.__annotations__["return"]
         if "Reactive" not in gives:  # else it is an operator, which makes a reactive
             assert set(functions.get(name, (name,))) <= set(TABLE), name
-    assert set(_classes()) - {of_streams.__name__} == set(TABLE)
+    assert set(_classes()) - {of_streams.__name__, windowing.__name__} == set(TABLE)
 
 
 def test_what_a_line_claims_is_in_the_table():
@@ -357,10 +410,14 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "as_table",  # tests/oracle/test_core_tables.py
         "versioned",  # tests/oracle/test_versions.py
         "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
+        "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_windows.py
+        "in_event_time",  # tests/unit/restrictions/test_event_time.py
         "totalling", "totalling_by",  # tests/unit/restrictions/test_groups.py
     }  # fmt: skip
     commute_elsewhere = {"announcing", "transiently"}  # of tables: tests/unit/restrictions/test_rows.py
     for name, kind in _classes().items():
+        if name not in TABLE:
+            continue
         text = " ".join((kind.__doc__ or "").split())
         assert bool(re.search("ommutes (with|as) (?!no )", text)) <= (name in COMMUTING or name in commute_elsewhere), (
             name
@@ -370,7 +427,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
 
 @pytest.mark.parametrize("said", ["State:", "elies on", "ommute", "Law:"])
 def test_every_restriction_states_its_law_its_state_the_order_it_relies_on_and_with_what_it_commutes(said):
-    bases = {of_streams.__name__}
+    bases = {of_streams.__name__, windowing.__name__}
     assert [name for name, kind in _classes().items() if name not in bases and said not in (kind.__doc__ or "")] == []
 
 

@@ -509,7 +509,7 @@ def test_a_difference_is_shown_row_by_row():
         assert_same(frame.iloc[:0], frame)
 
 
-@pytest.mark.parametrize("wind_day", ["2013-06-30", "2013-01-31"])
+@pytest.mark.parametrize("wind_day", ["2013-06-30", pytest.param("2013-01-31", marks=pytest.mark.slow)])
 def test_the_program_says_what_the_rules_say(tmp_path, wind_day):
     chosen = [] if wind_day == "2013-06-30" else ["--wind-day", wind_day]
     assert_same(run(tmp_path, "--in-process", *chosen, timeout=600), verdict_changes(DATA, wind_day=wind_day))

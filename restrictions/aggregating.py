@@ -1,0 +1,93 @@
+"""Aggregates of a stream, by key and window: tables that what is late corrects.
+
+Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, Table 1 and Figure 7; SEMANTICS 3.2 and 3.7.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Part, Tuple, WindowOf
+from cartesius.reactives import check_reactive
+from cartesius.restriction_base import Composition, parts_of
+from restrictions.aggregation import totalling_by
+from restrictions.combining import check_stream, derived
+from restrictions.results import retracting
+from restrictions.separation import momentarily
+from restrictions.sessions import session
+from restrictions.tabling import key_function
+from restrictions.windowing import windowing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius import Reactive, Restriction
+    from restrictions.groups import Group, Monoid
+
+Restrict: TypeAlias = "Composition | Restriction"
+
+
+def aggregate(
+    stream: Reactive, group: Group | Monoid, *, restrict: Restrict, by: str | Callable[[Any], Any] | None = None
+) -> Reactive:
+    """Total the events of a stream in windows: a table whose rows are the totals, by window, or by key and window.
+
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions import tumbling
+    >>> from restrictions.tables import aggregate, count
+    >>> click = Reactive("click")
+    >>> counts = aggregate(click, count, by=str.lower, restrict=tumbling(10, lateness=5))
+    >>> engine = Engine(counts)
+    >>> for region, at in (("EU", 1), ("eu", 3), ("US", 12)):
+    ...     _ = engine.push(click, region, at=at)
+    >>> engine.query(counts, at=3)
+    {('eu', Window(start=0, end=10)): 2}
+    >>> engine.advance(12), [event.value for event in engine.push(click, "EU", at=2)]
+    ([], [Update(key=('eu', Window(start=0, end=10)), value=3)])
+
+    A row changes with each event, also one that is late within the lateness of the windows; with ``report=on_close``
+    it comes when the window closes, and is corrected by what is late; with ``report=final`` it comes once, when
+    nothing can change it any more. A window that is freed is forgotten, its rows stand.
+
+    Args:
+        stream: A stream.
+        group: What is totalled: `count`, `sum_`, `mean`, `min_`, `max_`, ``sum_.of("field")``, or a `Group` or
+            `Monoid` of one's own.
+        restrict: Windows, and further restrictions of the slot ``x``.
+        by: A field's name, or a function of the value: the key of its total, beside the window.
+
+    Raises:
+        InvalidArgument: No stream, no group, no windows, or ``by`` neither a name nor a function.
+
+    Law:
+        A row is the total of the events of its window and key, whatever the order of arrival.
+
+    Source:
+        Sax et al., BIRTE 2018, Table 1 (groupBy + windowBy → aggregate) and Figure 7.
+    """
+    check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
+    keyed = itemgetter(1) if by is None else partial(_keyed, key_function("aggregate", "by", by))
+    over = group.of(itemgetter(0)) if hasattr(group, "of") else group
+    rest = [retracting(), totalling_by(over, keyed)]
+    parts = parts_of(restrict)
+    if not any(part.opens_windows for part in parts):
+        message = (
+            f"aggregate: expected windows, such as tumbling(…), but got restrict={restrict!r}; to total a table without"
+            " windows there is reduce"
+        )
+        raise InvalidArgument(message)
+    if stream.pattern is None and len(parts) == 1 and _lets_expire(parts[0]):
+        rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
+    restrictions = Composition((*parts, *rest))
+    return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), WindowOf())), restrictions)
+
+
+def _lets_expire(windows: Restriction) -> bool:
+    return isinstance(windows, windowing) and not isinstance(windows, session) and windows.on_leave == "expire"
+
+
+def _keyed(by: Callable[[Any], Any], pair: tuple[Any, Any]) -> tuple[Any, Any]:
+    return by(pair[0]), pair[1]
