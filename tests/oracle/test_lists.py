@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, each, one_or_more, repeated, run, successive
-from restrictions import affinely, as_table, at_most, fifo, first_match, key_by, most_recently, retracting
+from restrictions import affinely, as_table, at_most, fifo, first_match, key_by, most_recently, retracting, sliding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,9 +107,9 @@ PUSHES = st.lists(
 )
 
 
-def program(plan: Plan, left: Reactive = LEFT, right: Reactive = RIGHT) -> Reactive:
+def program(plan: Plan, left: Reactive = LEFT, right: Reactive = RIGHT, *, windows: Any = None) -> Reactive:
     keys = {"": {}, "both": {"y": "k", "xs": "k"}, "list": {"xs": "k"}}[plan.keyed]
-    layers: Any = None
+    layers: Any = windows
     for layer in (
         key_by(**keys) if keys else None,
         fifo() if plan.oldest_first else None,
@@ -408,9 +408,13 @@ RUNS = st.builds(
 OF_RUNS = st.lists(st.tuples(st.sampled_from("xxxy"), st.integers(1, 2), st.integers(0, 4)), max_size=14)
 
 
-def program_of_runs(plan: Runs, *, more: Any = None) -> Reactive:
+def program_of_runs(plan: Runs, *, more: Any = None, windows: Any = None) -> Reactive:
     layers: Any = more
-    for layer in (key_by(y="k", xs="k") if plan.is_keyed else None, affinely("xs") if plan.is_affine else None):
+    for layer in (
+        windows,
+        key_by(y="k", xs="k") if plan.is_keyed else None,
+        affinely("xs") if plan.is_affine else None,
+    ):
         if layer is not None:
             layers = layer if layers is None else layers | layer
     return correlate(
@@ -527,3 +531,44 @@ def test_in_a_run_without_a_condition_are_all_events_so_far(pushes):
     events = run(whole, [(RIGHT, value) for value in values])
     assert [event.value for event in events if event.weight > 0] == [values[: n + 1] for n in range(len(values))]
     assert [event.value for event in events if event.weight < 0] == [values[: n + 1] for n in range(len(values) - 1)]
+
+
+# ---- windows
+
+
+def in_windows(make: Callable[[Any], Reactive], pushes: list[tuple[str, Any, int]], size: int, period: int) -> None:
+    """Compare a correlation in windows with one of its own for each window, of what is in it."""
+    whole, alone = Engine(make(sliding(size, period))), make(None)
+    engines = {start: Engine(alone) for start in range(-size, len(pushes), period) if start + size > 0}
+    for time, (slot, k, v) in enumerate(pushes):
+        push = RIGHT if slot == "x" else LEFT, Value(time, k, v)
+        apart = [
+            (event.value[:4], event.weight)  # without the key
+            for start, engine in sorted(engines.items())
+            if start <= time < start + size
+            for event in engine.push(*push, at=time)
+        ]
+        assert [(event.value[:4], event.weight) for event in whole.push(*push, at=time)] == apart
+
+
+@FEWER
+@given(
+    plan=PLANS.map(lambda plan: plan._replace(first=False)),  # one of a step, whichever windows that has
+    pushes=PUSHES,
+    size=st.integers(1, 6),
+    period=st.integers(1, 3),
+)
+def test_the_lists_of_each_window_are_those_of_a_correlation_of_its_own(plan, pushes, size, period):
+    in_windows(lambda windows: program(plan, windows=windows), pushes, size // period * period or period, period)
+
+
+@FEWER
+@given(plan=RUNS, pushes=OF_RUNS, size=st.integers(1, 6), period=st.integers(1, 3), retracts=st.booleans())
+def test_the_runs_of_each_window_are_those_of_a_correlation_of_its_own(plan, pushes, size, period, retracts):
+    more = retracting() if retracts and not plan.is_affine else None
+    in_windows(
+        lambda windows: program_of_runs(plan, more=more, windows=windows),
+        pushes,
+        size // period * period or period,
+        period,
+    )
