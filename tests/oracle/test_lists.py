@@ -238,6 +238,7 @@ def test_several_events_of_one_step_are_one_batch(plan, batches):
     assert out == expected_of_batches(plan, batches)
 
 
+@FEWER
 @given(plan=PLANS, pushes=PUSHES, data=st.data())
 def test_snapshot_and_restore_anywhere_agrees(plan, pushes, data):
     cut = data.draw(st.integers(0, len(pushes)))
@@ -481,6 +482,7 @@ def test_runs_are_what_a_fold_over_all_events_makes(plan, pushes):
     assert push_all(program_of_runs(plan), pushes) == expected_of_runs(plan, pushes)
 
 
+@FEWER
 @given(plan=RUNS, pushes=OF_RUNS, data=st.data())
 def test_runs_go_on_after_a_restore_anywhere(plan, pushes, data):
     cut = data.draw(st.integers(0, len(pushes)))
@@ -510,6 +512,7 @@ def test_beside_retracting_the_results_are_those_of_the_maximal_runs(plan, pushe
         )
 
 
+@FEWER
 @given(pushes=OF_RUNS, within=st.sampled_from([None, 3]))
 def test_where_no_event_extends_a_run_each_is_a_run_of_its_own(pushes, within):
     alone = [
@@ -524,6 +527,7 @@ def test_where_no_event_extends_a_run_each_is_a_run_of_its_own(pushes, within):
     assert push_all(alone[0], pushes) == push_all(alone[1], pushes) == push_all(single, pushes)
 
 
+@FEWER
 @given(pushes=OF_RUNS)
 def test_in_a_run_without_a_condition_are_all_events_so_far(pushes):
     whole = correlate(xs=one_or_more(RIGHT), yields=lambda xs: xs, restrict=retracting())
