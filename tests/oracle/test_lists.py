@@ -266,6 +266,38 @@ def test_two_lists_of_one_correlation_are_chosen_independently(pushes):
         ]
 
 
+@given(
+    pushes=st.lists(st.tuples(st.sampled_from("xxab"), st.integers(1, 2), st.integers(1, 2)), max_size=12),
+    order=st.permutations(["a", "xs", "b"]),
+    is_affine=st.booleans(),
+)
+def test_a_list_is_found_by_way_of_another_slot(pushes, order, is_affine):
+    sources = {"a": Reactive("a"), "xs": Reactive("xs"), "b": Reactive("b")}
+    bound: dict[str, Any] = {**sources, "xs": repeated(sources["xs"], 2)}
+    chain = correlate(
+        slots={name: bound[name] for name in order},
+        where=lambda a, xs, b: (a.k == b.k) & each(xs, lambda x: x.v == b.v),
+        yields=lambda a, xs, b: (a, xs, b),
+        restrict=affinely("b") if is_affine else None,
+    )
+    engine = Engine(chain)
+    there: dict[str, list[Value]] = {"a": [], "x": [], "b": []}
+    for number, (slot, k, v) in enumerate(pushes):
+        new = Value(number, k, v)
+        there[slot].append(new)
+        wanted = [
+            {"a": [a], "xs": list(xs), "b": [b]}
+            for a, xs, b in product(there["a"], combinations(there["x"], 2), there["b"])
+            if new in (a, *xs, b) and a.k == b.k and all(x.v == b.v for x in xs)
+        ]
+        wanted.sort(key=lambda parts: [-one.number for name in order for one in parts[name]])
+        if is_affine:
+            wanted = [parts for place, parts in enumerate(wanted) if parts["b"] not in [w["b"] for w in wanted[:place]]]
+            there["b"] = [b for b in there["b"] if [b] not in [parts["b"] for parts in wanted]]
+        found = engine.push(sources["xs" if slot == "x" else slot], new)
+        assert [event.value for event in found] == [(w["a"][0], w["xs"], w["b"][0]) for w in wanted]
+
+
 def reversed_choices(values: list[Value]) -> list[tuple[Value, ...]]:
     return sorted(combinations(values, 2), key=lambda chosen: [-one.number for one in chosen])
 
