@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
+from cartesius.families import completes
 from cartesius.matches import by_key
 from cartesius.operations import forward
 
@@ -41,8 +42,10 @@ def of_copy(installed: Installed, function: Callable[..., Any]) -> Callable[...,
     return lambda key, *arguments: installed.run(function, key, arguments)
 
 
-def of_none(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
+def of_none(installed: Installed, function: Callable[..., Any], family: object) -> Callable[..., Any]:
     """Return the clause that concerns no key."""
+    if family is completes and installed.is_inside:
+        return forward  # that a window is complete says nothing of the others
     if not installed.prefix:
         return lambda *arguments: installed.run(function, (), arguments)
     return lambda *arguments: installed.run_on(installed.stateless, function, (), arguments)  # it concerns no key
@@ -67,11 +70,11 @@ def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[.
         if not installed.prefix:
             installed.run(function, (), (matches,))
             return
-        key = installed.join.batch.the_key(installed.named, installed.prefix)
+        key = installed.join.batch.the_key(installed.weighed, installed.prefix)
         if key is not None:
             installed.run(function, key, (matches,))
             return
-        for one, found in by_key(matches, installed.named, installed.prefix).items():
+        for one, found in by_key(matches, installed.weighed, installed.prefix).items():
             if one is None:  # no keyed part is there to choose by
                 forward(iter(found))
             else:

@@ -65,7 +65,11 @@ class Installed:
         prefixes = {self.prefixes[slot.index] for slot in named}
         if not restriction.opens_windows:
             self._check_spaces(prefixes)
+        self.is_shared = len(prefixes) > 1  # its slots are keyed differently
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
+        self.weighed = self.named  # the slots whose key tells a match's copy
+        self.is_inside = False  # of windows
+        self._enclose()
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
             if slot.has_windows and restriction.opens_windows:
@@ -94,6 +98,17 @@ class Installed:
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
             )
             raise InvalidArgument(message)
+
+    def _enclose(self) -> None:
+        """Right of windows, what names no slots has a copy a window, under the keys that are left of that."""
+        space = self.join.bindings.window_space
+        inside = [slot for slot in self.join.slots if space in self.prefixes[slot.index]]
+        self.is_inside = bool(inside)
+        if self.named or not inside:
+            return
+        outer = {tuple([p for p in self.prefixes[slot.index] if p <= space]) for slot in inside}  # type: ignore[operator]  # there is one
+        self.prefix = outer.pop() if len(outer) == 1 else (space,)  # type: ignore[assignment]  # likewise
+        self.weighed = tuple(inside)
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
         due = type(self.restriction).due
@@ -162,14 +177,16 @@ class Installed:
     def make(self, key: tuple[Any, ...]) -> Any:
         """Make the copy for ``key``, without starting it."""
         copy = self.copies[key] = self._fresh()
-        if self.join.bindings.window_space in self.prefix:
+        if self.is_inside:
             self._in_windows.setdefault(self._window(key), set()).add(key)
         return copy
 
     def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the part of a copy's key up to the window: what is inside is of that."""
         space = self.join.bindings.window_space
-        return tuple([part for position, part in zip(self.prefix, key, strict=True) if position <= space])  # type: ignore[operator]  # there is one
+        prefixes = (*([self.prefix] if self.prefix else []), *self.prefixes.values())
+        mine = next(prefix for prefix in prefixes if len(prefix) == len(key) and space in prefix)
+        return key[: mine.index(space) + 1]
 
     def close(self, window: tuple[Any, ...]) -> None:
         """Forget the copies in a window, with what they asked for."""
@@ -190,7 +207,7 @@ class Installed:
             return
         if all(getattr(copy, name) == initial for name, initial in self.restriction._states.items()):
             del self.copies[key]
-            if self.join.bindings.window_space in self.prefix:
+            if self.is_inside:
                 self._in_windows[self._window(key)].discard(key)
 
     def held(self) -> Iterator[Entry]:
@@ -258,7 +275,7 @@ class Installed:
                 clauses[self.join.bindings.operations[family]] = (is_ctl, of_matches(self, function))
             else:
                 operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
-                clauses[operation] = (is_ctl, of_none(self, function))
+                clauses[operation] = (is_ctl, of_none(self, function, family))
         later = partial(self.join.go_on_later, self, name)
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:

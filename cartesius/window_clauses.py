@@ -100,10 +100,10 @@ def step_number() -> int:
     return int(installed.join.world.steps)
 
 
-def do_others_tick() -> bool:
-    """Whether other restrictions of the correlation may wait for the clock. Only in a clause of a restriction."""
-    installed, _ = of_clause("do_others_tick")
-    return any(
+def may_others_wait() -> bool:
+    """Whether others may wait for what is due now: restrictions, or other keys. Only in a clause of a restriction."""
+    installed, _ = of_clause("may_others_wait")
+    return installed.is_shared or any(
         family is tick
         for other in installed.join.installed
         if other is not installed

@@ -42,7 +42,7 @@ class keeping(_content):
     >>> left, right = Reactive("left"), Reactive("right")
     >>> pairs = cartesian(left, right, restrict=tumbling(10, content=keeping(two_largest)))
     >>> [e.value for e in run(pairs, [(left, 3, 1), (left, 5, 2), (left, 4, 3), (right, 0, 4)])]
-    [(5, 0), (4, 0)]
+    [(4, 0), (5, 0)]
 
     Args:
         keep: A function of the events of one slot in one window (`Entry`, oldest first): those that stay. It is asked

@@ -34,15 +34,16 @@ class in_event_time(Restriction):
     [(10,), (13,), (15,)]
 
     Its clock is that of the engine, or the latest end seen on its slots less ``lateness``, whichever is later. An event
-    is let go once that clock is past its end, each in a step of its own, in the order of (end, slot, arrival); one
-    that is earlier than its clock is late, and set aside. Changes of tables are held and ordered likewise. Left of a
-    `key_by` it is one gate for all, right of it each key has its own; beside windows it stands left of them.
+    is let go once that clock is past its end, each in a step of its own, in the order of (end, slot, arrival). One
+    that is earlier than the latest less the lateness, or than what has gone already, is late, and set aside. Changes
+    of tables are held and ordered likewise. Left of a `key_by` it is one gate for all, right of it each key has its
+    own; likewise with windows.
 
     Args:
         lateness: How far an event may be behind the latest: time units or a `timedelta`, ≥ 0. As long results wait.
 
-    State: the events that are held, and the latest end seen. Relies on no order, but of events of one time. Commutes
-    with what handles stored entries.
+    State: the events that are held, and the latest ends seen and let go. Relies on no order, but of events of one time.
+    Commutes with what handles stored entries.
 
     Raises:
         InvalidArgument: A negative lateness.
@@ -60,6 +61,7 @@ class in_event_time(Restriction):
     lateness: Duration
     held: tuple[Entry, ...] = state(())  # in the order in which they will go
     seen: Time = state(EARLIEST)
+    gone: Time = state(EARLIEST)  # the latest end of what has been let go
 
     def validate(self) -> None:
         """Check the lateness."""
@@ -74,7 +76,7 @@ class in_event_time(Restriction):
         """Hold what comes in time."""
         if event.end == EARLIEST:  # it has always been so
             forward(slot, event)
-        elif event.end < self._clock:
+        elif event.end < max(self.gone, self.seen - self.lateness):
             set_aside(slot, event, self._reason(event))
         else:
             held = list(self.held)
@@ -85,9 +87,9 @@ class in_event_time(Restriction):
             self._go_on()
 
     def _reason(self, event: Entry) -> str:
-        if clock() >= self.seen - self.lateness:
-            return f"its end {event.end} is before the clock {clock()}"
         now = self.seen - self.lateness
+        if event.end >= now:
+            return f"its end {event.end} is before {self.gone}, the end of what {self!r} has let go already"
         return f"its end {event.end} is before {now}, the latest time seen, {self.seen}, less the lateness of {self!r}"
 
     def _go_on(self) -> None:
@@ -100,6 +102,7 @@ class in_event_time(Restriction):
         if self.held and self.held[0].end < self._clock:
             head, *rest = self.held
             self.held = tuple(rest)
+            self.gone = max(self.gone, head.end)
             arrive(slot_of(head), head)
             self._go_on()
 

@@ -13,7 +13,7 @@ from cartesius.clauses import ask_tick, clock, is_past, notify_at_time, slot_of
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import close_window, deliver, do_others_tick, in_units, next_batch, report, step_number
+from cartesius.window_clauses import close_window, deliver, in_units, may_others_wait, next_batch, report, step_number
 from restrictions.duration import check_duration
 from restrictions.reports import Report, final, non_empty, on_close, on_content_change, periodic
 
@@ -207,7 +207,7 @@ class windowing(Restriction):
                 self._release(window, now)
         for window in sorted(self.contents):
             if window.end + self.lateness <= now:
-                if window in shown and do_others_tick():
+                if window in shown and may_others_wait():
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
                     self._free(window)
