@@ -154,16 +154,16 @@ def listed(n, *, restrict=None, where=None):
 
 def test_the_events_of_a_list_meet_and_so_must_have_one_key_of_the_partition():
     for whole in (listed(1), listed(2, restrict=key_by(xs="k"))):
-        assert Partitioning([whole], SPLIT).is_split(whole)
+        assert Partitioning((whole,), SPLIT).is_split(whole)
     equal = correlate(
         y=right,
         xs=repeated(left, 2),
         where=lambda y, xs: each(xs, lambda x: x.k == y.k),
         yields=lambda y, xs: y.k,
     )
-    assert Partitioning([equal], SPLIT).is_split(equal)
+    assert Partitioning((equal,), SPLIT).is_split(equal)
     with pytest.raises(InvalidArgument, match="events of xs meet without being equal"):
-        Partitioning([listed(2)], SPLIT)
+        Partitioning((listed(2),), SPLIT)
 
 
 def test_runs_are_of_one_key_of_the_partition():
@@ -171,6 +171,6 @@ def test_runs_are_of_one_key_of_the_partition():
         return correlate(xs=one_or_more(left), yields=lambda xs: 1, **restrict)
 
     keyed = rising(restrict=key_by(xs="k"))
-    assert Partitioning([keyed], SPLIT).is_split(keyed)
+    assert Partitioning((keyed,), SPLIT).is_split(keyed)
     with pytest.raises(InvalidArgument, match=r"extending\('xs'\) counts xs over all keys"):
-        Partitioning([rising()], SPLIT)
+        Partitioning((rising(),), SPLIT)
