@@ -30,6 +30,7 @@ from cartesius.window_batches import WindowBatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from cartesius.absences import Absences
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.families import Slot
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_batches import PartialBatch
     from cartesius.relations import Relations
+    from cartesius.relative_batches import RelativeBatch
     from cartesius.totals import Totals
     from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
@@ -62,12 +64,16 @@ class Batch:
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
+        self.portion = self._fresh  # what selectors choose from
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
+        self.absences: Absences | None = None  # where some must be
         self.output: Events | Rows | View | Totals | VersionTotals | Relations
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
+        self.relative: RelativeBatch | None = None  # where results depend on what else is there, and are taken back
+        self.is_reconsidered = False  # a copy of a restriction wants to choose, whether matches come or not
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
@@ -136,6 +142,8 @@ class Batch:
 
     def withdraw(self, slot: Slot, entry: Entry) -> None:
         """Displace the entry that its source takes back, if it is there; if a gate holds it, it will not come."""
+        if self.absences is not None:
+            self.absences.withdraw(slot, entry.identity)
         present = slot.memory.find(entry.identity)
         if present is not None:
             displace(slot, present)
@@ -182,10 +190,10 @@ class Batch:
         for slot, parts in zip(self.slots, match.parts, strict=True):
             for part in singly(parts):
                 if part.uses != UNLIMITED:
+                    self.world.journal.append(partial(setattr, part, "uses", part.uses))
                     part.uses -= 1
                     if part.uses == 0:
                         self.expire(slot, part)
-                    self.world.journal.append(_one_more_use(part))
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -215,28 +223,41 @@ class Batch:
     def commit(self) -> None:
         """Retract what contains something gone, yield what contains something fresh, collect garbage."""
         fresh, gone, taken = self._fresh, self._gone, self._taken
+        self.body.noted.clear()
         if self.versions is not None:
             self.versions.commit()
             self._collect_garbage()
-        elif any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
+        elif self.is_reconsidered or any(fresh) or any(gone) or (self.partial is not None and self.partial.has_finals):
             if self.partial is not None:
                 self.partial.commit(fresh, gone)
+            elif self.relative is not None and self.relative.concerns(fresh, gone):
+                self.relative.commit()
             else:
                 if any(taken):
                     for parts in self.product.candidates(taken, GONE):
                         self.take_back(parts, self.cause_of(parts, GONE))
-                self.operations[select](self._matches(fresh))
+                for portion in [fresh] if self.windows is None else self.windows.portions(fresh):
+                    self.portion = portion
+                    self.operations[select](self._matches(portion))
             self.output.look()
             self._collect_garbage()
         for slot, entry in self._leaving:
             if slot.memory.holds(entry):
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
         self._leaving.clear()
+        self.is_reconsidered = False
+        if self.absences is not None:
+            self.absences.settle()
+
+    def _remove(self, slot: Slot, entry: Entry) -> None:
+        slot.memory.remove(entry)
+        if self.absences is not None:
+            self.absences.look_again(slot, entry)
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
             for entry in left:
-                slot.memory.remove(entry)
+                self._remove(slot, entry)
             slot.memory.settle(arrived)
             arrived.clear()
             left.clear()
@@ -244,30 +265,20 @@ class Batch:
 
     def begin(self) -> None:
         """Yield the one candidate that the product of no inputs has."""
-        match = self.trigger([])
-        if match is not None:
+        if (match := self.trigger([])) is not None:
             self.operations[select](iter([match]))
             self.output.look()
-
-    def the_key(self, slots: Iterable[Slot], positions: tuple[int, ...]) -> tuple[Any, ...] | None:
-        """Return the one key, in the key spaces at ``positions``, of all matches of the batch; None if it is not known.
-
-        It is known if all that is fresh is in ``slots``, which have these spaces, and has one key.
-        """
-        keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in self._fresh[slot.index]}
-        others = set(range(len(self.slots))) - {slot.index for slot in slots}
-        return None if len(keys) != 1 or any(self._fresh[index] for index in others) else keys.pop()
 
     def clear(self) -> None:
         """Forget a batch that failed; the journal has undone what it did."""
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
-        if self.partial is not None:
-            self.partial.clear()
+        self.is_reconsidered = False
         self.output.clear()
-        if self.versions is not None:
-            self.versions.clear()
+        for part in (self.partial, self.versions, self.absences):
+            if part is not None:
+                part.clear()
 
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""
@@ -275,8 +286,9 @@ class Batch:
         self.operations[select](match for parts in rows if (match := self.trigger(parts)) is not None)
 
     def take_back(self, parts: Candidate, cause: Span) -> None:
-        """Take the results of a row back."""
-        match = self.trigger(parts)
+        """Take the results of a row back, as the old memories gave them."""
+        with self.body.looking(FRESH):
+            match = self.trigger(parts)
         if match is not None:
             self.retracted(match, cause)
 
@@ -285,8 +297,7 @@ class Batch:
             if is_spent(parts):
                 continue
             self.world.candidates += 1
-            match = self.trigger(parts)
-            if match is not None:
+            if (match := self.trigger(parts)) is not None:
                 yield match
 
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
@@ -298,8 +309,3 @@ class Batch:
             if one.state == state
         ]
         return hull(spans) if spans else default or self.cause
-
-
-def _one_more_use(entry: Entry) -> Callable[[], None]:
-    uses = entry.uses + 1
-    return lambda: setattr(entry, "uses", uses)

@@ -7,14 +7,19 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+from cartesius.conditions import Conditions
+from cartesius.entries import GONE
 from cartesius.errors import add_place
 from cartesius.families import admit
 from cartesius.matches import Match
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cartesius.batches import Batch
     from cartesius.enumeration import Candidate
     from cartesius.patterns import Pattern
@@ -32,20 +37,66 @@ class Body:
             where, yields = self.where, self.yields
             self.where = None if where is None else lambda parts: where(shown(parts))
             self.yields = lambda parts: yields(shown(parts))
+        self._present = [slot.index for slot in batch.slots if slot.name not in pattern.absent.names]
         self.is_filtered = False  # restrictions say which candidates reach it
+        self.skip = GONE  # what clauses do not see of the memories: in the new ones, what is gone
+        self.noted: dict[Any, Any] = {}  # what clauses have found out about the memories as they are
+        self.conditions = Conditions(pattern, batch.bindings)
+        self._is_generator = pattern.is_generator
+        self._is_known = self.where is None or pattern.has_traced_where
+
+    @contextmanager
+    def looking(self, skip: int) -> Iterator[None]:
+        """Let clauses see the memories without what is in a state, while combinations there are asked for."""
+        before = self.skip, self.noted
+        self.skip, self.noted = skip, {}
+        try:
+            yield
+        finally:
+            self.skip, self.noted = before
 
     def admits(self, parts: Candidate) -> bool:
         """Whether a candidate may reach the body, by what restrictions say."""
         return not self.is_filtered or bool(self.batch.operations[admit](parts))
 
     def evaluate(self, parts: Candidate) -> Match | None:
-        """Return what a candidate yields, if it satisfies the condition."""
-        if not self.admits(parts):
-            return None
+        """Return what a candidate yields, if it may reach the body and satisfies the condition."""
+        return self.result(parts) if self.admits(parts) else None
+
+    def fits(self, parts: Candidate, slot: int) -> bool:
+        """Whether parts, some of which may be missing, satisfy what is known of ``slot`` and of those that are there.
+
+        Where none is missing, a body of which nothing is known is asked.
+        """
+        here = running()
+        copy, here.copy = here.__dict__.get("copy"), None
+        try:
+            if not self.conditions.hold(parts, slot):
+                return False
+            if any(parts[index] is None for index in self._present):
+                return True
+            holds = self._is_known or self.where is None or bool(self.where(parts))
+            return holds and (not self._is_generator or bool(self.yields(parts)))
+        except Exception as error:
+            add_place(error, f"in the body of {self.name}")
+            raise
+        finally:
+            here.copy = copy
+
+    def result(self, parts: Candidate) -> Match | None:
+        """Return what a combination yields, if it satisfies the condition, whatever restrictions say."""
+        return self._match(parts, is_checked=True)
+
+    def again(self, parts: Candidate) -> Match | None:
+        """Return what a candidate yields that has satisfied the condition before."""
+        return self._match(parts, is_checked=False)
+
+    def _match(self, parts: Candidate, *, is_checked: bool) -> Match | None:
         here = running()
         copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
         try:
-            if self.batch.partial is None and self.where is not None and not self.where(parts):
+            is_checked = is_checked and self.batch.partial is None
+            if is_checked and self.where is not None and not self.where(parts):
                 return None
             values = self.yields(parts)
         except Exception as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cartesius.absences import Absences
 from cartesius.asked_rows import AskedRows
 from cartesius.entries import GONE, Entry
 from cartesius.enumeration import Alone, Product, Rank
@@ -26,6 +27,7 @@ from cartesius.partial_choices import check_missing
 from cartesius.partial_rows import PartialRows
 from cartesius.records import wrap
 from cartesius.relations import Relations
+from cartesius.relative_batches import RelativeBatch
 from cartesius.totals import Totals
 from cartesius.version_choices import check_versions, refuse_versions
 from cartesius.version_outputs import VersionTotals, VersionView
@@ -63,17 +65,23 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     _check_lists(batch)
+    if pattern.absent.names:
+        batch.absences = Absences(pattern, bindings, batch, installed)
+    absent = frozenset(slot.index for slot in bindings.slots if slot.name in pattern.absent.names)
     if handle(outer, operations[alone]):
         refuse_versions(batch, installed)
         _refuse_lists(batch, "parts that meet, as those of a list do,", "separately keeps them apart")
-        batch.product = Alone(batch.rank)
+        batch.product = Alone(batch.rank, absent)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
+    sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
     if bindings.lists:
-        batch.product = ListProduct(memories, bindings.links, batch.rank, bindings.lists)
+        batch.product = ListProduct(memories, bindings.links, batch.rank, bindings.lists, sequences, absent)
     else:
-        batch.product = Product(memories, bindings.links, batch.rank)
+        batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
+    if batch.is_pure and any(one.restriction.is_relative for one in installed):
+        batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
         _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
@@ -97,6 +105,8 @@ def _check_lists(batch: Batch) -> None:
         _refuse_lists(batch, "events that are there or not", "versioned gives them a time")
     if batch.bindings.shown is not None:
         _refuse_lists(batch, "events as they are", "the content of the windows shows them otherwise")
+    if any(slot.n is not None and slot.name in batch.bindings.pattern.absent.names for slot in batch.slots):
+        _refuse_lists(batch, "parts that are there", "without says that they are not")
     rows = next((slot for slot in batch.slots if slot.n is not None and slot.is_table), None)
     if rows is not None:
         message = f"repeated: expected a stream but a restriction makes rows of the events of {rows.name!r}"
@@ -165,7 +175,8 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         candidates = under(key, skip)
         if len(slots) > 1:
             candidates = iter(sorted(candidates, key=batch.rank))
-        return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
+        with batch.body.looking(skip):
+            return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
 
     def present(key: Any) -> Match | None:
         if slots[0].kept is None:

@@ -63,21 +63,37 @@ def of_all(installed: Installed, function: Callable[..., Any]) -> Callable[..., 
 
 
 def of_matches(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Choose among the matches of each key apart, if the restriction is keyed."""
+    """Choose among the matches of each key apart, if the restriction is keyed; also of those that asked to choose."""
 
     def clause(matches: Iterable[Match]) -> None:
         matches = kept(matches)
+        asking, installed.reconsidered = installed.reconsidered, {}
         if not installed.prefix:
             installed.run(function, (), (matches,))
             return
-        key = installed.join.batch.the_key(installed.weighed, installed.prefix)
-        if key is not None:
+        key = _the_key(installed)
+        if key is not None and asking.keys() <= {key}:
             installed.run(function, key, (matches,))
             return
-        for one, found in by_key(matches, installed.weighed, installed.prefix).items():
+        groups: dict[tuple[Any, ...] | None, list[Match]] = {key: [] for key in asking}
+        groups |= by_key(matches, installed.weighed, installed.prefix)
+        if not groups:  # somebody further out may have asked to choose
+            forward(iter(()))
+        for one, found in groups.items():
             if one is None:  # no keyed part is there to choose by
                 forward(iter(found))
             else:
                 installed.run(function, one, (iter(found),))
 
     return clause
+
+
+def _the_key(installed: Installed) -> tuple[Any, ...] | None:
+    """Return the one key, in the restriction's key spaces, of all matches of the batch; None if it is not known.
+
+    It is known if all that is fresh is in the slots that it names, which have these spaces, and has one key.
+    """
+    batch, slots, positions = installed.join.batch, installed.weighed, installed.prefix
+    keys = {tuple([e.keys[p] for p in positions]) for slot in slots for e in batch.portion[slot.index]}
+    others = set(range(len(batch.slots))) - {slot.index for slot in slots}
+    return None if len(keys) != 1 or any(batch.portion[index] for index in others) else keys.pop()

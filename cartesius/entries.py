@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cartesius.events import Time
 
@@ -78,6 +78,12 @@ class Entry:
     def cause(self) -> tuple[Time, Time]:
         """The time of what displaced it; its own, if nothing has."""
         return (self.start, self.end) if self.more is None else self.more.get("cause", (self.start, self.end))
+
+    def spend(self) -> Callable[[], None]:
+        """Use it once; return how to undo that."""
+        before = self.more
+        self.uses -= 1
+        return lambda: setattr(self, "more", before)
 
     def note(self, **more: Any) -> None:
         """Note what only some entries have."""

@@ -4,7 +4,7 @@ Slot 0 is outermost and each memory is visited newest first (oldest first under 
 order of their arrival numbers, slot by slot. Equalities (of keys, or in ``where``) are *links*: where a link leads
 from what is bound to the next slot, only the entries found in an index are visited; where it leads there by way of
 slots that come later, those are walked first to find what can be reached. The order is the same either way, and
-candidates are made one at a time.
+candidates are made one at a time. Where parts must follow each other by time, what does not is left out on the way.
 
 Invariant: every candidate contains an entry of the state asked for, satisfies every link, and comes once.
 
@@ -82,6 +82,17 @@ class Step:
     positions: tuple[int, ...]
     sources: tuple[tuple[int, int, bool], ...]  # (bound slot, its position, whether null matches nothing)
     reached: bool = False
+    earlier: tuple[int, ...] = ()  # the slots bound before it whose events must end before those of this one start
+    later: tuple[int, ...] = ()  # those whose events must start after those of this one end
+
+    def in_time(self, row: Candidate, found: Collection[Entry]) -> Collection[Entry]:
+        """Return those of ``found`` that are in order with what ``row`` has bound."""
+        if not self.earlier and not self.later:
+            return found
+        since = max([row[slot].end for slot in self.earlier], default=float("-inf"))  # type: ignore[union-attr]
+        until = min([row[slot].start for slot in self.later], default=float("inf"))  # type: ignore[union-attr]
+        is_first, is_last = not self.earlier, not self.later  # a bound that there is holds for infinite times, too
+        return [e for e in found if (is_first or since < e.start) and (is_last or e.end < until)]
 
 
 def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
@@ -125,21 +136,29 @@ class Product:
     """The cartesian product of ``memories`` under ``links``, enumerated from what is new."""
 
     def __init__(
-        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Collection[int] = ()
+        self,
+        memories: Sequence[Memory],
+        links: Sequence[Link],
+        rank: Rank,
+        sequences: Sequence[Sequence[int]] = (),
+        absent: Collection[int] = (),
+        lists: Collection[int] = (),
     ) -> None:
         self.memories = memories
-        self.links = links
+        self.present = [slot for slot in range(len(memories)) if slot not in absent]  # the others have no part, ever
+        self.links = [link for link in links if link.left not in absent and link.right not in absent]
+        self.sequences = sequences
         self.rank = rank
         self._lists = lists  # the slots of which a candidate has several events
         self._visited: Any = iter if rank.is_oldest_first else reversed
-        self.plans = [self._plan(slot) for slot in range(len(memories))]
-        for steps, walk in self.plans:
+        self.plans = {slot: self._plan(slot) for slot in self.present}
+        for steps, walk in self.plans.values():
             for step in (*steps, *walk):
                 memories[step.slot].index(step.positions)
 
     def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
         """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in range(len(self.memories)) if slot != fixed or slot in self._lists]
+        order = [slot for slot in self.present if slot != fixed or slot in self._lists]
         walk: list[Step] = []
         met = [fixed]
         while True:
@@ -157,7 +176,9 @@ class Product:
                 needs_walk = True
             elif slot in self._lists:
                 step = step_to(slot, [*bound, ALWAYS], self.links)
-            steps.append(step)
+            earlier = tuple([s for s in bound if any(_is_before(s, slot, order) for order in self.sequences)])
+            later = tuple([s for s in bound if any(_is_before(slot, s, order) for order in self.sequences)])
+            steps.append(attrs.evolve(step, earlier=earlier, later=later))
             bound.append(slot)
         return steps, (walk if needs_walk else [])
 
@@ -170,8 +191,8 @@ class Product:
         """
         streams = [
             self._from(slot, entry, mark, GONE if mark == FRESH else FRESH)
-            for slot, entries in enumerate(marked)
-            for entry in entries
+            for slot in self.present
+            for entry in marked[slot]
             if entry.state == mark
         ]
         if len(streams) == 1:
@@ -205,7 +226,7 @@ class Product:
             yield row.copy()
             return
         step = steps[level]
-        found = reach[step.slot] if step.reached else visit(step, self.memories, row)
+        found = step.in_time(row, reach[step.slot] if step.reached else visit(step, self.memories, row))
         # A candidate with several marked parts belongs to the last of them: earlier slots take unmarked entries.
         also = mark if step.slot < fixed else skip
         last = level + 1 == len(steps)
@@ -233,15 +254,22 @@ class Product:
         return reach
 
 
+def _is_before(slot: int, other: int, sequence: Sequence[int]) -> bool:
+    return slot in sequence and other in sequence and sequence.index(slot) < sequence.index(other)
+
+
 class Alone:
     """The events of a batch, each a candidate of its own: what is enumerated where parts come alone."""
 
-    def __init__(self, rank: Rank) -> None:
+    def __init__(self, rank: Rank, absent: Collection[int] = ()) -> None:
         self.rank = rank
+        self.absent = absent
 
     def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
         """Yield one candidate for each entry of state ``mark``, in order: all other parts are missing."""
         for slot, entries in enumerate(marked):
+            if slot in self.absent:
+                continue
             rows = [
                 [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
             ]

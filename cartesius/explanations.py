@@ -34,7 +34,8 @@ def _paragraph(join: Join, names: Mapping[Reactive, str]) -> list[str]:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
         source = names[slot.reactive] + join.pattern.shown_count(slot.name)
-        lines.append(f"  slot {slot.name:<9} {source}: memory {bound}, {by}{waiting}")
+        part = "no part, " * (slot.name in join.pattern.absent.names)
+        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
@@ -67,9 +68,13 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     for installed in join.installed:
         if any(slot in installed.slots[field] for field in installed.restriction.swallows):
             return "O(0)", f"nothing of it gets past {installed.restriction!r}"
+        if slot in installed.absent:
+            return _bound_of_absent(join, installed)
         bound = installed.restriction.bound()
         if installed.restriction.settles and not installed.is_settled:
             continue  # an event of another slot may complete a row later
+        if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
+            continue  # it bounds what is absent
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")
@@ -80,6 +85,14 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     if slot.is_table:
         return "O(keys)", "one row a key of the table"
     return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
+
+
+def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
+    """Return the bound on what is absent: it is kept as long as a part may need it."""
+    for slot in installed.anchors:
+        if memory_bound(join, slot)[0] == UNBOUNDED:
+            return UNBOUNDED, f"as long as an event of {slot.name} that may need it, which no restriction bounds"
+    return installed.restriction.bound() or UNBOUNDED, f"by {installed.restriction!r}"
 
 
 def _waiting(join: Join, slot: Slot) -> str:

@@ -31,6 +31,7 @@ import attrs
 
 from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.versions import Kind, VersionMemory
 
 if TYPE_CHECKING:
@@ -313,6 +314,7 @@ class Slot:
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
+    forgotten: Time = EARLIEST  # of a slot that never has a part: the last end of what has left its memory
 
     @property
     def keeps_versions(self) -> bool:

@@ -55,6 +55,7 @@ class Installed:
         self.has_copies = bool(restriction._states) or self.starts or ticks
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
+        self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
@@ -63,25 +64,36 @@ class Installed:
             named = [slot for slot in join.slots if slot.has_windows]
         self.named = tuple(dict.fromkeys(named))
         prefixes = {self.prefixes[slot.index] for slot in named}
-        if not restriction.opens_windows:
+        if restriction.opens_windows:
+            self._check_holding(prefixes)
+        else:
             self._check_spaces(prefixes)
-        self.is_shared = len(prefixes) > 1  # its slots are keyed differently
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
-        self.weighed = self.named  # the slots whose key tells a match's copy
+        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
+        self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
+        # The slots whose parts tell a match's copy: those named, unless there is no part of them.
+        self.weighed = tuple([slot for slot in self.named if slot not in self.absent]) or tuple(
+            [slot for slot in join.slots if self.named and self.prefixes[slot.index] == self.prefix]
+        )
         self.is_inside = False  # of windows
         self._enclose()
+        # Of deadlines at one time: first those of gates, as events may still come; then what is absent is known.
+        self.turn = 2 if restriction.opens_windows else 1 if restriction.absent else 0
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
             if slot.has_windows and restriction.opens_windows:
                 slot.memory.index((*self.prefixes[slot.index], join.bindings.window_space))  # type: ignore[arg-type]  # there is one
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
-        self._due = {slot: self._index_of_due(slot) for slot in self.named} if restriction.settles else {}
+        settling = self.named if restriction.settles else self.absent
+        self._due = {slot: self._index_of_due(slot) for slot in settling}
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
         named = (value,) if kind == "slot" else value
-        found = [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
+        absent = self.join.pattern.absent.of(self.restriction, field)
+        found = [slot for slot in self.join.slots if slot.name in absent]
+        found = found or [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
         if kind == "slot" and len(found) > 1:
             message = (
                 f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
@@ -96,6 +108,14 @@ class Installed:
             message = (
                 f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
                 " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
+            )
+            raise InvalidArgument(message)
+
+    def _check_holding(self, prefixes: set[tuple[int, ...]]) -> None:
+        if self.restriction.waits() is not None and len(prefixes) > 1:
+            message = (
+                f"{self.restriction!r}: expected streams keyed in the same key_by to its left, as it holds events back,"
+                " key by key, but they are keyed differently; write the key_by to its right"
             )
             raise InvalidArgument(message)
 
@@ -120,7 +140,9 @@ class Installed:
     @property
     def is_settled(self) -> bool:
         """Whether the slots named decide by themselves when an event of them can be forgotten."""
-        return self.restriction.settles_alone or len(self.named) == len(self.join.slots)
+        absent = self.join.pattern.absent.names
+        present = [slot for slot in self.join.slots if slot.name not in absent]
+        return self.restriction.settles_alone or all(slot in self.named for slot in present)
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
@@ -240,6 +262,11 @@ class Installed:
         """Put an event that will not be used beside the late ones."""
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
+
+    def reconsider(self, key: tuple[Any, ...]) -> None:
+        """Let the copy for ``key`` choose at the end of the batch, even if no match comes."""
+        self.reconsidered[key] = None
+        self.join.batch.is_reconsidered = True
 
     def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
         """End the batch if the copy for ``key`` has released an event of ``slot`` in it already."""

@@ -312,4 +312,5 @@ class Join:
             slot.memory.restore_order()
         for one in self.installed:
             one.released.clear()
+            one.reconsidered.clear()
         self._build_strands()

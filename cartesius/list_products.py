@@ -16,7 +16,7 @@ from cartesius.entries import Several, is_spent
 from cartesius.enumeration import ALWAYS, Product, look_up, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate, Link, Rank, Step
@@ -28,9 +28,15 @@ class ListProduct(Product):
     """A product that has, of each slot in ``lists``, several events, each of which satisfies the links."""
 
     def __init__(
-        self, memories: Sequence[Memory], links: Sequence[Link], rank: Rank, lists: Mapping[int, Listing]
+        self,
+        memories: Sequence[Memory],
+        links: Sequence[Link],
+        rank: Rank,
+        lists: Mapping[int, Listing],
+        sequences: Sequence[Sequence[int]] = (),
+        absent: Collection[int] = (),
     ) -> None:
-        super().__init__(memories, links, rank, lists)
+        super().__init__(memories, links, rank, sequences, absent, lists)
         self.lists = lists
 
     def _from(self, fixed: int, entry: Entry, mark: int, skip: int) -> Iterator[Candidate]:
@@ -74,7 +80,7 @@ class ListProduct(Product):
         if not may_go_on():
             return
         known = frozenset(before) if fixed in self.lists else frozenset((*before, fixed))
-        found = reach[slot] if step.reached else visit(step, self.memories, row)
+        found = step.in_time(row, reach[slot] if step.reached else visit(step, self.memories, row))
         # Of the marked entries of the list itself, the newest is the last: what is newer is unmarked.
         since = float("inf") if slot > fixed else float("-inf") if pinned is None else pinned.number
         entries = [e for e in found if e.state != skip and (e.state != mark or e.number <= since)]

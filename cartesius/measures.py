@@ -20,7 +20,7 @@ class Stats:
         events: Events pushed.
         tuples: Candidates of positive weight that reached a body.
         retained: Entries in memory.
-        waiting: Events held by gates or queued.
+        waiting: Events that are held in no memory: by gates, in rows that are not decided, or queued.
         visited: Entries looked at to combine them, since the engine was built or restored.
         slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot).
     """
@@ -52,9 +52,11 @@ def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
 
 
 def _waiting(join: Join) -> dict[str, int]:
-    """Count, for each slot, what waits at its door and what gates hold: entries in their state but in no memory."""
+    """Count, for each slot, what waits at its door, and what restrictions hold in their state but is in no memory."""
     waiting = {slot.name: len(slot.door.queue) for slot in join.slots}
-    for installed in join.installed:
-        for entry in {id(entry): entry for entry in installed.held() if entry.number < 0}.values():
+    memories = {slot.name: slot.memory for slot in join.slots}
+    held = {id(entry): entry for one in join.installed for entry in one.held()}
+    for entry in held.values():
+        if entry.number < 0 or not memories[entry.slot].holds(entry):
             waiting[entry.slot] += 1
     return waiting

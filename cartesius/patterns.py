@@ -14,6 +14,7 @@ import inspect
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import (
     Every,
@@ -81,9 +82,11 @@ class Pattern:
         lists: Mapping[str, int | None] | None = None,
     ) -> None:
         self.name = name
-        self.slots = dict(slots)
+        self.variables = dict(slots)
         self.lists = dict(lists or {})  # the variables that are lists: of so many events, or None: a run of them
         self.restrictions = restrictions
+        self.absent = AbsentSlots(self.variables, restrictions)
+        self.slots = {**self.variables, **self.absent.hidden}
         self.is_generator = is_generator
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
@@ -117,10 +120,10 @@ class Pattern:
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
         names = parameters_of(body)
         if names is None:
-            names = list(self.slots)
+            names = list(self.variables)
         parameters = []
         for name in names:
-            node = symbol_for(name, self.slots)
+            node = symbol_for(name, self.variables)
             if isinstance(node, WindowOf) and not any(r.opens_windows for r in self.restrictions):
                 message = (
                     f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
@@ -128,17 +131,20 @@ class Pattern:
                 )
                 raise InvalidArgument(message)
             if node is None:
-                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}"))
+                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
             parameters.append((name, node))
         return parameters
 
-    def unknown_slot(self, name: object, call: str) -> str:
+    def unknown_slot(self, name: object, call: str, among: Mapping[str, Reactive] | None = None) -> str:
         """Return the message for a slot that does not exist, with the near names."""
-        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in self.slots]
-        known = [*self.slots, *(implicit if str(name).startswith(("time", "key")) else ())]
+        slots = self.slots if among is None else among
+        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in slots]
+        known = [*slots, *(implicit if str(name).startswith(("time", "key")) else ())]
         near = difflib.get_close_matches(str(name), known, n=2)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in self.slots.items())
+        if name in self.slots and name not in slots:
+            hint = f"; it is absent from every row: bind it, {name}=…, to have conditions on it"
+        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
 
     def conditions(self) -> list[Expression]:
@@ -164,6 +170,11 @@ class Pattern:
         return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
 
     @property
+    def has_traced_where(self) -> bool:
+        """Whether there is a ``where`` that is known as an expression, also beside a body in direct style."""
+        return isinstance(self._where, Expression)
+
+    @property
     def is_direct(self) -> bool:
         """Whether the body is a generator function alone."""
         return self.is_generator and self._where is None
@@ -175,11 +186,21 @@ class Pattern:
 
     def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
-        where = None if self._where is None else self._compile(self._where, slots)
+        where = None if self._where is None else self._condition(self._where, slots)
         produce = self._compile(self._yields, slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
+
+    def _condition(self, where: Body, slots: Mapping[str, int]) -> Callable[[Any], Any] | None:
+        """Return ``where`` as a function of a row, without the conditions on what is absent from it."""
+        if not self.absent.names:
+            return self._compile(where, slots)
+        if not isinstance(where, Expression):
+            self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
+            return self._compile(where, slots)
+        checks = [evaluator(one, dict(slots)) for one in self.absent.of_rows(self.conditions())]
+        return lambda row: all([check(row) for check in checks])
 
     def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
         if isinstance(body, Expression):

@@ -60,7 +60,8 @@ class Restriction(Handler):
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
     `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
-    results do not depend on the order of arrival may say ``relies_on_order = False``.
+    results do not depend on the order of arrival may say ``relies_on_order = False``. One with ``absent`` slots says by
+    `due` and `needs` how long their events are kept.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -89,12 +90,17 @@ class Restriction(Handler):
     relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
+    is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
     opens_windows: ClassVar[bool] = False  # it delivers events to windows
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
+    absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
+    anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
+    decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -225,6 +231,10 @@ class Restriction(Handler):
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
         return None
+
+    def needs(self, entry: Entry, absent: Entry) -> bool:
+        """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
+        return False
 
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""

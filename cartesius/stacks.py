@@ -57,6 +57,8 @@ def outer_handlers(
     outer = Composed((Layer("defaults", defaults), *_layers(installed, "outer")))
     choose(pattern, bindings, batch, installed, outer)
     nothing_more: Clauses = {slot.operations[push]: (False, lambda _, entry: None) for slot in bindings.slots}
+    if batch.absences is not None:
+        nothing_more[operations[completes]] = (False, batch.absences.may_complete)
     admitting = Layer("admit", {operations[admit]: (False, lambda _: True)})
     triggering = Layer("trigger", {batch.trigger: (False, batch.body.evaluate)})
     before = (batch.collect(), admitting, *_layers(installed, "trigger"), triggering)

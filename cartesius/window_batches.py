@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.batches import Batch
+    from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
     from cartesius.events import Time
 
@@ -35,6 +36,15 @@ class WindowBatch:
         """Return the key of the window of a candidate: the keys to its left, and the window."""
         part = next(part for part in parts if part is not None and part.keys[self.space] is not ABSENT)
         return tuple([key for key in part.keys[: self.space + 1] if key is not ABSENT])
+
+    def portions(self, fresh: list[list[Entry]]) -> list[list[list[Entry]]]:
+        """Return what is fresh of each slot, window by window, ascending; as it is, if some is of a table."""
+        windows = {entry.keys[self.space] for entries in fresh for entry in entries}
+        if not windows or ABSENT in windows:
+            return [fresh]
+        return [
+            [[e for e in entries if e.keys[self.space] == window] for entries in fresh] for window in sorted(windows)
+        ]
 
     def note(self, parts: Candidate, key: Any, identity: Any) -> None:
         """Note a row that comes from a window."""

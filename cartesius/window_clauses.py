@@ -101,9 +101,9 @@ def step_number() -> int:
 
 
 def may_others_wait() -> bool:
-    """Whether others may wait for what is due now: restrictions, or other keys. Only in a clause of a restriction."""
+    """Whether other restrictions may wait for what is due now. Only in a clause of a restriction."""
     installed, _ = of_clause("may_others_wait")
-    return installed.is_shared or any(
+    return any(
         family is tick
         for other in installed.join.installed
         if other is not installed

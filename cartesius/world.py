@@ -25,12 +25,16 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
 
 
-Deadline: TypeAlias = "tuple[int, tuple[int, bool], int, Installed, tuple[Any, ...]]"
+Deadline: TypeAlias = "tuple[int, tuple[int, int], int, Installed, tuple[Any, ...]]"
 """When, in which place of the program, the number of the request, who, and the key of the copy."""
 
 
 class Deadlines:
-    """Who wants a tick when: a heap, of which only what is due is visited."""
+    """Who wants a tick when: a heap, of which only what is due is visited.
+
+    Of those at one time the first that was asked for is due first, except that what decides on absence comes last, in
+    the order of its correlations: events may still come by the others.
+    """
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
@@ -44,8 +48,7 @@ class Deadlines:
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        last = installed.restriction.opens_windows  # what waits inside a window goes on before it is let go of
-        item = (time, (installed.join.number, last), self.number, installed, key)
+        item = (time, (installed.join.number, installed.turn), self.number, installed, key)
         heapq.heappush(self.heap, item)
         installed.due.setdefault(key, set()).add(time)
         self.journal.append(lambda: self._discard(item))

@@ -1,9 +1,11 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
 One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `gathering`, `completion`, `outer`, `results`, `windows`; derived: `streams`.
+`folding`, `signals`, `duration`, `absence`, `gathering`, `completion`, `outer`, `results`, `windows`, `sequences`;
+derived: `streams`.
 """
 
+from .absence import without as without
 from .alignment import aligning as aligning
 from .assigning import fixed as fixed
 from .assigning import sliding as sliding
@@ -33,6 +35,7 @@ from .selection import ordered_by as ordered_by
 from .selection import randomly as randomly
 from .separation import momentarily as momentarily
 from .separation import separately as separately
+from .sequences import in_sequence as in_sequence
 from .sessions import session as session
 from .versions import versioned as versioned
 
@@ -50,6 +53,7 @@ __all__ = [
     "first_match",
     "fixed",
     "in_event_time",
+    "in_sequence",
     "key_by",
     "lifo",
     "momentarily",
@@ -67,5 +71,6 @@ __all__ = [
     "versioned",
     "windowed",
     "within",
+    "without",
     "zip_",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.clauses import ask_tick, is_past
+from cartesius.clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cartesius import Duration, Slot
     from cartesius.entries import Entry
+    from cartesius.events import Time
     from cartesius.restriction_base import Restriction
 
 
@@ -109,7 +110,14 @@ class session(windowing):
                 self._show(merged)
             elif is_past(merged.end - 1):
                 ask_tick()
-            self._ask(merged)
+            if not touching:
+                self._ask(merged)  # one that grows is looked at when it would have ended
+
+    def _look_again(self, now: Time) -> None:
+        for window in self.contents:
+            for time in (self._report_time(window), window.end + self.lateness):
+                if time is not None and time > now:
+                    notify_at_time(time - 1)
 
     def _forget(self, windows: Iterable[Window]) -> None:
         """Displace what has been delivered to sessions that are none any more."""

@@ -140,10 +140,10 @@ class windowing(Restriction):
         if window in contents:
             return
         contents[window] = contents.pop(type(window)(window.start), Queue())  # the same, open so far
+        time = self._report_time(window)
         if contents[window]:
             ask_tick()
-        time = self._report_time(window)
-        if time is not None and is_past(time - 1):
+        elif time is not None and is_past(time - 1):
             self.reported = self.reported | {window}  # it is over: what comes corrects it
         self._ask(window)
 
@@ -152,7 +152,7 @@ class windowing(Restriction):
         if self._is_periodic:
             since, period = max(window.start, clock()), in_units(self.report.period, "period")
             notify_at_time(min((since // period + 1) * period, window.end) - 1)
-        elif (time := self._report_time(window)) is not None:
+        elif (time := self._report_time(window)) is not None and not is_past(time - 1):
             notify_at_time(time - 1)
         notify_at_time(window.end + self.lateness - 1)
 
@@ -211,14 +211,19 @@ class windowing(Restriction):
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
                     self._free(window)
+        self._look_again(now)
+
+    def _look_again(self, now: Time) -> None:
+        """Ask for the times of windows that have changed."""
 
     @handles(families.ended)
     def show_open(self, slot: Slot) -> None:
         """When nothing comes any more, at the end of time, what is open is closed."""
         if clock() == LATEST:
             for window in sorted(self.contents):
-                if window.end == LATEST and self.contents[window]:
+                if window.end == LATEST:
                     self._release(window, LATEST)
+                    self._free(window)
 
     def _is_ending(self, window: Window, now: Time) -> bool:
         """Whether a window is reported, or freed, by now."""

@@ -72,7 +72,7 @@ class Partitioning:
         split = [slot for slot, source in pattern.slots.items() if self.is_split(source)]
         if not split:
             return False
-        if set(split) <= optional_slots(pattern):
+        if set(split) <= optional_slots(pattern) | pattern.absent.names:
             reason = f"its partitioned part may be missing ({', '.join(split)}), and each bucket would yield that row"
             raise _refusal(reactive.name, reason, "make that slot mandatory")
         if not are_alone(pattern):

@@ -33,6 +33,7 @@ from restrictions import (
     first_match,
     fixed,
     in_event_time,
+    in_sequence,
     key_by,
     lifo,
     momentarily,
@@ -50,6 +51,7 @@ from restrictions import (
     versioned,
     windowed,
     within,
+    without,
     zip_,
 )
 from restrictions.aggregation import totalling, totalling_by
@@ -138,6 +140,7 @@ GATES = (  # not those that say themselves when the output completes: `sampling`
 )  # fmt: skip
 BESIDE_SEPARATELY = {"sampling", "after", "until", "grouping"}
 ROWS = {"upserting"}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
+OF_THREE = {"without_between"}  # its third slot has no key here, so it stands left of a `key_by`
 WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering"}  # parts are missing, or lists
 EVERYTHING = "everything"
 
@@ -151,15 +154,20 @@ class Line(NamedTuple):
     """A strategy of two compositions, of which the docstring says that they equal each other."""
 
 
-def same(make: Any, *arguments: Any) -> Any:
+def same(make: Any, *arguments: Any, **keywords: Any) -> Any:
     """A strategy of one restriction, and what is equal by idempotence."""
-    return st.builds(make, *arguments).map(lambda one: (one | one, one))
+    return st.builds(make, *arguments, **keywords).map(lambda one: (one | one, one))
 
 
 def lesser(make: Any) -> Any:
     """A strategy of two of which the lesser counts: ``make`` takes a number and slots."""
     twice = st.tuples(NUMBER, NUMBER, SLOTS)
     return twice.map(lambda t: (make(t[0], *t[2]) | make(t[1], *t[2]), make(min(t[:2]), *t[2])))
+
+
+def longer(make: Any) -> Any:
+    """A strategy of two of which the longer counts."""
+    return st.tuples(DURATION, DURATION).map(lambda t: (make(t[0]) | make(t[1]), make(max(t))))
 
 
 def on_slots(make: Any) -> Any:
@@ -179,8 +187,14 @@ PREDICATE = st.sampled_from(PREDICATES)
 ORDERED = st.sampled_from([ordered_by(_rank), ordered_by(lambda match: -match.end)])
 TOTALS = st.sampled_from([count, sum_.of(lambda value: value[0].n + value[1].k)])
 KEY: Any = st.sampled_from(["k", lambda value: value.n % 2])
+CONTIGUITY = st.sampled_from(["relaxed", "strict", "any"])
+AFTER_MATCH: Any = st.sampled_from(["to_next", "past_last", ("to_first", "x"), ("to_last", "y")])
 RETENTION = st.sampled_from([None, 0, 2])
 BOUNDS = st.tuples(st.integers(-2, 2), st.integers(0, 3)).map(lambda t: (t[0], t[0] + t[1]))
+
+
+def sequence(contiguity: str, after_match: Any = "no_skip") -> Restriction:
+    return in_sequence("x", "y", contiguity=contiguity, after_match=after_match)
 
 
 def recent(n: int, *slots: str) -> Restriction:
@@ -330,10 +344,16 @@ TABLE: dict[str, Line] = {
     ),
     "optionally": Line(SLOTS.map(lambda slots: retracting() | optionally(*slots)), ("optionally", "retracting")),
     "ordered_by": Line(ORDERED, (), ORDERED.map(lambda one: (one | one, one))),
+    "pruning": Line(st.builds(sequence, CONTIGUITY, AFTER_MATCH), (*STORED, "within")),
     "randomly": Line(st.builds(randomly, st.integers(0, 3))),
     "retracting": Line(st.just(retracting()), ("most_recently", "earliest", "momentarily"), same(retracting)),
     "sampling": Line(st.sampled_from([sampling("x", "y"), sampling("y", "x")]), STORED),
     "separately": Line(st.just(separately()), (EVERYTHING,), same(separately)),
+    "sequencing": Line(
+        st.builds(sequence, CONTIGUITY),
+        (*STORED, "within", "sequencing", "retracting"),
+        same(sequence, CONTIGUITY),
+    ),
     "skipping": Line(st.builds(skipping, SLOT, PREDICATE), LASTING, same(skipping, SLOT, PREDICATE)),
     "take_events": Line(on_slots(take), LASTING, lesser(take)),
     "take_results": Line(
@@ -353,6 +373,21 @@ TABLE: dict[str, Line] = {
         st.builds(lambda slot, retention: versioned(slot, retention=retention), SLOT, RETENTION),
         ("retracting", "optionally"),  # and `as_table`: below
     ),
+    "without_after": Line(
+        DURATION.map(lambda duration: without("y", after="x", within=duration)),
+        ("most_recently", "affinely", "at_most"),
+        longer(lambda duration: without("y", after="x", within=duration)),
+    ),
+    "without_before": Line(
+        DURATION.map(lambda duration: without("y", before="x", within=duration)),
+        ("most_recently", "affinely", "at_most"),
+        longer(lambda duration: without("y", before="x", within=duration)),
+    ),
+    "without_between": Line(  # of three slots: with events that forbid, tests/oracle/test_absence.py
+        st.just(without(Reactive("third"), between=("x", "y"))),
+        ("most_recently", "affinely", "at_most"),
+        same(without, st.just(Reactive("third")), between=st.just(("x", "y"))),
+    ),
     "within": Line(
         st.builds(lambda duration, slots: within(duration, *slots), DURATION, SLOTS),
         ("within", "most_recently"),
@@ -370,7 +405,7 @@ def partners(name: str) -> list[str]:
     """Return the names with which ``name`` commutes, by what its docstring says."""
     claimed = TABLE[name].commutes
     if claimed == (EVERYTHING,):
-        refused = {"optionally"} if name == "separately" else set()
+        refused = {"optionally", "pruning", "sequencing"} if name == "separately" else set()
         return sorted(set(TABLE) - {name, "fifo", "lifo"} - refused)
     return list(claimed)
 
@@ -386,7 +421,12 @@ def around(layers: Any, *, is_keyed: bool, is_separate: bool) -> Any:
 
 
 def test_the_table_has_a_line_for_each_restriction():
-    functions = {"take": ("take_events", "take_results"), "every_nth": ("every_nth_event", "every_nth_result")}
+    functions = {
+        "without": ("without_after", "without_before", "without_between"),
+        "take": ("take_events", "take_results"),
+        "every_nth": ("every_nth_event", "every_nth_result"),
+        "in_sequence": ("sequencing", "pruning"),
+    }
     for name in restrictions.__all__:
         value = getattr(restrictions, name)
         gives = value.__name__ if isinstance(value, type) else value.__annotations__["return"]
@@ -409,6 +449,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "grouping",  # tests/oracle/test_streams.py
         "as_table",  # tests/oracle/test_core_tables.py
         "versioned",  # tests/oracle/test_versions.py
+        "pruning",  # tests/oracle/test_sequences.py
         "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
         "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_windows.py
         "in_event_time",  # tests/unit/restrictions/test_event_time.py
@@ -471,7 +512,7 @@ def test_its_law_holds(name, data, trace, where, is_keyed):
     left, right = data.draw(TABLE[name].law)
     is_separate = name in BESIDE_SEPARATELY
     where = "everything" if name in WITHOUT_WHERE else where
-    is_keyed = is_keyed and not is_separate and name not in {"separately", *ROWS}
+    is_keyed = is_keyed and not is_separate and name not in {"separately", *ROWS, *OF_THREE}
     found = [
         outcome(around(layers, is_keyed=is_keyed, is_separate=is_separate), trace, where) for layers in (left, right)
     ]

@@ -37,6 +37,7 @@ def test_the_names_of_the_contract_are_there():
         "fifo",
         "lifo",
         "first_match",
+        "in_sequence",
         "take",
         "every_nth",
         "randomly",

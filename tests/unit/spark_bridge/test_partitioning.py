@@ -28,6 +28,7 @@ from restrictions import (
     most_recently,
     optionally,
     retracting,
+    without,
 )
 from spark_bridge.partitioning import Partitioning
 
@@ -92,6 +93,21 @@ SOUND = {
         ship=ship, left=left, where=lambda key_ship, left: key_ship == left.k, yields=lambda ship, left: ship
     ),
     "keyed with unkeyed": cartesian(left, wind, restrict=key_by(left="k") | most_recently("left", "wind")),
+    "absence by key": correlate(
+        left=left,
+        yields=lambda left: left,
+        restrict=key_by(left="k", right="k") | without(right, after="left", within=5),
+    ),
+    "absence by an equality": correlate(
+        left=left,
+        right=right,
+        where=lambda left, right: left.k == right.k,
+        yields=lambda left: left,
+        restrict=without("right", after="left", within=5),
+    ),
+    "absence of what every bucket has": correlate(
+        left=left, yields=lambda left: left, restrict=without(wind, after="left", within=5)
+    ),
     "broadcast alone": combine_latest(wind, berth),
     "two levels": correlate(
         pair=per_key(most_recently("left", "right")),
@@ -102,6 +118,12 @@ SOUND = {
 }
 
 REFUSED = {
+    "left and right meet without": correlate(
+        left=left, yields=lambda left: left, restrict=without(right, after="left", within=5)
+    ),
+    "its partitioned part may be missing (left)": correlate(
+        wind=wind, yields=lambda wind: wind, restrict=without(left, after="wind", within=5)
+    ),
     "several buckets would have rows of one key": moored(retracting() | as_table("berth")),
     "meet without being equal": correlate(left=left, right=right, yields=lambda left, right: (left, right)),
     "and right meet without": correlate(

@@ -1,0 +1,5 @@
+"""An absence between two events, with a duration besides."""
+
+from restrictions import without
+
+without("stop", between=("start", "arrival"), within=30)

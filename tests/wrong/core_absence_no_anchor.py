@@ -1,0 +1,5 @@
+"""An absence that says neither after what, nor before what, nor between what."""
+
+from restrictions import without
+
+without("payment")
