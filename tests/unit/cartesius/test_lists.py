@@ -30,6 +30,7 @@ from restrictions import (
     cartesian,
     fifo,
     first_match,
+    in_sequence,
     key_by,
     most_recently,
     only,
@@ -487,6 +488,31 @@ def test_explain_says_that_a_variable_is_a_run():
     assert "slot xs        x one or more times: memory" in Engine(runs()).explain()
 
 
+# ----------------------------------------------------------------------------------------------------------- sequences
+
+
+@pytest.mark.parametrize("is_list_first", [False, True])
+@pytest.mark.parametrize("names", [("y", "xs"), ("xs", "y")])
+def test_all_events_of_a_list_are_in_sequence_with_the_others(names, is_list_first):
+    bound: dict[str, Any] = {"y": y, "xs": repeated(x, 2)}
+    output = correlate(
+        slots=dict(reversed(bound.items())) if is_list_first else bound,
+        yields=lambda xs, y: (xs, y),
+        restrict=in_sequence(*names, contiguity="any"),
+    )
+    trace = [(x, 1), (x, 2), (y, 3), (x, 4), (x, 5), (y, 6)]
+    before = {(1, 2, 3), *((a, b, 6) for a, b in [(1, 2), (1, 4), (1, 5), (2, 4), (2, 5), (4, 5)])}
+    found = [(*xs, one) for xs, one in values(run(output, trace))]
+    assert set(found) == (before if names == ("xs", "y") else {(4, 5, 3)})
+    assert len(set(found)) == len(found)
+
+
+def test_what_follows_a_list_is_the_next_after_its_last():
+    output = correlate(xs=repeated(x, 2), y=y, yields=lambda xs, y: (xs, y), restrict=in_sequence("xs", "y"))
+    trace = [(x, 1), (x, 2), (y, 3), (x, 4), (y, 5)]
+    assert values(run(output, trace)) == [([1, 2], 3), ([2, 4], 5), ([1, 4], 5)]
+
+
 # ------------------------------------------------------------------------------------------------------------ windows
 
 
@@ -579,6 +605,10 @@ LIST: Any = repeated(x, 2)
                 xs=one_or_more(x), yields=lambda xs: xs, restrict=tumbling(9, content=accumulated(0, max))
             ),
             r"^one_or_more: expected events as they are beside 'xs' but accumulated\(0, max\) keeps one value of all",
+        ),
+        (
+            lambda: correlate(y=y, xs=repeated(x, 2), yields=lambda xs: xs, restrict=in_sequence("y", "xs")),
+            r"^in_sequence\('y', 'xs'\): expected contiguity='any' where 'xs', a list of several events, follows",
         ),
         (
             lambda: lists(2, restrict=separately()),

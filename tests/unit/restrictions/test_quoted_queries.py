@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, each, one_or_more, repeated, run
-from restrictions import affinely, combine_latest, first_match, key_by, retracting, sliding, within
+from restrictions import affinely, combine_latest, first_match, in_sequence, key_by, retracting, sliding, within
 from restrictions.streams import map_
 
 MINUTE = 1
@@ -35,9 +35,9 @@ def falls(**options):
     return correlate(
         a=one_or_more(stock, where=is_rising),
         b=stock,
-        where=lambda a, b, time_a, time_b: (time_a.end < time_b.start) & (b.volume < 0.8 * a[-1].volume),
+        where=lambda a, b: b.volume < 0.8 * a[-1].volume,
         yields=_minutes,
-        restrict=key_by(a="symbol", b="symbol") | within(60 * MINUTE, "a", "b"),
+        restrict=key_by(a="symbol", b="symbol") | in_sequence("a", "b") | within(60 * MINUTE, "a", "b"),
         **options,
     )
 
