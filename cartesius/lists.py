@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from cartesius.expressions import Every, Expression, KeyOf, Part, equality, replace, slots_of
 from cartesius.reactives import ListBinding, Reactive, check_reactive
 from cartesius.tracing import Symbol, of_every, traceable
 
@@ -212,6 +213,22 @@ def unbound(bound: Mapping[str, Reactive | Repeated | OneOrMore]) -> dict[str, R
         variable: check_reactive(binding.source if isinstance(binding, ListBinding) else binding, "correlate", variable)
         for variable, binding in bound.items()
     }
+
+
+def equality_of(
+    condition: Expression, lists: Mapping[str, int | None]
+) -> tuple[tuple[str, Expression], tuple[str, Expression]] | None:
+    """Return both (slot, side) of an equality between events of two slots, be it of each event of a list."""
+    single = None
+    match condition:
+        case Every(items=Part(slot=slot), elements=(element,), condition=inner) if lists.get(
+            slot
+        ) and slot not in slots_of(inner):
+            single, condition = slot, replace(inner, element, Part(slot))
+    pair = equality(condition)
+    if pair is None or any(lists.get(slot) and slot != single and side != KeyOf(slot) for slot, side in pair):
+        return None  # it says something of a whole list, or of one position
+    return pair
 
 
 def _check_stream(call: str, source: object) -> None:

@@ -16,21 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import (
-    Every,
-    Expression,
-    KeyOf,
-    Part,
-    WindowOf,
-    conjuncts,
-    equality,
-    evaluator,
-    replace,
-    slots_of,
-)
+from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
-from cartesius.lists import OneOrMore, Repeated, unbound
+from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
 from cartesius.operations import Implicit
 from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
@@ -91,7 +80,7 @@ class Pattern:
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
-        self.equalities = [pair for condition in self.conditions() if (pair := self._equality(condition)) is not None]
+        self.equalities = [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
@@ -150,19 +139,6 @@ class Pattern:
     def conditions(self) -> list[Expression]:
         """Return the conditions of a traced ``where``."""
         return conjuncts(self._where) if isinstance(self._where, Expression) else []
-
-    def _equality(self, condition: Expression) -> tuple[tuple[str, Expression], tuple[str, Expression]] | None:
-        """Return both (slot, side) of an equality between events of two slots, be it of each event of a list."""
-        single = None
-        match condition:
-            case Every(items=Part(slot=slot), elements=(element,), condition=inner) if self.lists.get(
-                slot
-            ) and slot not in slots_of(inner):
-                single, condition = slot, replace(inner, element, Part(slot))
-        pair = equality(condition)
-        if pair is None or any(self.lists.get(s) and s != single and side != KeyOf(s) for s, side in pair):
-            return None  # it says something of a whole list, or of one position
-        return pair
 
     @property
     def is_where_traced(self) -> bool:
