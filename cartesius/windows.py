@@ -51,6 +51,8 @@ def inside(entry: Entry, space: int, window: Window) -> Entry:
 def window_of(entry: Entry) -> Window | None:
     """Return the window that an event was delivered to, if any."""
     identity = entry._identity
+    while type(identity) is tuple and identity and type(identity[0]) is tuple:
+        identity = identity[0]  # of several events, which are in one window
     while type(identity) is tuple and len(identity) == 3:
         if identity[0] == INSIDE:
             return identity[1]  # type: ignore[no-any-return]  # what `inside` has put there
