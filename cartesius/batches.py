@@ -203,7 +203,7 @@ class Batch:
         for key, result, identity in self._results(match):
             self.output.add(key, result, identity, cause)
             if self.windows is not None:
-                self.windows.note(match.parts, key, identity)
+                self.windows.note(match.parts, key)
             if self.world.provenance is not None:
                 self.world.provenance.made(self.name, identity, result, zip(self.slots, match.parts, strict=True))
 

@@ -125,7 +125,10 @@ def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Instal
         return
     asking = next(one.restriction for one in installed if any(family is relation for _, family, _, _ in one.marks))
     if batch.windows is None:
-        message = f"{asking!r}: expected windows beside it, whose reports say when there is a relation; add tumbling(…)"
+        message = (
+            f"{asking!r}: expected windows beside it, whose reports say when there is a relation, but there are none;"
+            " add tumbling(…)"
+        )
         raise InvalidArgument(message)
     if not isinstance(batch.output, Events):
         message = (
