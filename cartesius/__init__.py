@@ -1,10 +1,10 @@
 """Cartesius: a stream join is a restriction of the cartesian product of its inputs.
 
 Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
-`expressions`, `tracing`, `patterns` (what a correlation is); `families`, `clauses`, `restriction_base`,
-`installations` (what restrictions are); `memories`, `bindings`, `pauses`, `enumeration`, `partial_rows`, `outputs`,
-`world`, `batches`, `join_shape` (one correlation at work); `programs`, `steps`, `doors`, `engine`, `traces`,
-`measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+`expressions`, `tracing`, `lists`, `patterns` (what a correlation is); `families`, `clauses`, `restriction_base`,
+`installations` (what restrictions are); `memories`, `bindings`, `pauses`, `enumeration`, `listings`, `partial_rows`,
+`outputs`, `world`, `batches`, `join_shape` (one correlation at work); `programs`, `steps`, `doors`, `engine`,
+`traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
 from .clauses import expire as expire
@@ -35,6 +35,10 @@ from .handlers import Handler as Handler
 from .handlers import controls as controls
 from .handlers import handle as handle
 from .handlers import handles as handles
+from .lists import each as each
+from .lists import one_or_more as one_or_more
+from .lists import repeated as repeated
+from .lists import successive as successive
 from .matches import Match as Match
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
@@ -68,6 +72,7 @@ __all__ = [
     "controls",
     "correlate",
     "displace",
+    "each",
     "ended",
     "expire",
     "forward",
@@ -75,9 +80,11 @@ __all__ = [
     "handles",
     "memory",
     "notify_at",
+    "one_or_more",
     "pause",
     "play",
     "push",
+    "repeated",
     "restricting",
     "run",
     "select",
@@ -85,6 +92,7 @@ __all__ = [
     "start",
     "state",
     "storable",
+    "successive",
     "tick",
     "withdraw",
 ]

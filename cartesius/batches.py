@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.bodies import Body
 from cartesius.clauses import kept
-from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent
+from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent, singly
 from cartesius.errors import InvalidArgument
 from cartesius.families import displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
@@ -189,23 +189,23 @@ class Batch:
             self.yielded(match, self.cause_of(match.parts, FRESH))
 
     def _spend(self, match: Match) -> None:
-        for slot, part in zip(self.slots, match.parts, strict=True):
-            if part is not None and part.uses != UNLIMITED:
-                self.world.journal.append(partial(setattr, part, "uses", part.uses))
-                part.uses -= 1
-                if part.uses == 0:
-                    self.expire(slot, part)
-                    if self.bindings.pattern.alternative is not None:
-                        self.spent[slot.source, part.identity] = None
+        for slot, parts in zip(self.slots, match.parts, strict=True):
+            for part in singly(parts):
+                if part.uses != UNLIMITED:
+                    self.world.journal.append(partial(setattr, part, "uses", part.uses))
+                    part.uses -= 1
+                    if part.uses == 0:
+                        self.expire(slot, part)
+                        if self.bindings.pattern.alternative is not None:
+                            self.spent[slot.source, part.identity] = None
 
     def _add(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
             self.output.add(key, result, identity, cause)
             if self.windows is not None:
-                self.windows.note(match.parts, key, identity)
+                self.windows.note(match.parts, key)
             if self.world.provenance is not None:
-                parts = [(slot, part) for slot, part in zip(self.slots, match.parts, strict=True) if part]
-                self.world.provenance.made(self.name, identity, result, parts)
+                self.world.provenance.made(self.name, identity, result, zip(self.slots, match.parts, strict=True))
 
     def _take_back(self, match: Match, cause: Span) -> None:
         for key, result, identity in self._results(match):
@@ -310,8 +310,9 @@ class Batch:
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
         """Return the time of what made, or took away, a candidate: the hull of its entries in ``state``."""
         spans = [
-            (part.start, part.end) if state == FRESH else part.cause
+            (one.start, one.end) if state == FRESH else one.cause
             for part in parts
-            if part is not None and part.state == state
+            for one in singly(part)
+            if one.state == state
         ]
         return hull(spans) if spans else default or self.cause

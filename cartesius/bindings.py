@@ -16,6 +16,7 @@ from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
+from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
@@ -62,6 +63,8 @@ class Bindings:
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
         self.shown = _showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()
+        self.lists = listings_of(pattern, self.slots, self._spaces_of, self.links)
+        self.links += [link for index, listing in self.lists.items() for link in listing.links(index)]
 
     def _slot(self, index: int, name: str, world: World) -> Slot:
         reactive = self.pattern.slots[name]
@@ -89,6 +92,7 @@ class Bindings:
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
             is_table,
+            n=self.pattern.lists.get(name),
         )
 
     def _versioned(self, world: World) -> dict[str, int | None]:
@@ -256,6 +260,12 @@ class Bindings:
         slots = []
         for name in (key,) if isinstance(key, str) else key:
             (slot, *_) = self.find(name, restriction)
+            if slot.n is not None:
+                message = (
+                    f"{restriction!r}: expected a slot of which a result has one event but {slot.name!r} is repeated;"
+                    " use a function of the yielded value"
+                )
+                raise InvalidArgument(message)
             if not slot.is_table and not self._spaces_of[slot.index]:
                 message = (
                     f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"

@@ -20,6 +20,7 @@ from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, relation, row_key, totals
 from cartesius.handlers import handle
+from cartesius.list_products import ListProduct
 from cartesius.outputs import Events, Rows
 from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
@@ -63,21 +64,27 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.body.is_filtered = any(one.admits for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
+    _check_lists(batch)
     if pattern.absent.names:
         batch.absences = Absences(pattern, bindings, batch, installed)
     absent = frozenset(slot.index for slot in bindings.slots if slot.name in pattern.absent.names)
     if handle(outer, operations[alone]):
         refuse_versions(batch, installed)
+        _refuse_lists(batch, "parts that meet, as those of a list do,", "separately keeps them apart")
         batch.product = Alone(batch.rank, absent)
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
     sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
-    batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
+    if bindings.lists:
+        batch.product = ListProduct(memories, bindings.links, batch.rank, bindings.lists, sequences, absent)
+    else:
+        batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
     if batch.is_pure and any(one.restriction.is_relative for one in installed):
         batch.relative = RelativeBatch(batch, batch.product)
     missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
     if any(missing):
+        _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
         settling = [one for one in installed if one.restriction.settles]
         check_missing(batch, settling, installed)
         batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
@@ -92,12 +99,36 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         check_versions(batch, missing, installed)
 
 
+def _check_lists(batch: Batch) -> None:
+    """Refuse lists of what is not a plain stream."""
+    if batch.versions is not None:
+        _refuse_lists(batch, "events that are there or not", "versioned gives them a time")
+    if batch.bindings.shown is not None:
+        _refuse_lists(batch, "events as they are", "the content of the windows shows them otherwise")
+    if any(slot.n is not None and slot.name in batch.bindings.pattern.absent.names for slot in batch.slots):
+        _refuse_lists(batch, "parts that are there", "without says that they are not")
+    rows = next((slot for slot in batch.slots if slot.n is not None and slot.is_table), None)
+    if rows is not None:
+        message = f"repeated: expected a stream but a restriction makes rows of the events of {rows.name!r}"
+        raise InvalidArgument(message)
+
+
+def _refuse_lists(batch: Batch, expected: str, got: str) -> None:
+    listed = next((slot for slot in batch.slots if slot.n is not None), None)
+    if listed is not None:
+        message = f"repeated: expected {expected} beside {listed.name!r} but {got}; leave one out"
+        raise InvalidArgument(message)
+
+
 def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Installed]) -> None:
     if kind is None:
         return
     asking = next(one.restriction for one in installed if any(family is relation for _, family, _, _ in one.marks))
     if batch.windows is None:
-        message = f"{asking!r}: expected windows beside it, whose reports say when there is a relation; add tumbling(…)"
+        message = (
+            f"{asking!r}: expected windows beside it, whose reports say when there is a relation, but there are none;"
+            " add tumbling(…)"
+        )
         raise InvalidArgument(message)
     if not isinstance(batch.output, Events):
         message = (

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from cartesius.errors import InvalidArgument
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from cartesius.events import Time
 
@@ -131,6 +133,49 @@ class Entry:
         return f"Entry({self.value!r} @ {self.start}..{self.end})"
 
 
+class Several(Entry):
+    """Several events of one slot, bound together as a list: a part of a candidate, never in memory itself."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(
+            [entry.value for entry in entries],
+            min([entry.start for entry in entries]),
+            max([entry.end for entry in entries]),
+            tuple([entry.identity for entry in entries]),
+        )
+        self.entries = tuple(entries)  # in order of arrival
+        self.number, self.state = entries[-1].number, max([entry.state for entry in entries])
+        self.keys, self.row_key, self.slot = entries[0].keys, entries[0].row_key, entries[0].slot
+
+    @property
+    def uses(self) -> float:
+        """How often all of them may still be used."""
+        return min([entry.uses for entry in self.entries])
+
+    @uses.setter
+    def uses(self, uses: float) -> None:
+        message = f"uses: expected the uses of one event, as each of a list has its own, but got {self!r}; see .entries"
+        raise InvalidArgument(message)
+
+
+def singly(part: Entry | None) -> tuple[Entry, ...]:
+    """Return the events that a part of a candidate is: one, several, or none where it is missing."""
+    if part is None:
+        return ()
+    return part.entries if isinstance(part, Several) else (part,)
+
+
 def is_spent(parts: Iterable[Entry | None]) -> bool:
     """Whether a part of a candidate has no use left."""
-    return any([part is not None and part.more is not None and part.uses <= 0 for part in parts])
+    return any(
+        [
+            part is not None and (is_spent(part.entries) if type(part) is Several else _is_used_up(part))
+            for part in parts
+        ]
+    )
+
+
+def _is_used_up(entry: Entry) -> bool:
+    return entry.more is not None and entry.uses <= 0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from cartesius.entries import ABSENT, FRESH, GONE
+from cartesius.entries import ABSENT, FRESH, GONE, Several, singly
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.memories import Memory
 
+ALWAYS: Final = -1
+"""In a link, in the place of another slot: the value must be True."""
 Candidate: TypeAlias = "list[Entry | None]"
 
 
@@ -41,7 +43,7 @@ class Rank:
     def __call__(self, row: Candidate) -> tuple[float, ...]:
         """Return the key of one."""
         sign = 1 if self.is_oldest_first else -1
-        numbers = [math.inf if entry is None else sign * entry.number for entry in row]
+        numbers = [math.inf if entry is None else sign * entry.number for entry in _flat(row)]
         if self.window_space is None:
             return tuple(numbers)
         windows = (entry.keys[self.window_space] for entry in row if entry is not None)
@@ -107,18 +109,27 @@ def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:
 
 def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
     """Return the entries of a step, oldest first, for what ``row`` has bound."""
+    found = look_up(step, memories, row)
+    memories[step.slot].visited += len(found)
+    return found
+
+
+def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
+    """Return the entries of a step as `visit` does, but not to go through them."""
     key = []
     for slot, position, skips_null in step.sources:
+        if slot == ALWAYS:
+            key.append(True)
+            continue
         entry = row[slot]
+        if isinstance(entry, Several):
+            entry = entry.entries[0]  # they are all alike in what links them
         assert entry is not None  # Invariant: the sources of a step are bound before it
         value = hashable(memories[slot].probes[position](entry))
         if value is NOWHERE or (skips_null and value is None):
             return ()
         key.append(value)
-    memory = memories[step.slot]
-    found = memory.lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
-    memory.visited += len(found)
-    return found
+    return memories[step.slot].lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
 
 
 class Product:
@@ -131,12 +142,14 @@ class Product:
         rank: Rank,
         sequences: Sequence[Sequence[int]] = (),
         absent: Collection[int] = (),
+        lists: Collection[int] = (),
     ) -> None:
         self.memories = memories
         self.present = [slot for slot in range(len(memories)) if slot not in absent]  # the others have no part, ever
         self.links = [link for link in links if link.left not in absent and link.right not in absent]
         self.sequences = sequences
         self.rank = rank
+        self._lists = lists  # the slots of which a candidate has several events
         self._visited: Any = iter if rank.is_oldest_first else reversed
         self.plans = {slot: self._plan(slot) for slot in self.present}
         for steps, walk in self.plans.values():
@@ -145,7 +158,7 @@ class Product:
 
     def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
         """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in self.present if slot != fixed]
+        order = [slot for slot in self.present if slot != fixed or slot in self._lists]
         walk: list[Step] = []
         met = [fixed]
         while True:
@@ -158,9 +171,11 @@ class Product:
         steps, bound, needs_walk = [], [fixed], False
         for slot in order:
             step = step_to(slot, bound, self.links)
-            if not step.positions and slot in met:
+            if not step.positions and slot in met and slot != fixed:
                 step = attrs.evolve(step, reached=True)
                 needs_walk = True
+            elif slot in self._lists:
+                step = step_to(slot, [*bound, ALWAYS], self.links)
             earlier = tuple([s for s in bound if any(_is_before(s, slot, order) for order in self.sequences)])
             later = tuple([s for s in bound if any(_is_before(slot, s, order) for order in self.sequences)])
             steps.append(attrs.evolve(step, earlier=earlier, later=later))
@@ -259,3 +274,8 @@ class Alone:
                 [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
             ]
             yield from sorted(rows, key=self.rank)
+
+
+def _flat(row: Candidate) -> Candidate:
+    """Return the events of a candidate, those of its lists one by one."""
+    return [one for part in row for one in singly(part) or (None,)] if Several in map(type, row) else row

@@ -34,8 +34,9 @@ def _paragraph(join: Join) -> list[str]:
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
+        source = slot.source + join.pattern.shown_count(slot.name)
         part = "no part, " * (slot.name in join.pattern.absent.names)
-        lines.append(f"  slot {slot.name:<9} {slot.source}: {part}memory {bound}, {by}{waiting}")
+        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
@@ -132,6 +133,8 @@ def _order(join: Join) -> str:
     ]
     rows = [slot.name for slot in join.slots if slot.is_table and not slot.keeps_versions]
     relying += [f"the rows of {', '.join(rows)}, which replace each other"] if rows else []
+    lists = [slot.name for slot in join.slots if slot.n is not None]
+    relying += [f"the lists of {', '.join(lists)}, which are in order of arrival"] if lists else []
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"

@@ -7,7 +7,7 @@ node means what the Python operation that it stands for means, exceptions includ
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -90,9 +90,27 @@ class Fields(Expression):
     items: tuple[Expression, ...]
 
 
+@attrs.frozen(eq=False)
+class Element(Expression):
+    """An item of a list, where a condition is asked of each; told from others by identity."""
+
+    name: str
+
+
+@attrs.frozen
+class Every(Expression):
+    """Whether a condition holds of all items of a list, or of all neighbours: as many as there are ``elements``."""
+
+    items: Expression
+    elements: tuple[Element, ...]
+    condition: Expression
+
+
 def children(expression: Expression) -> tuple[Expression, ...]:
     """Return the nodes directly below ``expression``."""
     match expression:
+        case Every(items=items, condition=condition):
+            return (items, condition)
         case Field(target=target):
             return (target,)
         case Apply(arguments=arguments):
@@ -113,6 +131,8 @@ def conjuncts(expression: Expression) -> list[Expression]:
     """Split ``a & b & …`` into its conditions, as far as they are Boolean by construction."""
     if isinstance(expression, Apply) and expression.function is operator.and_ and _is_boolean(expression):
         return [c for argument in expression.arguments for c in conjuncts(argument)]
+    if isinstance(expression, Every) and _is_boolean(expression.condition):
+        return [Every(expression.items, expression.elements, c) for c in conjuncts(expression.condition)]
     return [expression]
 
 
@@ -124,6 +144,8 @@ def _is_boolean(expression: Expression) -> bool:
         if expression.function in (operator.and_, operator.or_):
             return all(map(_is_boolean, expression.arguments))
         return expression.function in _COMPARISONS
+    if isinstance(expression, Every):
+        return True
     return isinstance(expression, Constant) and isinstance(expression.value, bool)
 
 
@@ -138,9 +160,32 @@ def equality(expression: Expression) -> tuple[tuple[str, Expression], tuple[str,
     return (min(left_slots), left), (min(right_slots), right)
 
 
-def evaluator(expression: Expression, slots: dict[str, int]) -> Evaluate:
-    """Compile ``expression`` to a function of a row. ``slots`` gives each slot's index."""
+def replace(expression: Expression, element: Element, by: Expression) -> Expression:
+    """Return ``expression`` with ``by`` in the place of ``element``."""
+    if expression is element:
+        return by
     match expression:
+        case Field(target=target, name=name):
+            return Field(replace(target, element, by), name)
+        case Apply(function=function, arguments=arguments, name=name):
+            return Apply(function, tuple([replace(one, element, by) for one in arguments]), name)
+        case Tuple(items=items):
+            return Tuple(tuple([replace(item, element, by) for item in items]))
+        case Fields(names=names, items=items):
+            return Fields(names, tuple([replace(item, element, by) for item in items]))
+        case Every(items=items, elements=elements, condition=condition):
+            return Every(replace(items, element, by), elements, replace(condition, element, by))
+    return expression
+
+
+def evaluator(expression: Expression, slots: Mapping[Any, int]) -> Evaluate:
+    """Compile ``expression`` to a function of a row. ``slots`` gives each slot's index, and that of each element."""
+    match expression:
+        case Element():
+            i = slots[expression]
+            return lambda row: row[i]
+        case Every(items=listed, elements=elements, condition=condition):
+            return _evaluator_of_every(evaluator(listed, slots), elements, condition, slots)
         case Constant(value=value):
             return lambda row: value
         case Part(slot=slot):
@@ -182,6 +227,20 @@ def evaluator(expression: Expression, slots: dict[str, int]) -> Evaluate:
     raise TypeError(message)
 
 
+def _evaluator_of_every(
+    items: Evaluate, elements: tuple[Element, ...], condition: Expression, slots: Mapping[Any, int]
+) -> Evaluate:
+    size, width = max(slots.values(), default=-1) + 1, len(elements)
+    holds = evaluator(condition, {**slots, **{element: size + place for place, element in enumerate(elements)}})
+
+    def every(row: Row) -> bool:
+        values, before = items(row), list(row[:size])
+        windows = (values[place : place + width] for place in range(len(values) - width + 1))
+        return all(holds([*before, *window]) for window in windows)
+
+    return every
+
+
 def show(expression: Expression) -> str:
     """Write ``expression`` as a reader would."""
     match expression:
@@ -195,6 +254,11 @@ def show(expression: Expression) -> str:
             return f"key_{slot}"
         case WindowOf():
             return "window"
+        case Element(name=name):
+            return name
+        case Every(items=items, elements=elements, condition=condition):
+            names = ", ".join(element.name for element in elements)
+            return f"{'each' if len(elements) == 1 else 'successive'}({show(items)}, {names}: {show(condition)})"
         case Field(target=target, name=name):
             return f"{show(target)}.{name}"
         case Apply(arguments=(one, two), name=name) if not name.isidentifier():

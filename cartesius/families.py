@@ -313,6 +313,7 @@ class Slot:
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
+    n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
     forgotten: Time = EARLIEST  # of a slot that never has a part: the last end of what has left its memory
 
     @property

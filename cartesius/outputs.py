@@ -79,7 +79,6 @@ class Rows:
         self.shown: dict[Any, Any] = {}
         self._mentioned: dict[Any, Span] = {}
         self._yielded: set[Any] = set()
-        self._closed: list[tuple[Any, Any]] = []
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a result as a live row of ``key``."""
@@ -122,18 +121,6 @@ class Rows:
         if self.provenance is not None:
             self.provenance.changed(change, made)
 
-    def forget(self, key: Any, identity: Any) -> None:
-        """Forget a live row of a closed window, after this step: it stands, and nobody knows it any more."""
-        self._closed.append((key, identity))
-
-    def _forget(self, key: Any, identity: Any) -> None:
-        if identity in self.live.get(key, ()):
-            self._remember(key)
-            del self.live[key][identity]
-            if not self.live[key]:
-                del self.live[key]
-                self.shown.pop(key, None)
-
     def look(self, moment: Moment | None = None) -> None:
         """Do nothing: results are kept as they come."""
 
@@ -141,7 +128,6 @@ class Rows:
         """Forget a step that failed; the journal has undone what it did."""
         self._mentioned.clear()
         self._yielded.clear()
-        self._closed.clear()
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present row of ``key`` in a tuple, or the empty tuple."""
@@ -173,8 +159,6 @@ class Rows:
             change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, before=old)
             events.append(change)
             self._explain(events[-1], made)
-        for key, identity in self._closed:
-            self._forget(key, identity)
         self.clear()
         return events
 

@@ -1,8 +1,8 @@
 """Patterns: `correlate` binds one variable to each of n reactives and yields results for combinations of their events.
 
 Two spellings, one meaning: ``where`` and ``yields`` as functions (traced once, so that equalities become indexes), or a
-generator function in direct style. Variables bind payloads; ``time_x`` and ``key_x``, by parameter name, are the time
-and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
+generator function in direct style. Variables bind payloads, or lists of them; ``time_x`` and ``key_x``, by parameter
+name, are the time and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
 
 Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 """
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions import Expression, WindowOf, conjuncts, equality, evaluator
+from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
+from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
 from cartesius.operations import Implicit
-from cartesius.reactives import Reactive, check_reactive
+from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
+from cartesius.runs import with_runs
 from cartesius.tracing import parameters_of, symbol_for, trace
 from cartesius.world import World
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
+Binding: TypeAlias = "Reactive | Repeated | OneOrMore"
 
 _restriction: Implicit[Any] = Implicit("restriction", default=None)
 
@@ -66,9 +69,11 @@ class Pattern:
         restrictions: tuple[Restriction, ...],
         *,
         is_generator: bool,
+        lists: Mapping[str, int | None] | None = None,
     ) -> None:
         self.name = name
         self.variables = dict(slots)
+        self.lists = dict(lists or {})  # the variables that are lists: of so many events, or None: a run of them
         self.restrictions = restrictions
         self.absent = AbsentSlots(self.variables, restrictions)
         self.slots = {**self.variables, **self.absent.hidden}
@@ -77,7 +82,7 @@ class Pattern:
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
-        self.equalities = [pair for condition in self.conditions() if (pair := equality(condition)) is not None]
+        self.equalities = [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
@@ -185,10 +190,18 @@ class Pattern:
         arguments = list(zip(names, readers, strict=True))
         return lambda row: body(**{name: read(row) for name, read in arguments})
 
+    def shown_count(self, slot: str) -> str:
+        """Say how many events a candidate has of a slot, if they are a list."""
+        if slot not in self.lists:
+            return ""
+        n = self.lists[slot]
+        return " one or more times" if n is None else f" {n} times"
+
     def describe(self, names: Mapping[Reactive, str]) -> str:
         """Return a canonical text of the pattern, given the names of the program's reactives."""
         slots = ", ".join(
-            f"{slot}: {names[reactive]}{' (table)' * reactive.table}" for slot, reactive in self.slots.items()
+            f"{slot}: {names[reactive]}{' (table)' * reactive.table}{self.shown_count(slot)}"
+            for slot, reactive in self.slots.items()
         )
         restrictions = " | ".join(
             f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))})"
@@ -218,10 +231,10 @@ def correlate(
     where: Body | None = None,
     yields: Body | None = None,
     restrict: Composition | Restriction | None = None,
-    slots: Mapping[str, Reactive] | None = None,
+    slots: Mapping[str, Binding] | None = None,
     name: str | None = None,
     type: type | None = None,
-    **variables: Reactive,
+    **variables: Binding,
 ) -> Any:
     """Correlate reactives: a result for each combination of their events that satisfies the body, as restricted.
 
@@ -255,7 +268,8 @@ def correlate(
         slots: More variables, for names that clash with these arguments.
         name: The name of the output; by default made from the inputs.
         type: The type of the results, if it is an attrs class, a dataclass or a named tuple.
-        **variables: The reactive that each variable is bound to, in slot order.
+        **variables: The reactive that each variable is bound to, in slot order; or `repeated`, or `one_or_more` of one,
+            which bind lists.
 
     Returns:
         The output, a `Reactive`, so that correlations nest; or a decorator, if ``yields`` is missing.
@@ -263,20 +277,24 @@ def correlate(
     Raises:
         InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
     """
-    bound = {**(slots or {}), **variables}
+    bindings = {**(slots or {}), **variables}
+    bound = unbound(bindings)
     if not bound and slots is None:
         message = (
             "correlate: expected at least one variable bound to a Reactive but got none; write correlate(x=reactive, …)"
         )
         raise InvalidArgument(message)
-    for variable, reactive in bound.items():
-        check_reactive(reactive, "correlate", variable)
-    restrictions = parts_of(restrict if restrict is not None else _restriction())
+    restrictions = with_runs(parts_of(restrict if restrict is not None else _restriction()), bindings)
+    lists = {
+        variable: binding.n if isinstance(binding, Repeated) else None
+        for variable, binding in bindings.items()
+        if not isinstance(binding, Reactive)
+    }
 
     def build(body: Body, *, is_generator: bool) -> Reactive:
         own = name or (getattr(body, "__name__", "") if is_generator else "")
         own = own or f"correlate({', '.join(reactive.name for reactive in bound.values())})"
-        pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator)
+        pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator, lists=lists)
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
         trial.drop()
         return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)

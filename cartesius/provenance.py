@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.entries import ABSENT
+from cartesius.entries import ABSENT, singly
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
 from cartesius.windows import origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from cartesius.entries import Entry
     from cartesius.families import Family, Slot
@@ -41,6 +41,7 @@ class Provenance:
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
         self.records: dict[Any, Made] = {}
+        self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
         self.events: list[Event] = []  # as pushed, in order
 
     def pushed(self, event: Event) -> None:
@@ -57,16 +58,29 @@ class Provenance:
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
 
-    def made(self, output: str, identity: Any, result: tuple[Any, ...], parts: Sequence[tuple[Slot, Entry]]) -> None:
+    def made(
+        self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
+    ) -> None:
         """Record a result with its parts."""
         _, value, start, end = result
         text = _shown(output, value, start, end)
         made = (identity, text)
         record = self._record(made, text)
-        made_of = [(slot.name, *_of_entry(part, slot)) for slot, part in parts]
+        made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
-        for _, key, shown in made_of:
+        for slot, key, shown in made_of:
             self._note(self._record(key, shown).results, made)
+            self._link_run(slot, key)
+
+    def _link_run(self, slot: str, key: Any) -> None:
+        """Record of what a run is made: its identity is those of its events."""
+        run = self.records[key]
+        members = [origin(one) for one in key[0]] if isinstance(key[0], tuple) else []
+        if run.parts or not members or not all(isinstance(one, tuple) and one in self._first for one in members):
+            return
+        run.parts = tuple([(slot, self._first[one]) for one in members])
+        for _, part in run.parts:
+            self._note(self.records[part].results, key)
 
     def changed(self, event: Event, made: tuple[Any, tuple[Any, ...]] | None) -> None:
         """Record a change of a table, and the result (identity, and what it is) that its row is now, or None."""
@@ -89,6 +103,9 @@ class Provenance:
         if record is None:
             record = self.records[key] = Made(text)
             self.journal.append(lambda: self.records.__delitem__(key))
+            if key[0] not in self._first:
+                self._first[key[0]] = key
+                self.journal.append(lambda: self._first.__delitem__(key[0]))
         return record
 
     def _note(self, notes: list[Any], note: Any) -> None:

@@ -112,6 +112,12 @@ class Reactive:
         return f"Reactive({self.name!r})"
 
 
+class ListBinding:
+    """Base of what binds a variable of `correlate` to several events of a ``source``: no reactive by itself."""
+
+    source: Reactive
+
+
 def check_reactive(value: object, call: str, argument: str) -> Reactive:
     """Return ``value`` if it is a reactive; otherwise raise `InvalidArgument` in the name of ``call``."""
     if isinstance(value, Reactive):
@@ -119,4 +125,6 @@ def check_reactive(value: object, call: str, argument: str) -> Reactive:
     message = f"{call}: expected a Reactive but got {argument}={value!r} (type={type(value).__name__})"
     if callable(value):
         message += "; did you forget yields=, or to decorate a generator function with correlate(…)?"
+    elif isinstance(value, ListBinding):
+        message += "; it binds a variable of correlate: correlate(x=…)"
     raise InvalidArgument(message)

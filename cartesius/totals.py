@@ -142,7 +142,7 @@ class Totals:
         self._before.clear()
         self._closed.clear()
 
-    def forget(self, key: Any, identity: Any) -> None:
+    def forget(self, key: Any) -> None:
         """Forget the total of a group in a closed window, after this step: it stands, and nobody knows it any more."""
         self._closed.append(key)
 

@@ -14,14 +14,31 @@ import dis
 import inspect
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import attrs
 
-from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, TimeOf, Tuple, WindowOf
+from cartesius.expressions import (
+    Apply,
+    Constant,
+    Element,
+    Every,
+    Expression,
+    Field,
+    Fields,
+    KeyOf,
+    Part,
+    TimeOf,
+    Tuple,
+    WindowOf,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Untraceable(Exception):  # a control signal that never leaves this module
@@ -106,6 +123,9 @@ class Symbol:
 def _node(value: object) -> Expression:
     if isinstance(value, Symbol):
         return object.__getattribute__(value, "__expression__")  # type: ignore[no-any-return]
+    if isinstance(value, FunctionType):
+        reason = "a function as a value"  # it may hold symbols
+        raise Untraceable(reason)
     if type(value) is tuple:
         return Tuple(tuple(map(_node, value)))
     if type(value) is dict:
@@ -118,9 +138,9 @@ _OPCODES = {
     "LOAD_CLOSURE", "PRECALL", "CALL", "RETURN_VALUE", "RETURN_CONST", "BINARY_OP", "BINARY_SUBSCR",
     "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", "UNARY_POSITIVE", "BUILD_TUPLE", "BUILD_MAP", "BUILD_CONST_KEY_MAP",
     "STORE_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_SMALL_INT",
-    "STORE_FAST_LOAD_FAST", "EXTENDED_ARG", "NOT_TAKEN",
+    "STORE_FAST_LOAD_FAST", "EXTENDED_ARG", "NOT_TAKEN", "MAKE_CELL", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE",
 }  # fmt: skip
-_CALLABLE: frozenset[object] = frozenset({abs})
+_CALLABLE: list[Any] = [abs]
 _METHOD_BIT_SINCE = (3, 12)
 
 
@@ -144,6 +164,22 @@ def trace(function: Callable[..., Any], parameters: Iterable[tuple[str, Expressi
         except Exception as error:  # what fails on symbols may well work on values: it runs as written
             reason = f"{_where(function)}: {type(error).__name__}: {error}"
     return Traced(None, reason)
+
+
+def traceable(function: Function) -> Function:
+    """Let ``function`` be called in functions that are traced: it takes symbols as well as values."""
+    _CALLABLE.append(function)
+    return function
+
+
+def of_every(items: Symbol, condition: Callable[..., Any], width: int) -> Any:
+    """Return the symbol of a condition on each ``width`` neighbours in a list; raise `Untraceable` if it has none."""
+    reason = _objection(condition)
+    names = list(condition.__code__.co_varnames[: condition.__code__.co_argcount]) if reason is None else []
+    if reason is not None or len(names) != width:
+        raise Untraceable(reason or f"a condition on {width} with the parameters {', '.join(names) or 'none'}")
+    elements = tuple(map(Element, names))
+    return Symbol(Every(_node(items), elements, _node(condition(*map(Symbol, elements)))))
 
 
 def parameters_of(function: Callable[..., Any]) -> list[str] | None:
@@ -179,16 +215,19 @@ def _objection(function: Callable[..., Any]) -> str | None:
         return f"{_where(function)}: only plain functions are traced"
     line = code.co_firstlineno
     closure = dict(zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=True))
+    own = set(code.co_cellvars) & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     for instruction in dis.get_instructions(code):
         if instruction.starts_line is not None and not isinstance(instruction.starts_line, bool):
             line = instruction.starts_line
-        problem = _problem(instruction, function, closure)
+        problem = _problem(instruction, function, closure, own)
         if problem:
             return f"line {line} of {code.co_filename}: {problem}"
     return None
 
 
-def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure: dict[str, Any]) -> str | None:
+def _problem(
+    instruction: dis.Instruction, function: Callable[..., Any], closure: dict[str, Any], own: set[str]
+) -> str | None:
     name = instruction.opname
     if name == "LOAD_METHOD" or (
         name == "LOAD_ATTR" and sys.version_info >= _METHOD_BIT_SINCE and (instruction.arg or 0) & 1
@@ -208,6 +247,8 @@ def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure
         builtins = builtins if isinstance(builtins, dict) else vars(builtins)
         value = scope.get(instruction.argval, builtins.get(instruction.argval))
     elif name == "LOAD_DEREF":
+        if instruction.argval in own:
+            return None  # a parameter that an inner function uses, too
         try:
             value = closure[instruction.argval].cell_contents
         except (KeyError, ValueError):
@@ -215,6 +256,8 @@ def _problem(instruction: dis.Instruction, function: Callable[..., Any], closure
     else:
         return None
     is_called = name == "LOAD_GLOBAL" and (instruction.arg or 0) & 1  # or what is taken from it is
+    if isinstance(value, Symbol):
+        return None  # of the function around it; to call it refuses
     if (is_called or callable(value)) and not any(value is allowed for allowed in _CALLABLE):
         return f"a call of {instruction.argval!r}, which may do anything"
     return None

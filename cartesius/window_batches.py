@@ -56,17 +56,15 @@ class WindowBatch:
         self.batch.world.journal.append(partial(setattr, self, "lost", self.lost))
         self.lost = lost
 
-    def note(self, parts: Candidate, key: Any, identity: Any) -> None:
-        """Note a row that comes from a window."""
-        if isinstance(self.batch.output, Totals):
-            self.rows.note(self.key(parts), (key, None))
-        elif isinstance(self.batch.output, Rows):
-            self.rows.note(self.key(parts), (key, identity))
+    def note(self, parts: Candidate, key: Any) -> None:
+        """Note the row of a table that a result of a window concerns."""
+        if isinstance(self.batch.output, Rows | Totals):
+            self.rows.note(self.key(parts), key)
 
     def rows_at(self, time: Time) -> dict[Any, None]:
         """Return the keys of the rows of the windows that contain a time."""
         found = [rows for window, rows in self.rows.of.items() if window[-1].holds(time, time)]
-        return {key: None for rows in found for key, _ in rows}
+        return {key: None for rows in found for key in rows}
 
     def report(self, window: tuple[Any, ...], is_empty: Callable[[], bool] | None) -> None:
         """Let what is visible of a window come out, where results are relations, unless it is empty by then."""
@@ -74,12 +72,12 @@ class WindowBatch:
             self.batch.output.report(window, is_empty)
 
     def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
-        """Forget a window; its rows stand, unknown, unless its events are displaced."""
+        """Forget a window, and totals that come from it, unless its events are displaced: they stand, unknown."""
         output = self.batch.output
         if self.lost:  # under other keys a window of this end may still be open, but none that ends before
             self._replace_lost({one: None for one in self.lost if one[1][1].end >= window[-1].end})
-        for key, identity in self.rows.pop(window):
-            if isinstance(output, Rows | Totals) and not displaces:
-                output.forget(key, identity)
+        for key in self.rows.pop(window):
+            if isinstance(output, Totals) and not displaces:
+                output.forget(key)
         if isinstance(output, Relations):
             output.close(window)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import of_clause, slot_of
 from cartesius.entries import GONE
-from cartesius.families import displace, enter, tick
-from cartesius.windows import Window, inside, window_of
+from cartesius.families import arrive, displace, enter, push, tick
+from cartesius.windows import Window, inside, outside, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,3 +109,24 @@ def may_others_wait() -> bool:
         if other is not installed
         for _, family, _, _ in other.marks
     )
+
+
+def delivered_to(window: Window) -> list[Entry]:
+    """Return what is stored in a window as it came, without it, by arrival. Only in a clause of a restriction."""
+    installed, key = of_clause("delivered_to")
+    join = installed.join
+    space = join.bindings.window_space
+    found = [
+        entry
+        for slot in join.slots
+        if slot.has_windows
+        for entry in _there(slot, (*installed.prefixes[slot.index], space), (*key, window))
+    ]
+    return [outside(entry, space) for entry in sorted(found, key=lambda entry: entry.number)]
+
+
+def may_drop() -> bool:
+    """Whether other restrictions may drop or change what is delivered. Only in a clause of a restriction."""
+    installed, _ = of_clause("may_drop")
+    others = (one for one in installed.join.installed if one is not installed)
+    return any(family in (arrive, push) for other in others for _, family, _, _ in other.marks)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cartesius.codec import storable
+from cartesius.entries import ABSENT
+from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 
 if TYPE_CHECKING:
@@ -24,16 +26,30 @@ INSIDE: Final = "in"
 """What the identity of an event in a window begins with; the window and its own identity follow."""
 
 
+class _Span(NamedTuple):
+    start: Time
+    end: Time
+
+
 @storable
-class Window(NamedTuple):
+class Window(_Span):
     """A span of time ``[start, end)``, in time units; without ``end`` it is open, until somebody knows when it ends.
 
     >>> Window(0, 10).holds(3, 9), Window(0, 10).holds(3, 10)
     (True, False)
     """
 
-    start: Time
-    end: Time = LATEST
+    __slots__ = ()
+
+    def __new__(cls, start: Time, end: Time = LATEST) -> Window:
+        """Check the bounds."""
+        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
+            message = f"Window: expected times, in time units, but got start={start!r}, end={end!r}"
+            raise InvalidArgument(message)
+        if not start < end:
+            message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
+            raise InvalidArgument(message)
+        return super().__new__(cls, start, end)
 
     def holds(self, start: Time, end: Time) -> bool:
         """Whether it wholly contains an occurrence."""
@@ -48,9 +64,19 @@ def inside(entry: Entry, space: int, window: Window) -> Entry:
     return delivered
 
 
+def outside(entry: Entry, space: int) -> Entry:
+    """Return the event as it came, before it was delivered to a window."""
+    event = entry.with_value(entry.value)
+    event._identity = origin(entry._identity)
+    event.keys = (*entry.keys[:space], ABSENT, *entry.keys[space + 1 :])
+    return event
+
+
 def window_of(entry: Entry) -> Window | None:
     """Return the window that an event was delivered to, if any."""
     identity = entry._identity
+    while type(identity) is tuple and identity and type(identity[0]) is tuple:
+        identity = identity[0]  # of several events, which are in one window
     while type(identity) is tuple and len(identity) == 3:
         if identity[0] == INSIDE:
             return identity[1]  # type: ignore[no-any-return]  # what `inside` has put there

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from cartesius.errors import InvalidArgument
 from cartesius.windows import Window
@@ -16,7 +17,7 @@ from restrictions.checks import check_function
 from restrictions.windowing import windowing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from cartesius import Duration
     from cartesius.entries import Entry
@@ -229,30 +230,42 @@ class windowed(windowing):
         """Check the function."""
         super().validate()
         check_function(self, self.assigner, "assigner")
+        if _required(self.assigner) > 2:
+            message = (
+                f"windowed: expected a function of the event, or of the event and the windows there, but"
+                f" {self.assigner!r} takes {_required(self.assigner)} arguments"
+            )
+            raise InvalidArgument(message)
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Ask the function."""
         there = tuple(window for window in sorted(present) if window.holds(event.start, event.end))
-        given = self.assigner(event, there) if _takes_two(self.assigner) else self.assigner(event)
-        found = [_checked(self, window, event) for window in given]
-        return sorted(dict.fromkeys(found))
+        given: Any = self.assigner(event, there) if _required(self.assigner) == 2 else self.assigner(event)
+        if (isinstance(given, tuple) and type(given) is not tuple) or not isinstance(given, Iterable):
+            _refuse(self, given, event)
+        return sorted(dict.fromkeys([_checked(self, window, event) for window in given]))
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _required(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function needs."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of a builtin nothing is known
-        return False
+        return 1
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
-    return len(required) >= 2 or any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    return max(len(required), 2 * any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters))
 
 
 def _checked(restriction: windowed, given: Any, event: Entry) -> Window:
     if isinstance(given, tuple) and len(given) == 2 and all(isinstance(time, int | float) for time in given):
-        window = Window(*given)
-        if window.holds(event.start, event.end):
-            return window
+        start, end = given
+        if start <= event.start and event.end < end:
+            return Window(start, end)
+    return _refuse(restriction, given, event)
+
+
+def _refuse(restriction: windowed, given: Any, event: Entry) -> NoReturn:
     message = (
         f"{restriction!r}: expected windows that contain the event at {event.start}..{event.end}, Window(start, end)"
         f" with start ≤ {event.start} and {event.end} < end, but the assigner gave {given!r}"

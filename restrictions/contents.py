@@ -27,7 +27,10 @@ class _content(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse it without windows."""
         if not any(other.opens_windows for other in others):
-            message = f"{self!r}: expected windows whose content it is; write tumbling(…, content={self!r})"
+            message = (
+                f"{self!r}: expected windows whose content it is but there are none; give it to them:"
+                f" tumbling(…, content={self!r})"
+            )
             raise InvalidArgument(message)
 
 
@@ -129,6 +132,9 @@ class _last(_first):
     def __repr__(self) -> str:
         """Show it as written."""
         return f"last({self.n if self.n != 1 else ''})"
+
+
+_first.__name__, _last.__name__ = "first", "last"  # as they are written, in messages
 
 
 class filtered(_content):

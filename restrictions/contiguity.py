@@ -59,6 +59,13 @@ class _sequence(Restriction):
                 " the one that comes after it, too"
             )
             raise InvalidArgument(message)
+        listed = next((slot for slot in slots["slots"][1:] if slot.n is not None), None)
+        if listed is not None and self.contiguity != "any":
+            message = (
+                f"{self!r}: expected contiguity='any' where {listed.name!r}, a list of several events, follows another"
+                f" slot, as no list is the next one, but got contiguity={self.contiguity!r}; bind single events"
+            )
+            raise InvalidArgument(message)
         for other in others:
             if any(family in (alone, optional) for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected parts that meet but {other!r} lets them be missing; leave one out"

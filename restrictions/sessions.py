@@ -14,7 +14,7 @@ from cartesius.clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import close_window, deliver, step_number
+from cartesius.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from cartesius.windows import Window
 from restrictions.reports import Report, on_close
 from restrictions.windowing import windowing
@@ -56,7 +56,8 @@ class session(windowing):
         report: `on_close`, or `final`.
         content: As for `tumbling`, and so are tick and on_leave.
 
-    State: the events of the sessions that are not freed. Relies on no order. Does not commute: what is to its right has
+    State: the events of the sessions that are not reported; of those that are, and may still change, if restrictions
+    inside drop some. Relies on no order. Does not commute: what is to its right has
     a copy a session; those of a key are its own right of a `key_by`.
 
     Raises:
@@ -100,17 +101,19 @@ class session(windowing):
                 self._refuse(event, merged)
                 continue
             contents = dict(self.contents)
-            held = [one for window in touching for one in contents.pop(window)]
+            was_shown = any(window in self.reported for window in touching)
+            held = [one for window in touching for one in (contents.pop(window) or delivered_to(window))]
             contents[merged] = Queue(sorted([*held, event], key=_step))
             is_shown = merged in touching and merged in self.reported
             self._forget(window for window in touching if window != merged)
             self.contents = contents
             if is_shown:
+                self.contents = {**contents, merged: self._kept(contents[merged], Queue())}
                 deliver(event, merged)
                 self._show(merged)
             elif is_past(merged.end - 1):
                 ask_tick()
-            if not touching:
+            if not touching or was_shown:
                 self._ask(merged)  # one that grows is looked at when it would have ended
 
     def _look_again(self, now: Time) -> None:
@@ -131,8 +134,9 @@ class session(windowing):
             self.pending = self.pending.without(event.identity)
             return
         for window, queue in self.contents.items():
-            rest = queue.without(event.identity)
-            if len(rest) < len(queue):
+            there = Queue(queue or (delivered_to(window) if window in self.reported else ()))
+            rest = there.without(event.identity)
+            if len(rest) < len(there):
                 self._split(window, rest, event)
                 return
 
@@ -150,6 +154,7 @@ class session(windowing):
         contents.update({new: Queue(sorted(inside, key=_step)) for new, inside in found})
         self.contents = contents
         if window in self.reported and [new for new, _ in found] == [window]:
+            self.contents = {**contents, window: self._kept(contents[window], Queue())}
             deliver(event, window)
             self._show(window)
             return
@@ -160,7 +165,8 @@ class session(windowing):
             self._ask(new)
 
     def _kept(self, held: Queue, rest: Queue) -> Queue:
-        return held
+        """Keep what was delivered, if it cannot be found again."""
+        return held if may_drop() else Queue()
 
 
 def _touch(one: Window, other: Window) -> bool:

@@ -91,17 +91,17 @@ class windowing(Restriction):
             else:
                 for window in self.windows(event, self.contents):
                     self._ask(window)
-            if self._batch() is not None:
+            if self._batch(clock()) is not None:
                 ask_tick()
 
-    def _batch(self) -> list[Entry] | None:
+    def _batch(self, now: Time) -> list[Entry] | None:
         """Return the first of the pending batches that are complete."""
         if self.tick == "tuple" or not self.pending:
             return None
         if self.tick != "time":
             return list(self.pending)[: self.tick] if len(self.pending) >= self.tick else None
         ends = sorted({event.end for event in self.pending})
-        if len(ends) == 1 and not is_past(ends[0]):
+        if len(ends) == 1 and ends[0] >= now:
             return None
         return [event for event in self.pending if event.end == ends[0]]
 
@@ -191,20 +191,18 @@ class windowing(Restriction):
     @handles(families.tick)
     def go_on(self, now: Time) -> None:
         """Deliver a batch; report the windows whose time has come, and let go of those whose time is over."""
-        batch = self._batch()
+        batch = self._batch(now)
         if batch is not None:
             self._take_pending(batch)
-            if self._batch() is not None:
+            if self._batch(now) is not None:
                 ask_tick()  # each batch is a step of its own
         rest = [event for event in self.pending if event.end < now]
         if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
             next_batch()
             self._take_pending(rest)
-        ending = sorted(self.contents, key=lambda window: (window.end, window.start))
-        shown = {window for window in ending if self._is_due(window, now)}
-        for window in ending:
-            if window in shown:
-                self._release(window, now)
+        shown = sorted(window for window in self.contents if self._is_due(window, now))
+        for window in shown:
+            self._release(window, now)
         for window in sorted(self.contents):
             if window.end + self.lateness <= now:
                 if window in shown and may_others_wait():

@@ -78,13 +78,15 @@ class Scope(Protocol):
 
 @attrs.frozen
 class InPattern:
-    """The variables of a correlation's bodies."""
+    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
 
     pattern: Pattern = attrs.field(eq=False)
+    of_each: bool = False
 
     def part(self, slot: str) -> Origin | None:
-        """Return the origin of a slot's payload."""
-        return value_of(self.pattern.slots[slot])
+        """Return the origin of a slot's payload; of a list it is not told."""
+        is_list = slot in self.pattern.lists and not self.of_each
+        return None if is_list else value_of(self.pattern.slots[slot])
 
     def key(self, slot: str) -> Origin | None:
         """Return the origin of a slot's key: the table's own, or else the first that a `key_by` gives."""
@@ -114,6 +116,10 @@ def origin(expression: Expression, scope: Scope) -> Origin | None:
     match expression:
         case Part(slot=slot):
             return scope.part(slot)
+        case Apply(function=operator.getitem, arguments=(Part(slot=slot), Constant(value=int()))) if (
+            isinstance(scope, InPattern) and slot in scope.pattern.lists
+        ):
+            return InPattern(scope.pattern, of_each=True).part(slot)
         case KeyOf(slot=slot):
             return scope.key(slot)
         case (
@@ -185,9 +191,8 @@ def table_key(pattern: Pattern) -> Any:
 
 def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
     """Return the origin of each slot's key in the key space that ``restriction`` opens; empty for most."""
-    scope = InPattern(pattern)
     return {
-        slot: extracted(extract, scope.part(slot))
+        slot: extracted(extract, InPattern(pattern, of_each=True).part(slot))
         for name, extract in restriction.key_space().items()
         for slot in slots_named(pattern, name)
     }

@@ -91,21 +91,24 @@ class Partitioning:
 
     def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that the parts from partitioned sources have one key."""
-        scope = InPattern(pattern)
+        scope = InPattern(pattern, of_each=True)
         joined = {slot: {slot} for slot in split}
         pairs = [
             (left, right)
             for (left, left_side), (right, right_side) in pattern.equalities
             if left in joined and right in joined and self._are_partitions(left_side, right_side, scope)
         ]
+        linked = {slot for pair in pairs for slot in pair}
         for restriction in pattern.restrictions:
             space = key_space(pattern, restriction)
             same = [slot for slot, found in space.items() if slot in joined and self._is_partition(found)]
             pairs += list(pairwise(same))
+            linked |= set(same)
         for left, right in pairs:
             both = joined[left] | joined[right]
             joined.update(dict.fromkeys(both, both))
         apart = [slot for slot in split if joined[slot] != set(split)]
+        apart += [slot for slot in split if (pattern.lists.get(slot) or 0) > 1 and slot not in linked]
         if apart:
             reason = f"events of {' and '.join(split)} meet without being equal in the column of the partition"
             raise _refusal(reactive.name, reason, "key them by it: key_by(…)")

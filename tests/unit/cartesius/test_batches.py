@@ -36,6 +36,7 @@ from restrictions import (
     only,
     ordered_by,
     retracting,
+    tumbling,
 )
 from restrictions.streams import map_, map_concat
 
@@ -88,6 +89,14 @@ def test_the_order_of_the_product(a, b):
 def test_the_order_of_the_product_oldest_first(a, b):
     expected = [("L1", "R1"), ("L2", "R1"), ("L1", "R2"), ("L2", "R2")]
     assert values(run(cartesian(a, b, restrict=fifo()), two_and_two(a, b))) == expected
+
+
+def test_the_order_of_the_product_in_each_window(a, b):
+    trace = [(a, "L1", 1), (a, "L2", 2), (b, "R1", 3), (b, "R2", 4)]
+    expected = {False: ["L2R1", "L1R1", "L2R2", "L1R2"], True: ["L1R1", "L2R1", "L1R2", "L2R2"]}
+    for is_oldest_first, found in expected.items():
+        restrict = tumbling(10) | fifo() if is_oldest_first else tumbling(10)
+        assert ["".join(value) for value in values(run(cartesian(a, b, restrict=restrict), trace))] == found
 
 
 def test_uses_are_spent_by_what_yields_alone(a, b):

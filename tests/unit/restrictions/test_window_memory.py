@@ -76,10 +76,7 @@ def test_at_every_step_no_more_is_held_than_the_windows_contain_that_are_not_fre
     assert engine.stats.retained + engine.stats.waiting == contents.at(time + 10 * SIZE) == 0
 
 
-twice = pytest.mark.xfail(strict=True, reason="once as reported, and once for the session that it may become")
-
-
-@pytest.mark.parametrize("lateness", [0, pytest.param(70, marks=twice)])
+@pytest.mark.parametrize("lateness", [0, 70])
 def test_a_session_holds_its_events_once(lateness):
     engine, held, time = Engine(pairs(session(25, lateness=lateness))), [], 0
     for n in range(400):

@@ -48,12 +48,6 @@ from restrictions.windows import (
     rstream,
 )
 
-named_within = pytest.mark.xfail(strict=True, reason="the message names it _first, or _last")
-no_windows = pytest.mark.xfail(strict=True, reason="a TypeError of Python's, which names nothing")
-vanishing = pytest.mark.xfail(strict=True, reason="the rows go without a Delete")
-delayed = pytest.mark.xfail(strict=True, reason="it is reported when it would have been freed, had it not grown")
-unended = pytest.mark.xfail(strict=True, reason="the clock does not end a batch, only the next event does")
-
 left, right, level = Reactive("left"), Reactive("right"), Reactive("level")
 
 
@@ -377,9 +371,7 @@ def test_expiry_takes_no_result_back_unless_asked():
         assert [(event.value, event.weight) for event in engine.advance(10)] == taken
 
 
-@pytest.mark.parametrize(
-    ("on_leave", "left_over"), [pytest.param("expire", {"a": ("a", 1)}, marks=vanishing), ("displace", {})]
-)
+@pytest.mark.parametrize(("on_leave", "left_over"), [("expire", {"a": ("a", 1)}), ("displace", {})])
 def test_a_table_over_windows_is_what_its_changes_say_also_when_a_window_is_freed(on_leave, left_over):
     restrict = tumbling(10, on_leave=on_leave) | retracting() | as_table(lambda value: value[0])
     table = correlate(x=level, yields=lambda x: (x, 1), restrict=restrict)
@@ -624,7 +616,6 @@ def test_a_late_event_is_saved_by_a_session_that_is_not_freed():
     assert [event.value for event, _, _ in engine.late] == ["d"]
 
 
-@delayed
 def test_results_of_a_session_that_changes_are_taken_back_and_it_is_reported_anew():
     engine = Engine(seen_in(session(5, lateness=10) | retracting()))
     shown = Counter()
@@ -771,7 +762,6 @@ def test_a_content_is_of_each_key_under_keys():
 # ----------------------------------------------------------------------------------------------- tick, report, relation
 
 
-@unended
 def test_by_time_all_events_of_one_time_are_one_batch_as_soon_as_it_is_over():
     steps = [(left, 1, 1), (left, 2, 1), (right, "a", 1), (right, "b", 1), (left, 3, 2), 3]
     pairs = pairs_in(tumbling(10, tick="time") | most_recently("x", "y"))
@@ -939,8 +929,8 @@ def test_deliveries_grow_with_the_windows_that_an_event_is_in(windows):
         (lambda: filtered(3), r"filtered: expected a function but got predicate=3"),
         (lambda: accumulated(0, 3), r"accumulated: expected a function but got add=3"),
         (lambda: keeping(3), r"keeping: expected a function but got keep=3"),
-        pytest.param(lambda: first(0), r"^first: expected an int ≥ 1 but got n=0", marks=named_within),
-        pytest.param(lambda: last(cast("Any", "x")), r"^last: expected an int ≥ 1 but got n='x'", marks=named_within),
+        (lambda: first(0), r"^first: expected an int ≥ 1 but got n=0"),
+        (lambda: last(cast("Any", "x")), r"^last: expected an int ≥ 1 but got n='x'"),
         (lambda: pairs_in(tumbling(10) | session(5)), r"session\(5\): expected one kind of windows"),
         (lambda: pairs_in(tumbling(10) | tumbling(5)), r"tumbling\(5\): expected one kind of windows"),
         (
@@ -984,8 +974,8 @@ def test_what_does_not_fit_is_refused_where_it_is_written(wrong, message):
         [(1,)],
         [(1, 3)],
         [(3, 3)],
-        pytest.param(7, marks=no_windows),
-        pytest.param(None, marks=no_windows),
+        7,
+        None,
     ],
     ids=repr,
 )

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Reactive, Restriction, Slots, arrive, correlate, forward, handles, select
+from cartesius import (
+    Reactive,
+    Restriction,
+    Slots,
+    arrive,
+    correlate,
+    each,
+    forward,
+    handles,
+    one_or_more,
+    repeated,
+    select,
+)
 from cartesius.errors import InvalidArgument
 from restrictions import (
     affinely,
@@ -156,3 +168,31 @@ def test_a_table_whose_rows_could_move_is_refused():
 def test_it_knows_which_outputs_every_bucket_has():
     split = Partitioning((TABLE, SOUND["broadcast alone"]), SPLIT)
     assert [split.is_split(one) for one in (TABLE, SOUND["broadcast alone"], ship, berth)] == [True, False, True, False]
+
+
+def listed(n, *, restrict=None, where=None):
+    return correlate(xs=repeated(left, n), where=where, yields=lambda xs: xs, restrict=restrict, name="listed")
+
+
+def test_the_events_of_a_list_meet_and_so_must_have_one_key_of_the_partition():
+    for whole in (listed(1), listed(2, restrict=key_by(xs="k"))):
+        assert Partitioning((whole,), SPLIT).is_split(whole)
+    equal = correlate(
+        y=right,
+        xs=repeated(left, 2),
+        where=lambda y, xs: each(xs, lambda x: x.k == y.k),
+        yields=lambda y, xs: y.k,
+    )
+    assert Partitioning((equal,), SPLIT).is_split(equal)
+    with pytest.raises(InvalidArgument, match="events of xs meet without being equal"):
+        Partitioning((listed(2),), SPLIT)
+
+
+def test_runs_are_of_one_key_of_the_partition():
+    def rising(**restrict):
+        return correlate(xs=one_or_more(left), yields=lambda xs: 1, **restrict)
+
+    keyed = rising(restrict=key_by(xs="k"))
+    assert Partitioning((keyed,), SPLIT).is_split(keyed)
+    with pytest.raises(InvalidArgument, match=r"extending\('xs'\) counts xs over all keys"):
+        Partitioning((rising(),), SPLIT)
