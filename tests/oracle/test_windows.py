@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import retracting
+from restrictions import as_table, most_recently, retracting
 from tests.oracle.restriction_oracle import Row
 from tests.oracle.window_oracle import (
     BREAKS,
@@ -43,11 +43,6 @@ def is_accepted(program):
     except InvalidArgument:
         return False
     return True
-
-
-def is_known_to_fail(program):
-    """What `tests/unit/restrictions/test_windows.py` shows one by one, as expected failures."""
-    return program.kind.name == "by value" and program.period is not None
 
 
 @st.composite
@@ -121,14 +116,12 @@ def same(found, expected, program):
 
 @given(case=cases())
 def test_each_step_gives_what_the_join_gives_for_the_events_of_each_window(case):
-    assume(not is_known_to_fail(case[0]))
     compare(*case)
 
 
 @fewer
 @given(case=cases())
 def test_an_engine_that_is_restored_between_any_two_steps_gives_the_same(case):
-    assume(not is_known_to_fail(case[0]))
     compare(*case, is_restored=True)
 
 
@@ -136,7 +129,7 @@ def test_an_engine_that_is_restored_between_any_two_steps_gives_the_same(case):
 @given(case=cases())
 def test_a_body_that_fails_leaves_nothing_changed(case):
     program, trace = case
-    assume(len(program.sources) == 2 and not is_known_to_fail(program))
+    assume(len(program.sources) == 2)
     compare(replace(program, where="breakable"), trace, is_broken=True)
 
 
@@ -144,7 +137,6 @@ def test_a_body_that_fails_leaves_nothing_changed(case):
 @given(case=cases(("logged in",)))
 def test_windows_that_open_with_one_event_and_close_with_another(case):
     program, trace = case
-    assume(not is_known_to_fail(program))
     all_out = [Push(0, Row(100 + key, key, LOG_OUT), 50, 50) for key in range(3)]
     compare(program, [*trace, *all_out])
 
@@ -184,21 +176,21 @@ def test_a_window_keeps_its_content(data):
     program, trace = data.draw(cases())
     content = data.draw(st.sampled_from([("first", 1), ("first", 2), ("last", 1), ("last", 2), ("filtered", 0)]))
     plain = set(program.enclosed) <= {"none", "fifo", "first match", "ordered", "taken back"}
-    assume(plain and not is_known_to_fail(program))
+    assume(plain and program.period is None)  # at each period the content is of what ended before, so by time
     compare(replace(program, content=content, left=(), right=()), trace)
 
 
 @fewer
 @given(data=st.data())
 def test_so_many_events_are_a_batch_of_each_window(data):
-    """Without advances: what is over of a batch when one of its windows is freed, is not compared."""
     program = data.draw(programs(("tumbling", "sliding")))
     assume(program.kind.period <= program.kind.size and program.kind.t0 is None)
-    assume(len(set(program.sources)) == len(program.sources))
+    assume(len(set(program.sources)) == len(program.sources))  # a self-join has a test of its own
     tick = data.draw(st.integers(1, 4))
     program = replace(program, tick=tick, left=(), report="on_content_change", period=None)
     assume(is_accepted(program))
-    steps = data.draw(traces(program))
+    steps = data.draw(traces(program, is_in_order=True))  # what is late waits for its batch, too
+    # Without advances: what becomes of a batch when one of its windows is freed has a test of its own.
     trace = [Push(step.source, step.row, step.end, step.end) for step in steps if isinstance(step, Push)]
     compare(program, trace)
 
@@ -208,7 +200,8 @@ def test_so_many_events_are_a_batch_of_each_window(data):
 def test_a_relation_to_stream_compares_an_evaluation_with_the_one_before(data):
     program, trace = data.draw(cases())
     assume(program.period is None and len(program.left) in {0, len(program.sources)})
-    assume("non_empty" not in program.report or not {"affine one", "affine all", "fifo affine"} & set(program.enclosed))
+    consuming = {"affine one", "affine all", "fifo affine", "at most"}
+    assume("non_empty" not in program.report or not consuming & set(program.enclosed))  # that has a test of its own
     relation = data.draw(st.sampled_from(["istream", "dstream", "rstream"]))
     related = replace(program, relation=relation)
     assume(is_accepted(related))
@@ -296,9 +289,57 @@ def test_what_a_source_takes_back_leaves_the_windows_that_are_not_freed(kind, st
                 freed.add((start, end))
                 final_ += results
         assert +stands == now + final_
-        held = sum(len(contents[span]) for span in contents if clock < span[1] + lateness)
+        held = sum([len(pushes) for (_, end), pushes in contents.items() if clock < end + lateness])
         assert engine.stats.slots[pairs.name, "x"][0] + engine.stats.slots[pairs.name, "y"][0] <= held
         assert engine.late == []
+
+
+@fewer
+@given(data=st.data(), on_leave=st.sampled_from(["expire", "displace"]))
+def test_a_table_in_windows_is_what_its_changes_say(data, on_leave):
+    """Keyed by the event of x and the window, it shows the event of y that came last in it."""
+    program = Program(
+        data.draw(kinds()),
+        lateness=data.draw(st.integers(0, 4)),
+        report=data.draw(st.sampled_from(["final", "on_close"])),
+    )
+    trace = data.draw(traces(program))
+    left, right = Reactive("left"), Reactive("right")
+    options = {"lateness": program.lateness, "on_leave": on_leave}
+    if data.draw(st.booleans()):
+        options["report"] = REPORTS[program.report]
+    else:
+        program = replace(program, report="on_content_change")
+    table = correlate(
+        x=left,
+        y=right,
+        yields=lambda x, y, window: (x.n, y.n, window.start, window.end),
+        restrict=program.kind.restriction(**options) | most_recently("y") | retracting() | as_table(without_y),
+    )
+    engine, reference, replayed, rows = Engine(table), Reference(program), {}, {}
+    for step in [*trace, None]:
+        for event in apply(engine, [left, right], step):
+            assert event.value != Update(event.value.key, replayed.get(event.value.key))  # no change without a change
+            replayed.pop(event.value.key, None)
+            if isinstance(event.value, Update):
+                replayed[event.value.key] = event.value.value
+        assert engine.query(table) == replayed
+        _ = reference.step(step) if step else reference.advance(math.inf)
+        if on_leave == "displace":
+            rows = {}
+        for window in reference.windows:
+            ys = [push.row.n for push in window.given if push.source == 1]
+            for push in window.given:
+                if push.source == 0 and ys:
+                    rows[push.row.n, *window.span] = (push.row.n, ys[-1], *window.span)
+        if program.report != "final" and on_leave == "displace":
+            assert replayed == rows
+        else:  # what is seen and freed in one step, the reference does not show
+            assert rows.items() <= replayed.items()
+
+
+def without_y(value):
+    return (value[0], *value[2:])
 
 
 def test_the_reference_itself_on_an_example():

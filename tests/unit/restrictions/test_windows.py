@@ -48,6 +48,11 @@ from restrictions.windows import (
     rstream,
 )
 
+halved = pytest.mark.xfail(strict=True, reason="it counts once for each slot")
+late_to_tell = pytest.mark.xfail(strict=True, reason="it waits for its batch first")
+emptied = pytest.mark.xfail(strict=True, reason="what the report has consumed makes the content empty")
+parted = pytest.mark.xfail(strict=True, reason="the part of the other window waits on")
+
 left, right, level = Reactive("left"), Reactive("right"), Reactive("level")
 
 
@@ -783,6 +788,30 @@ def test_a_batch_that_is_not_full_is_one_when_its_window_is_freed():
     assert engine.stats.retained + engine.stats.waiting == 0
 
 
+@halved
+def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
+    twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=tumbling(10, tick=2))
+    assert follow(twice, (level, 1, 1), (level, 2, 2)) == [[], [(2, 2), (2, 1), (1, 2), (1, 1)]]
+
+
+@late_to_tell
+def test_what_is_late_is_known_to_be_when_it_comes_whatever_the_batch():
+    engine = Engine(seen_in(tumbling(5, tick=2)))
+    engine.advance(10)
+    engine.push(level, "a", at=3)
+    assert [event.value for event, _, _ in engine.late] == ["a"]
+    assert engine.stats.waiting == 0
+
+
+@parted
+def test_all_of_a_batch_comes_when_one_of_its_windows_is_freed():
+    engine = Engine(seen_in(tumbling(5, tick=3)))
+    engine.push(level, "a", at=3)
+    engine.push(level, "b", at=6)
+    assert values(engine.advance(5)) == [("a", 0, 5), ("b", 5, 10)]
+    assert (engine.stats.retained, engine.stats.waiting) == (1, 0)
+
+
 SECRET = [(level, "a", 1), 5, (level, "b", 6), 10, (level, "c", 12), 15, 20]
 """Windows of 10 every 5: -5: a; 0: a, b; 5: b, c; 10: c. What comes at a @ 1, 5, b @ 6, 10, c @ 12, 15, 20, by hand."""
 
@@ -830,6 +859,22 @@ def test_relations_are_compared_as_bags_not_as_sets():
         seen = correlate(x=level, yields=lambda x: "a", restrict=tumbling(10, report=on_close) | relation)
         steps = [(level, 1, 1), (level, 2, 2), 10, (level, 3, 11), (level, 4, 12), (level, 5, 13), 20]
         assert ["".join(step) for step in follow(seen, *steps) if step] == [step for step in given_ if step]
+
+
+@pytest.mark.parametrize("report", [on_close, pytest.param(on_close & non_empty, marks=emptied)])
+def test_what_a_report_consumes_is_in_the_evaluation(report):
+    restrict = tumbling(10, report=report) | affinely("x", "y") | istream()
+    twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=restrict)
+    assert values(run(twice, [(level, 1, 1), (level, 2, 12)], close=True)) == [(1, 1), (2, 2)]
+
+
+def test_windows_reported_at_one_time_are_reported_in_ascending_order():
+    restrict = windowed(
+        lambda event: [(event.start, event.end + 1), (event.start - 2, event.end + 4)], report=periodic(1)
+    )
+    engine = Engine(seen_in(restrict))
+    engine.push(level, "a", at=0)
+    assert values(engine.advance(1)) == [("a", -2, 4), ("a", 0, 1)]
 
 
 def test_the_evaluation_before_is_that_under_the_same_key():
