@@ -538,6 +538,15 @@ class Reference:
 
 # -------------------------------------------------------------------------------------------------------------- drawing
 
+
+RETRACTING = {"retracting", "retracting earlier", "taken back"}
+
+
+def is_retracting_or_itself(name):
+    """At most one of what has retracting() in it: two take everything back twice."""
+    return "retracting" if name in RETRACTING else name
+
+
 ORDINARY = ("tumbling", "sliding", "fixed", "by value", "by time")
 
 
@@ -571,7 +580,7 @@ def programs(draw: st.DrawFn, names: tuple[str, ...] = ORDINARY) -> Program:
     return Program(
         kind,
         sources,
-        tuple(draw(st.lists(st.sampled_from(sorted(ENCLOSED)), min_size=0, max_size=2))),
+        tuple(draw(st.lists(st.sampled_from(sorted(ENCLOSED)), max_size=2, unique_by=is_retracting_or_itself))),
         draw(st.sampled_from(sorted(WHERE))) if len(sources) == 2 else "none",
         left,
         right,
