@@ -485,8 +485,8 @@ class Reference:
     def advance(self, time: float) -> list[Result]:
         out: list[Result] = []
         moments = {moment for window in self.windows for moment in self.moments(window) if moment <= time}
-        for moment in sorted(moments | {max(time, self.clock)}):
-            self.clock = max(self.clock, moment)
+        for moment in sorted(moments):
+            self.clock = moment
             for window in sorted(self.windows, key=lambda window: window.span):
                 is_over = self.freed_at(window.span) <= self.clock
                 if self.program.tick is None:
@@ -496,6 +496,7 @@ class Reference:
                 if is_over:
                     self.windows.remove(window)
                     self.tuples += window.engine.stats.tuples
+        self.clock = max(self.clock, time)
         return out
 
     def moments(self, window: Instance) -> list[float]:
