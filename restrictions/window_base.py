@@ -9,25 +9,33 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, families, forward, handles, set_aside, state
-from cartesius.clauses import ask_tick, clock, is_past, notify_at_time, slot_of
+from cartesius.clauses import slot_of
+from cartesius.clock_clauses import ask_tick, clock, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import close_window, deliver, in_units, may_others_wait, next_batch, report, step_number
+from cartesius.window_clauses import (
+    close_window,
+    deliver,
+    in_units,
+    let_finish,
+    may_others_wait,
+    next_batch,
+    report,
+    step_number,
+)
 from restrictions.duration import check_duration
-from restrictions.reports import Report, final, non_empty, on_close, on_content_change, periodic
+from restrictions.reports import Report, final, non_empty, on_content_change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from cartesius import Slot
     from cartesius.entries import Entry
-    from cartesius.events import Time
-    from cartesius.windows import Window
+    from cartesius.events import Time, Window
 
 TICKS = ("tuple", "time")
 LEAVINGS = ("expire", "displace")
-_PERIODIC = Report(periodic(1).conditions)
 
 
 class windowing(Restriction):
@@ -149,7 +157,7 @@ class windowing(Restriction):
 
     def _ask(self, window: Window) -> None:
         """Ask for the times when a window is reported, and freed."""
-        if self._is_periodic:
+        if self.report.is_periodic:
             since, period = max(window.start, clock()), in_units(self.report.period, "period")
             notify_at_time(min((since // period + 1) * period, window.end) - 1)
         elif (time := self._report_time(window)) is not None and not is_past(time - 1):
@@ -230,27 +238,22 @@ class windowing(Restriction):
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now."""
-        if not self._is_periodic or not window.start < now <= window.end:
+        if not self.report.is_periodic or not window.start < now <= window.end:
             return False
         return bool(now % in_units(self.report.period, "period") == 0)
-
-    @property
-    def _is_periodic(self) -> bool:
-        """Whether a window is reported from time to time, until it ends."""
-        return _PERIODIC in self.report and on_close not in self.report and final not in self.report
 
     def _report_time(self, window: Window) -> Time | None:
         """Return when a window is reported, once; None if never, or whenever something comes."""
         if not self.report.waits:
             return None
         time = window.end + (self.lateness if final in self.report else 0)
-        is_multiple = _PERIODIC not in self.report or time % in_units(self.report.period, "period") == 0
+        is_multiple = not self.report.has_period or time % in_units(self.report.period, "period") == 0
         return time if is_multiple else None
 
     def _is_due(self, window: Window, now: Time) -> bool:
         if window.end == LATEST or window in self.reported:
             return False
-        if self._is_periodic:
+        if self.report.is_periodic:
             return self._is_multiple(window, now)
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
@@ -260,22 +263,21 @@ class windowing(Restriction):
     def _release(self, window: Window, now: Time) -> None:
         """Deliver what is held, in the batches in which it came."""
         held = self.contents[window]
-        visible = [event for event in held if event.end < now or not self._is_periodic]
-        rest = Queue(event for event in held if self._is_periodic and event.end >= now)
+        visible = [event for event in held if event.end < now or not self.report.is_periodic]
+        rest = Queue(event for event in held if self.report.is_periodic and event.end >= now)
         self.contents = {**self.contents, window: self._kept(held, rest)}
-        if self.report.waits and (not self._is_periodic or now == window.end):
+        if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
         for _, group in groupby(visible, key=self._batches()):
             next_batch()
             for event in group:
                 deliver(event, window)
         self._show(window)
-        if self._is_periodic and now < window.end:
+        if self.report.is_periodic and now < window.end:
             self._ask(window)
 
     def _kept(self, held: Queue, rest: Queue) -> Queue:
-        """Return what is kept of what was held."""
-        return rest
+        return rest  # of what was held
 
     def _batches(self) -> Callable[[Entry], Any]:
         """Return what is the same for the events of one batch."""
@@ -290,6 +292,7 @@ class windowing(Restriction):
         report(window, unless_empty=non_empty in self.report)
 
     def _free(self, window: Window) -> None:
+        let_finish(window)
         next_batch()
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":
