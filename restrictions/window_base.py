@@ -26,15 +26,15 @@ from cartesius.window_clauses import (
 )
 from restrictions.duration import check_duration
 from restrictions.reports import Report, final, non_empty, on_content_change
+from restrictions.ticks import TICKS, batch_of, first_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from cartesius import Slot
     from cartesius.entries import Entry
     from cartesius.events import Time, Window
 
-TICKS = ("tuple", "time")
 LEAVINGS = ("expire", "displace")
 
 
@@ -99,19 +99,8 @@ class windowing(Restriction):
             else:
                 for window in self.windows(event, self.contents):
                     self._ask(window)
-            if self._batch(clock()) is not None:
+            if first_batch(self.pending, self.tick, clock()) is not None:
                 ask_tick()
-
-    def _batch(self, now: Time) -> list[Entry] | None:
-        """Return the first of the pending batches that are complete."""
-        if self.tick == "tuple" or not self.pending:
-            return None
-        if self.tick != "time":
-            return list(self.pending)[: self.tick] if len(self.pending) >= self.tick else None
-        ends = sorted({event.end for event in self.pending})
-        if len(ends) == 1 and ends[0] >= now:
-            return None
-        return [event for event in self.pending if event.end == ends[0]]
 
     def _take_pending(self, batch: list[Entry]) -> None:
         taken = {id(event) for event in batch}
@@ -199,10 +188,10 @@ class windowing(Restriction):
     @handles(families.tick)
     def go_on(self, now: Time) -> None:
         """Deliver a batch; report the windows whose time has come, and let go of those whose time is over."""
-        batch = self._batch(now)
+        batch = first_batch(self.pending, self.tick, now)
         if batch is not None:
             self._take_pending(batch)
-            if self._batch(now) is not None:
+            if first_batch(self.pending, self.tick, now) is not None:
                 ask_tick()  # each batch is a step of its own
         rest = [event for event in self.pending if event.end < now]
         if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
@@ -268,7 +257,7 @@ class windowing(Restriction):
         self.contents = {**self.contents, window: self._kept(held, rest)}
         if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
-        for _, group in groupby(visible, key=self._batches()):
+        for _, group in groupby(visible, key=batch_of(self.tick)):
             next_batch()
             for event in group:
                 deliver(event, window)
@@ -278,15 +267,6 @@ class windowing(Restriction):
 
     def _kept(self, held: Queue, rest: Queue) -> Queue:
         return rest  # of what was held
-
-    def _batches(self) -> Callable[[Entry], Any]:
-        """Return what is the same for the events of one batch."""
-        if self.tick == "tuple":
-            return lambda event: event.noted("step")
-        if self.tick == "time":
-            return lambda event: event.end
-        count = iter(range(10**18))
-        return lambda event: next(count) // self.tick
 
     def _show(self, window: Window) -> None:
         report(window, unless_empty=non_empty in self.report)
