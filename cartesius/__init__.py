@@ -9,10 +9,10 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 
 from .clauses import expire as expire
 from .clauses import memory as memory
-from .clauses import notify_at as notify_at
 from .clauses import pause as pause
 from .clauses import play as play
 from .clauses import set_aside as set_aside
+from .clock_clauses import notify_at as notify_at
 from .codec import storable as storable
 from .engine import Engine as Engine
 from .entries import Entry as Entry
@@ -20,6 +20,7 @@ from .errors import CartesiusError as CartesiusError
 from .events import Delete as Delete
 from .events import Event as Event
 from .events import Update as Update
+from .events import Window as Window
 from .families import Duration as Duration
 from .families import Slot as Slot
 from .families import Slots as Slots
@@ -49,7 +50,6 @@ from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
 from .states import state as state
 from .traces import run as run
-from .windows import Window as Window
 
 __all__ = [
     "CartesiusError",

@@ -6,6 +6,9 @@ and collects garbage, in this order.
 
 Invariant: between batches no entry is fresh or gone.
 
+This module is over 300 lines because the marks of a batch are made and read by all of it; what is particular to missing
+parts, versions, windows, sequences and absence is in modules of their own.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger, reify); SEMANTICS 1.2 to 1.5.
 """
 

@@ -9,7 +9,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.13.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import ABSENT
 from cartesius.enumeration import Link
@@ -20,12 +20,11 @@ from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key
 from cartesius.operations import Operation
 from cartesius.pauses import Door
+from cartesius.probes import key_probe, no_key_yet, showing, value_probe
 from cartesius.records import wrap
 from cartesius.row_memories import RowMemory
+from cartesius.version_choices import check_has_versions
 from cartesius.versions import Kind, Moment, VersionMemory
-from cartesius.windows import window_of
-
-Shown: TypeAlias = "Callable[[Sequence[Entry | None]], list[Entry | None]]"
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -59,9 +58,9 @@ class Bindings:
             if restriction.opens_windows:
                 self._open_windows(restriction)
         for slot in self.slots:
-            slot.memory.probes.extend(_key_probe(space) for space in range(len(self.spaces)))
+            slot.memory.probes.extend(key_probe(space) for space in range(len(self.spaces)))
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
-        self.shown = _showing(shows[0]) if shows else None
+        self.shown = showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()
         self.lists = listings_of(pattern, self.slots, self._spaces_of, self.links)
         self.links += [link for index, listing in self.lists.items() for link in listing.links(index)]
@@ -107,7 +106,7 @@ class Bindings:
                     slots = slots or [s for s, r in self.pattern.slots.items() if named == r.name]
                     found.update(dict.fromkeys(slots, retention))
                     for slot in slots:
-                        _check_has_versions(restriction, slot, self.pattern.slots[slot])
+                        check_has_versions(restriction, slot, self.pattern.slots[slot])
         return found
 
     def _kept(self, name: str, *, is_table: bool) -> tuple[Kind, int | None]:
@@ -161,7 +160,7 @@ class Bindings:
         for slot in streams:
             slot.has_windows = True
             self._spaces_of[slot.index].append(self.window_space)
-        self.spaces.append({slot.index: _no_key_yet for slot in streams})
+        self.spaces.append({slot.index: no_key_yet for slot in streams})
 
     def _key_links(self) -> list[Link]:
         links = []
@@ -178,7 +177,7 @@ class Bindings:
             ends = []
             for name, side in ((left_slot, left), (right_slot, right)):
                 slot = self.slots[index[name]]
-                slot.memory.probes.append(_value_probe(evaluator(side, {name: 0}), self.shown))
+                slot.memory.probes.append(value_probe(evaluator(side, {name: 0}), self.shown))
                 ends += [slot.index, len(slot.memory.probes) - 1]
                 if isinstance(slot.memory, RowMemory) and isinstance(side, KeyOf):
                     slot.memory.finds_rows_at(ends[-1])
@@ -266,14 +265,14 @@ class Bindings:
                     " use a function of the yielded value"
                 )
                 raise InvalidArgument(message)
-            if not slot.is_table and not self._spaces_of[slot.index]:
+            if not slot.is_table and not self._key_spaces(slot):
                 message = (
                     f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"
                     " has none; use a function of the yielded value"
                 )
                 raise InvalidArgument(message)
             if not slot.is_table:
-                slot.memory.index((self._spaces_of[slot.index][0],))
+                slot.memory.index(self._key_spaces(slot)[:1])
             slots.append(slot)
         return slots
 
@@ -287,40 +286,7 @@ class Bindings:
         """Return the entries of a slot that give their results the key ``key``, oldest first, gone ones included."""
         if slot.is_table:
             return slot.memory.rows_of(key)  # type: ignore[attr-defined,no-any-return]  # of a table
-        return slot.memory.lookup((self._spaces_of[slot.index][0],), key)
+        return slot.memory.lookup(self._key_spaces(slot)[:1], key)
 
-
-def _check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:
-    if not reactive.table or reactive.pattern is None:
-        return
-    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
-        message = (
-            f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
-            " it knows its rows by order of arrival; restrict it by versioned, too"
-        )
-        raise InvalidArgument(message)
-
-
-def _no_key_yet(value: Any) -> Any:
-    """A window is known only when an event is delivered to it."""
-    return ABSENT
-
-
-def _key_probe(space: int) -> Callable[[Entry], Any]:
-    return lambda entry: entry.keys[space]
-
-
-def _value_probe(evaluate: Callable[[Any], Any], shown: Shown | None) -> Callable[[Entry], Any]:
-    return (lambda entry: evaluate((entry,))) if shown is None else lambda entry: evaluate(shown((entry,)))
-
-
-def _showing(show: Callable[[Any], Any]) -> Shown:
-    """Return what shows the parts that are in a window."""
-
-    def shown(parts: Sequence[Entry | None]) -> list[Entry | None]:
-        return [
-            part if part is None or window_of(part) is None else part.with_value(wrap(show(part.value)))
-            for part in parts
-        ]
-
-    return shown
+    def _key_spaces(self, slot: Slot) -> tuple[int, ...]:
+        return tuple([space for space in self._spaces_of[slot.index] if space != self.window_space])

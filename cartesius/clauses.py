@@ -1,4 +1,4 @@
-"""What a clause of a restriction may do besides forwarding: look at memory, ask for the time, pause, play, set aside.
+"""What a clause of a restriction may do besides forwarding: look at memory, pause, play, set aside.
 
 Each concerns the copy of the restriction, and so the key, that the clause runs for. Outside a clause they refuse.
 
@@ -7,7 +7,6 @@ Source: DESIGN 3; SEMANTICS 1.8, 1.13 and 3.10.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from cartesius.entries import is_spent
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cartesius.entries import Entry
-    from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match
 
@@ -47,15 +45,6 @@ def memory(slot: Slot) -> list[Entry]:
     return slot.memory.under(installed.prefixes[slot.index], key)
 
 
-def due_at(slot: Slot, time: int) -> list[Entry]:
-    """Return what is stored in ``slot`` under the copy's key that nothing can match once the clock is past ``time``.
-
-    Only in a clause of a restriction that says, by `due`, when that is.
-    """
-    installed, key = of_clause("due_at", slot)
-    return installed.due_at(slot, time, key)  # type: ignore[no-any-return]
-
-
 def finalise(slot: Slot, entry: Entry) -> None:
     """Say that nothing that comes can match ``entry``: its rows that miss parts come now, if none are taken back.
 
@@ -79,67 +68,11 @@ def is_settled() -> bool:
     return installed.is_settled  # type: ignore[no-any-return]
 
 
-def notify_at(time: int) -> None:
-    """Ask for a `tick` of this copy once the clock is past ``time`` (time units). Only in a restriction's clause.
-
-    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, notify_at, tick
-    >>> from restrictions import cartesian
-    >>> class reminding(Restriction):
-    ...     slot: Slot
-    ...
-    ...     @handles(arrive, "slot")
-    ...     def remember(self, slot, event):
-    ...         notify_at(event.end + 10)
-    ...         forward(slot, event)
-    ...
-    ...     @handles(tick)
-    ...     def remind(self, now):
-    ...         print("it is", now)
-    >>> level = Reactive("level")
-    >>> engine = Engine(cartesian(level, restrict=reminding("level")))
-    >>> [event.value for event in engine.push(level, 3, at=5)], engine.next_deadline
-    ([(3,)], 16)
-    >>> engine.advance(20)
-    it is 16
-    []
-    """
-    installed, key = of_clause("notify_at")
-    if isinstance(time, bool) or not isinstance(time, int):
-        message = f"notify_at: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
-        raise InvalidArgument(message)
-    installed.notify_at(time, key)
-
-
 def slot_of(event: Entry) -> Slot:
     """Return the slot that an event has come to. Only in a clause of a restriction."""
     installed, _ = of_clause("slot_of")
     slot: Slot = next(slot for slot in installed.join.slots if slot.name == event.slot)
     return slot
-
-
-def is_past(time: Time) -> bool:
-    """Whether the clock is past ``time``, and what was due then is done. Only in a clause of a restriction."""
-    installed, _ = of_clause("is_past")
-    return bool(installed.join.world.is_past(time))
-
-
-def clock() -> Time:
-    """Return the engine's clock. Only in a clause of a restriction."""
-    installed, _ = of_clause("clock")
-    time: Time = installed.join.world.clock
-    return time
-
-
-def notify_at_time(time: Time) -> None:
-    """Ask for a `tick` as `notify_at` does, if ``time`` is one that comes. Only in a clause of a restriction."""
-    if math.isfinite(time):
-        notify_at(int(time))
-
-
-def ask_tick() -> None:
-    """Ask for a `tick` of this copy right after the present step. Only in a clause of a restriction."""
-    installed, key = of_clause("ask_tick")
-    installed.join.world.deadlines.ask(installed, key)
 
 
 def pause(slot: Slot) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import InvalidArgument
+from cartesius.events import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -123,10 +124,11 @@ class Entry:
         return entry
 
     def own_key(self) -> Any:
-        """The key of the row, or else the first key given by a `key_by`."""
+        """The key of the row, or else the first key given by a `key_by`; where there is none, the window."""
         if self.row_key is not ABSENT:
             return self.row_key
-        return next((key for key in self.keys if key is not ABSENT), None)
+        keys = [key for key in self.keys if key is not ABSENT]
+        return next((key for key in keys if type(key) is not Window), keys[0] if keys else None)
 
     def __repr__(self) -> str:
         """Show value and time."""

@@ -9,11 +9,12 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import attrs
 
 from cartesius.codec import storable
+from cartesius.errors import InvalidArgument
 
 Time: TypeAlias = int | float
 EARLIEST: Final = float("-inf")
@@ -78,3 +79,34 @@ class Interval:
 
     start: Time
     end: Time
+
+
+class _Span(NamedTuple):
+    start: Time
+    end: Time
+
+
+@storable
+class Window(_Span):
+    """A span of time ``[start, end)``, in time units; without ``end`` it is open, until somebody knows when it ends.
+
+    >>> from cartesius import Window
+    >>> Window(0, 10).holds(3, 9), Window(0, 10).holds(3, 10)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, start: Time, end: Time = LATEST) -> Window:
+        """Check the bounds."""
+        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
+            message = f"Window: expected times, in time units, but got start={start!r}, end={end!r}"
+            raise InvalidArgument(message)
+        if not start < end:
+            message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
+            raise InvalidArgument(message)
+        return super().__new__(cls, start, end)
+
+    def holds(self, start: Time, end: Time) -> bool:
+        """Whether it wholly contains an occurrence."""
+        return self.start <= start and end < self.end

@@ -17,68 +17,38 @@ from cartesius.continuations import controlled
 from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
-from cartesius.families import Slot, admit, ended, select, start, tick
+from cartesius.families import Slot, ended, select, start, tick
 from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
 from cartesius.operations import Operation
-from cartesius.restriction_base import Restriction, slot_families
+from cartesius.places import Place
 from cartesius.resumptions import running
 from cartesius.stored import entries_in
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from cartesius.entries import Entry
     from cartesius.families import Family
     from cartesius.handlers import Clauses
     from cartesius.join_shape import Join
+    from cartesius.restriction_base import Restriction
 
 
-class Installed:
+class Installed(Place):
     """One restriction in one correlation."""
 
     def __init__(
         self, restriction: Restriction, join: Join, number: int, spaces: Mapping[int, tuple[int, ...]]
     ) -> None:
-        self.restriction = restriction
-        self.join = join
+        super().__init__(restriction, join, spaces)
         self.number = number
-        self.prefixes = spaces  # slot index -> the key spaces to the left that name the slot
-        self.slots = {
-            name: self._bound(name, kind) for name, kind in restriction._fields.items() if kind in _SLOT_KINDS
-        }
-        self.marks = slot_families(restriction)
-        families = {family for _, family, _, _ in self.marks}
-        self.starts = start in families
-        self.admits = admit in families
-        ticks = tick in families and not restriction.keeps_versions  # those are forgotten for all keys at once
-        self.has_copies = bool(restriction._states) or self.starts or ticks
         self.copies: dict[tuple[Any, ...], Any] = {}
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
-        named = [slot for slots in self.slots.values() for slot in slots]
-        if restriction.opens_windows:
-            named = [slot for slot in join.slots if slot.has_windows]
-        self.named = tuple(dict.fromkeys(named))
-        prefixes = {self.prefixes[slot.index] for slot in named}
-        if restriction.opens_windows:
-            self._check_holding(prefixes)
-        else:
-            self._check_spaces(prefixes)
-        self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
-        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
-        self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
-        # The slots whose parts tell a match's copy: those named, unless there is no part of them.
-        self.weighed = tuple([slot for slot in self.named if slot not in self.absent]) or tuple(
-            [slot for slot in join.slots if self.named and self.prefixes[slot.index] == self.prefix]
-        )
-        self.is_inside = False  # of windows
-        self._enclose()
-        # Of deadlines at one time: first those of gates, as events may still come; then what is absent is known.
-        self.turn = 2 if restriction.opens_windows else 1 if restriction.absent else 0
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
             if slot.has_windows and restriction.opens_windows:
@@ -87,48 +57,6 @@ class Installed:
         self.stateless.validate()  # once more, now that durations are in time units
         settling = self.named if restriction.settles else self.absent
         self._due = {slot: self._index_of_due(slot) for slot in settling}
-
-    def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
-        value = self.restriction.configuration[field]
-        named = (value,) if kind == "slot" else value
-        absent = self.join.pattern.absent.of(self.restriction, field)
-        found = [slot for slot in self.join.slots if slot.name in absent]
-        found = found or [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
-        if kind == "slot" and len(found) > 1:
-            message = (
-                f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
-                f" {', '.join(slot.name for slot in found)}; use the variable's name"
-            )
-            raise InvalidArgument(message)
-        return tuple(dict.fromkeys(found))
-
-    def _check_spaces(self, prefixes: set[tuple[int, ...]]) -> None:
-        chooses = any(family is select for _, family, _, _ in self.marks)
-        if (self.has_copies or chooses) and len(prefixes) > 1:
-            message = (
-                f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
-                " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
-            )
-            raise InvalidArgument(message)
-
-    def _check_holding(self, prefixes: set[tuple[int, ...]]) -> None:
-        if self.restriction.waits() is not None and len(prefixes) > 1:
-            message = (
-                f"{self.restriction!r}: expected streams keyed in the same key_by to its left, as it holds events back,"
-                " key by key, but they are keyed differently; write the key_by to its right"
-            )
-            raise InvalidArgument(message)
-
-    def _enclose(self) -> None:
-        """Right of windows, what names no slots has a copy a window, under the keys that are left of that."""
-        space = self.join.bindings.window_space
-        inside = [slot for slot in self.join.slots if space in self.prefixes[slot.index]]
-        self.is_inside = bool(inside)
-        if self.named or not inside:
-            return
-        outer = {tuple([p for p in self.prefixes[slot.index] if p <= space]) for slot in inside}  # type: ignore[operator]  # there is one
-        self.prefix = outer.pop() if len(outer) == 1 else (space,)  # type: ignore[assignment]  # likewise
-        self.weighed = tuple(inside)
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
         due = type(self.restriction).due
@@ -210,13 +138,17 @@ class Installed:
         mine = next(prefix for prefix in prefixes if len(prefix) == len(key) and space in prefix)
         return key[: mine.index(space) + 1]
 
+    def keys_in(self, window: tuple[Any, ...]) -> Collection[tuple[Any, ...]]:
+        """Return the keys of the copies in a window."""
+        return self._in_windows.get(window, ())
+
     def close(self, window: tuple[Any, ...]) -> None:
         """Forget the copies in a window, with what they asked for."""
         for key in sorted(self._in_windows.pop(window, ()), key=repr):
             copy = self.copies.pop(key, None)
             if copy is not None:
                 self.join.world.journal.append(partial(self._reopen, key, copy))
-            self.join.world.deadlines.forget(self, key)
+            self.join.world.deadlines.take([(self, key)])
             self.join.world.touched.pop((self, key), None)
 
     def _reopen(self, key: tuple[Any, ...], copy: Any) -> None:
@@ -348,6 +280,3 @@ class Installed:
 def _own(value: Any) -> Any:
     """Return a copy of what a clause might change in place, although it should replace it."""
     return shallow_copy(value) if type(value) in (dict, list, set) else value
-
-
-_SLOT_KINDS = ("slot", "slots")

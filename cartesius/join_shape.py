@@ -16,6 +16,9 @@
 Invariant: between steps every strand is parked at its inbox, no entry is fresh or gone, and all that matters is in the
 memories, the doors, the restrictions' copies, the output rows and the shared `World`: plain data.
 
+This module is over 300 lines because the layers and the steps that run through them are read together; what they do is
+in `batches`, `stacks`, `installations` and `strands`.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14, as SEMANTICS 1.1 to 1.12 corrects them.
 """
 

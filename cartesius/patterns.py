@@ -4,6 +4,8 @@ Two spellings, one meaning: ``where`` and ``yields`` as functions (traced once, 
 generator function in direct style. Variables bind payloads, or lists of them; ``time_x`` and ``key_x``, by parameter
 name, are the time and the key of slot ``x``. A body must be pure: it may run for a combination more than once.
 
+This module is over 300 lines because `correlate` carries its examples.
+
 Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 """
 

@@ -6,6 +6,8 @@ and the field that holds its slots. ``a | b`` composes; the right-most sees an o
 
 Arguments follow the annotations in order: fields before a `Slots` field are positional, the `Slots` field takes the
 positional rest, and what follows it or has a default is keyword-only.
+
+This module is over 300 lines because what a user's class may say of itself stands in one place.
 """
 
 from __future__ import annotations

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import of_clause, slot_of
 from cartesius.entries import GONE
+from cartesius.errors import InvalidArgument
 from cartesius.families import arrive, displace, enter, push, tick
-from cartesius.windows import Window, inside, outside, window_of
+from cartesius.windows import inside, outside, window_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.entries import Entry
+    from cartesius.events import Window
     from cartesius.families import Slot
+
+MOST_ROUNDS = 1_000
+"""How often restrictions inside a window may ask for a deadline when it is freed."""
 
 
 def deliver(event: Entry, window: Window) -> None:
@@ -52,6 +57,30 @@ def report(window: Window, *, unless_empty: bool = False) -> None:
         return not any(_there(slot, (*installed.prefixes[slot.index], space), (*key, window)) for slot in slots)
 
     windows.report((*key, window), is_empty if unless_empty else None)
+
+
+def let_finish(window: Window) -> None:
+    """Let restrictions inside a window do what they wait for: nothing comes after its end, as if it were that of time.
+
+    Only in a clause for `tick`, before `close_window`.
+    """
+    installed, key = of_clause("let_finish")
+    join = installed.join
+    misses = join.batch.partial is not None
+    others = [one for one in join.installed if one is not installed and (misses or not one.restriction.settles)]
+    for _ in range(MOST_ROUNDS):
+        copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]
+        due = join.world.deadlines.take(copies)
+        if not due:
+            return
+        for time, _, _, one, copy in due:
+            join.commit()
+            one.ticking(copy, time + 1)
+    message = (
+        f"{installed.restriction!r}: expected restrictions inside that come to an end with their window but they have"
+        f" asked for the next deadline {MOST_ROUNDS} times; ask only when an event comes"
+    )
+    raise InvalidArgument(message)
 
 
 def close_window(window: Window, *, displaces: bool = False) -> None:

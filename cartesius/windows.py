@@ -9,51 +9,18 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 15; SEMANTICS 3.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.codec import storable
 from cartesius.entries import ABSENT
-from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cartesius.entries import Entry
-    from cartesius.events import Time
+    from cartesius.events import Window
 
 INSIDE: Final = "in"
 """What the identity of an event in a window begins with; the window and its own identity follow."""
-
-
-class _Span(NamedTuple):
-    start: Time
-    end: Time
-
-
-@storable
-class Window(_Span):
-    """A span of time ``[start, end)``, in time units; without ``end`` it is open, until somebody knows when it ends.
-
-    >>> Window(0, 10).holds(3, 9), Window(0, 10).holds(3, 10)
-    (True, False)
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, start: Time, end: Time = LATEST) -> Window:
-        """Check the bounds."""
-        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
-            message = f"Window: expected times, in time units, but got start={start!r}, end={end!r}"
-            raise InvalidArgument(message)
-        if not start < end:
-            message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
-            raise InvalidArgument(message)
-        return super().__new__(cls, start, end)
-
-    def holds(self, start: Time, end: Time) -> bool:
-        """Whether it wholly contains an occurrence."""
-        return self.start <= start and end < self.end
 
 
 def inside(entry: Entry, space: int, window: Window) -> Entry:

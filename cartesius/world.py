@@ -19,7 +19,7 @@ from cartesius.events import EARLIEST
 from cartesius.provenance import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from cartesius.events import Time
     from cartesius.installations import Installed
@@ -59,12 +59,14 @@ class Deadlines:
         if (installed, key) not in self.soon:
             self.soon.append((installed, key))
 
-    def forget(self, installed: Installed, key: tuple[Any, ...]) -> None:
-        """Forget what a copy asked for: nothing of it is left."""
-        if key in installed.due:
-            for item in [item for item in self.heap if item[3] is installed and item[4] == key]:
-                self._discard(item)
-                self.journal.append(partial(self._put_back, item))
+    def take(self, copies: Collection[tuple[Installed, tuple[Any, ...]]]) -> list[Deadline]:
+        """Return what some copies asked for, in order, and forget it."""
+        waiting = {(installed, key) for installed, key in copies if key in installed.due}
+        found = sorted([item for item in self.heap if (item[3], item[4]) in waiting]) if waiting else []
+        for item in found:
+            self._discard(item)
+            self.journal.append(partial(self._put_back, item))
+        return found
 
     def pop(self, before: Time) -> Deadline | None:
         """Return the earliest deadline below ``before`` and drop it, or None; those of sources come first."""

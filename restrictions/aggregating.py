@@ -19,7 +19,7 @@ from restrictions.results import retracting
 from restrictions.separation import momentarily
 from restrictions.sessions import session
 from restrictions.tabling import key_function
-from restrictions.windowing import windowing
+from restrictions.window_base import windowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

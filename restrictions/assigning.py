@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from cartesius.errors import InvalidArgument
-from cartesius.windows import Window
+from cartesius.events import Window
 from restrictions.checks import check_function
-from restrictions.windowing import windowing
+from restrictions.window_base import windowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,7 +22,8 @@ from cartesius import (
     push,
     tick,
 )
-from cartesius.clauses import due_at, finalise, is_drained, is_settled, may_miss
+from cartesius.clauses import finalise, is_drained, is_settled, may_miss
+from cartesius.clock_clauses import due_at
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import admit, completes

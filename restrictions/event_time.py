@@ -9,7 +9,8 @@ from bisect import insort
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
-from cartesius.clauses import ask_tick, clock, notify_at_time, slot_of
+from cartesius.clauses import slot_of
+from cartesius.clock_clauses import ask_tick, clock, notify_at_time
 from cartesius.events import EARLIEST
 from restrictions.duration import check_duration
 

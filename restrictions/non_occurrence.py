@@ -31,7 +31,7 @@ from cartesius import (
     tick,
 )
 from cartesius.absences import in_order, is_among, is_over, look_again, passes
-from cartesius.clauses import clock, due_at
+from cartesius.clock_clauses import clock, due_at
 from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST

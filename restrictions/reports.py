@@ -57,6 +57,16 @@ class Report:
         """Whether nothing is visible before a certain time."""
         return any(name in ("on_close", "final", "periodic") for name in self.conditions)
 
+    @property
+    def has_period(self) -> bool:
+        """Whether it is made at the multiples of a period only."""
+        return "periodic" in self.conditions
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether a window is reported from time to time, until it ends."""
+        return self.has_period and not {"on_close", "final"} & set(self.conditions)
+
     def __repr__(self) -> str:
         """Show the conditions as written."""
         return " & ".join(f"periodic({self.period!r})" if name == "periodic" else name for name in self.conditions)

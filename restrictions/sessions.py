@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.clauses import ask_tick, is_past, notify_at_time
+from cartesius.clock_clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST
+from cartesius.events import LATEST, Window
 from cartesius.queues import Queue
 from cartesius.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
-from cartesius.windows import Window
 from restrictions.reports import Report, on_close
-from restrictions.windowing import windowing
+from restrictions.window_base import windowing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -80,7 +79,7 @@ class session(windowing):
         if self.gap <= self.gap * 0:
             message = f"session: expected a duration > 0 but got gap={self.gap!r}"
             raise InvalidArgument(message)
-        if not self.report.waits or self._is_periodic:
+        if not self.report.waits or self.report.is_periodic:
             message = f"session: expected on_close or final but got report={self.report!r}: it is known when it is over"
             raise InvalidArgument(message)
 

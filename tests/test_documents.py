@@ -110,3 +110,15 @@ def test_blocks_share_what_they_define(tmp_path: Path):
     )
     assert len(blocks(page.read_text(encoding="utf-8"))) == 3
     assert problem(page) is None
+
+
+@pytest.mark.parametrize("document", ["docs/features.md", "docs/rsp4j.md"])
+def test_the_tests_that_documents_name_exist(document: str):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    files = list(ROOT.glob("tests/**/test_*.py"))
+    sources = (path.read_text(encoding="utf-8") for path in files)
+    functions = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
+    named = set(re.findall(r"`(test_\w+(?:\.py)?)`", text))
+    assert len(named) > 5
+    assert named - functions - {path.name for path in files} == set()
+    assert [link for link in re.findall(r"\]\(([^)#]+)\)", text) if not (ROOT / "docs" / link).exists()] == []

@@ -63,7 +63,7 @@ from restrictions.gathering import grouping
 from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
 from restrictions.tables import count, sum_
-from restrictions.windowing import windowing
+from restrictions.window_base import windowing
 from restrictions.windows import accumulated, dstream, filtered, istream, keeping, rstream
 
 if TYPE_CHECKING:

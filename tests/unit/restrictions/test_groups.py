@@ -54,6 +54,9 @@ def totals(group, trace):
 
 def summed(numbers):
     """What `math.fsum` gives, where it does not give up."""
+    infinite = [number for number in numbers if not math.isfinite(number)]
+    if infinite:
+        return sum(infinite)
     try:
         return math.fsum(numbers)
     except OverflowError:
@@ -62,8 +65,6 @@ def summed(numbers):
             return float(exact)
         except OverflowError:
             return math.inf if exact > 0 else -math.inf
-    except ValueError:
-        return math.nan
 
 
 def is_same(one, other):

@@ -5,7 +5,18 @@ from __future__ import annotations
 from statistics import mean
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, each, one_or_more, repeated, run
-from restrictions import affinely, combine_latest, first_match, in_sequence, key_by, retracting, sliding, within
+from restrictions import (
+    affinely,
+    combine_latest,
+    first_match,
+    in_sequence,
+    key_by,
+    momentarily,
+    retracting,
+    sliding,
+    within,
+)  # fmt: skip
+from restrictions.duration import lasting
 from restrictions.streams import map_
 
 MINUTE = 1
@@ -189,3 +200,30 @@ def test_frtime_lifts_a_division_over_two_signals():
         (window, {"width": 160}),
     ]
     assert [event.value for event in run(ratio, trace)] == [0.5, 0.8, 0.5]
+
+
+# ------------------------------------------------------------------------------------------------------------- CQL
+
+HOUR = 60
+
+
+def test_cql_finds_the_auctions_that_close_within_five_hours_of_opening():
+    """``select istream(Close.item_id) from Close[Now], Open[Range 5 hours] where Close.item_id = Open.item_id``."""
+    opened, closed = Reactive("opened"), Reactive("closed")
+    soon = correlate(
+        close=closed,
+        open=opened,
+        where=lambda close, open: close.item == open.item,
+        yields=lambda close: close.item,
+        restrict=momentarily("close") | lasting("open", 5 * HOUR),
+    )
+    trace = [
+        (opened, {"item": 7}, 1 * HOUR),
+        (opened, {"item": 8}, 2 * HOUR),
+        (closed, {"item": 7}, 5 * HOUR),
+        (closed, {"item": 8}, 8 * HOUR),
+    ]
+    engine = Engine(soon, lateness=0)
+    emitted = [[(event.value, event.end) for event in engine.push(r, value, at=at)] for r, value, at in trace]
+    assert emitted == [[], [], [(7, 5 * HOUR)], []]
+    assert engine.stats.retained == 0

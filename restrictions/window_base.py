@@ -9,25 +9,33 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, families, forward, handles, set_aside, state
-from cartesius.clauses import ask_tick, clock, is_past, notify_at_time, slot_of
+from cartesius.clauses import slot_of
+from cartesius.clock_clauses import ask_tick, clock, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
-from cartesius.window_clauses import close_window, deliver, in_units, may_others_wait, next_batch, report, step_number
+from cartesius.window_clauses import (
+    close_window,
+    deliver,
+    in_units,
+    let_finish,
+    may_others_wait,
+    next_batch,
+    report,
+    step_number,
+)
 from restrictions.duration import check_duration
-from restrictions.reports import Report, final, non_empty, on_close, on_content_change, periodic
+from restrictions.reports import Report, final, non_empty, on_content_change
+from restrictions.ticks import TICKS, batch_of, first_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from cartesius import Slot
     from cartesius.entries import Entry
-    from cartesius.events import Time
-    from cartesius.windows import Window
+    from cartesius.events import Time, Window
 
-TICKS = ("tuple", "time")
 LEAVINGS = ("expire", "displace")
-_PERIODIC = Report(periodic(1).conditions)
 
 
 class windowing(Restriction):
@@ -91,19 +99,8 @@ class windowing(Restriction):
             else:
                 for window in self.windows(event, self.contents):
                     self._ask(window)
-            if self._batch(clock()) is not None:
+            if first_batch(self.pending, self.tick, clock()) is not None:
                 ask_tick()
-
-    def _batch(self, now: Time) -> list[Entry] | None:
-        """Return the first of the pending batches that are complete."""
-        if self.tick == "tuple" or not self.pending:
-            return None
-        if self.tick != "time":
-            return list(self.pending)[: self.tick] if len(self.pending) >= self.tick else None
-        ends = sorted({event.end for event in self.pending})
-        if len(ends) == 1 and ends[0] >= now:
-            return None
-        return [event for event in self.pending if event.end == ends[0]]
 
     def _take_pending(self, batch: list[Entry]) -> None:
         taken = {id(event) for event in batch}
@@ -149,7 +146,7 @@ class windowing(Restriction):
 
     def _ask(self, window: Window) -> None:
         """Ask for the times when a window is reported, and freed."""
-        if self._is_periodic:
+        if self.report.is_periodic:
             since, period = max(window.start, clock()), in_units(self.report.period, "period")
             notify_at_time(min((since // period + 1) * period, window.end) - 1)
         elif (time := self._report_time(window)) is not None and not is_past(time - 1):
@@ -191,10 +188,10 @@ class windowing(Restriction):
     @handles(families.tick)
     def go_on(self, now: Time) -> None:
         """Deliver a batch; report the windows whose time has come, and let go of those whose time is over."""
-        batch = self._batch(now)
+        batch = first_batch(self.pending, self.tick, now)
         if batch is not None:
             self._take_pending(batch)
-            if self._batch(now) is not None:
+            if first_batch(self.pending, self.tick, now) is not None:
                 ask_tick()  # each batch is a step of its own
         rest = [event for event in self.pending if event.end < now]
         if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
@@ -230,27 +227,22 @@ class windowing(Restriction):
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now."""
-        if not self._is_periodic or not window.start < now <= window.end:
+        if not self.report.is_periodic or not window.start < now <= window.end:
             return False
         return bool(now % in_units(self.report.period, "period") == 0)
-
-    @property
-    def _is_periodic(self) -> bool:
-        """Whether a window is reported from time to time, until it ends."""
-        return _PERIODIC in self.report and on_close not in self.report and final not in self.report
 
     def _report_time(self, window: Window) -> Time | None:
         """Return when a window is reported, once; None if never, or whenever something comes."""
         if not self.report.waits:
             return None
         time = window.end + (self.lateness if final in self.report else 0)
-        is_multiple = _PERIODIC not in self.report or time % in_units(self.report.period, "period") == 0
+        is_multiple = not self.report.has_period or time % in_units(self.report.period, "period") == 0
         return time if is_multiple else None
 
     def _is_due(self, window: Window, now: Time) -> bool:
         if window.end == LATEST or window in self.reported:
             return False
-        if self._is_periodic:
+        if self.report.is_periodic:
             return self._is_multiple(window, now)
         if not self.report.waits:
             return bool(self.contents[window])  # it was open, and is not any more
@@ -260,36 +252,27 @@ class windowing(Restriction):
     def _release(self, window: Window, now: Time) -> None:
         """Deliver what is held, in the batches in which it came."""
         held = self.contents[window]
-        visible = [event for event in held if event.end < now or not self._is_periodic]
-        rest = Queue(event for event in held if self._is_periodic and event.end >= now)
+        visible = [event for event in held if event.end < now or not self.report.is_periodic]
+        rest = Queue(event for event in held if self.report.is_periodic and event.end >= now)
         self.contents = {**self.contents, window: self._kept(held, rest)}
-        if self.report.waits and (not self._is_periodic or now == window.end):
+        if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
-        for _, group in groupby(visible, key=self._batches()):
+        for _, group in groupby(visible, key=batch_of(self.tick)):
             next_batch()
             for event in group:
                 deliver(event, window)
         self._show(window)
-        if self._is_periodic and now < window.end:
+        if self.report.is_periodic and now < window.end:
             self._ask(window)
 
     def _kept(self, held: Queue, rest: Queue) -> Queue:
-        """Return what is kept of what was held."""
-        return rest
-
-    def _batches(self) -> Callable[[Entry], Any]:
-        """Return what is the same for the events of one batch."""
-        if self.tick == "tuple":
-            return lambda event: event.noted("step")
-        if self.tick == "time":
-            return lambda event: event.end
-        count = iter(range(10**18))
-        return lambda event: next(count) // self.tick
+        return rest  # of what was held
 
     def _show(self, window: Window) -> None:
         report(window, unless_empty=non_empty in self.report)
 
     def _free(self, window: Window) -> None:
+        let_finish(window)
         next_batch()
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":

@@ -1,0 +1,82 @@
+"""What a clause of a restriction may ask of the clock: what it is, and to be told when it is past a time.
+
+Source: SEMANTICS 3.1 and 3.10.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cartesius.clauses import of_clause
+from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+    from cartesius.families import Slot
+
+
+def notify_at(time: int) -> None:
+    """Ask for a `tick` of this copy once the clock is past ``time`` (time units). Only in a restriction's clause.
+
+    >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, notify_at, tick
+    >>> from restrictions import cartesian
+    >>> class reminding(Restriction):
+    ...     slot: Slot
+    ...
+    ...     @handles(arrive, "slot")
+    ...     def remember(self, slot, event):
+    ...         notify_at(event.end + 10)
+    ...         forward(slot, event)
+    ...
+    ...     @handles(tick)
+    ...     def remind(self, now):
+    ...         print("it is", now)
+    >>> level = Reactive("level")
+    >>> engine = Engine(cartesian(level, restrict=reminding("level")))
+    >>> [event.value for event in engine.push(level, 3, at=5)], engine.next_deadline
+    ([(3,)], 16)
+    >>> engine.advance(20)
+    it is 16
+    []
+    """
+    installed, key = of_clause("notify_at")
+    if isinstance(time, bool) or not isinstance(time, int):
+        message = f"notify_at: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
+        raise InvalidArgument(message)
+    installed.notify_at(time, key)
+
+
+def notify_at_time(time: Time) -> None:
+    """Ask for a `tick` as `notify_at` does, if ``time`` is one that comes. Only in a clause of a restriction."""
+    if math.isfinite(time):
+        notify_at(int(time))
+
+
+def due_at(slot: Slot, time: int) -> list[Entry]:
+    """Return what is stored in ``slot`` under the copy's key that nothing can match once the clock is past ``time``.
+
+    Only in a clause of a restriction that says, by `due`, when that is.
+    """
+    installed, key = of_clause("due_at", slot)
+    return installed.due_at(slot, time, key)  # type: ignore[no-any-return]
+
+
+def is_past(time: Time) -> bool:
+    """Whether the clock is past ``time``, and what was due then is done. Only in a clause of a restriction."""
+    installed, _ = of_clause("is_past")
+    return bool(installed.join.world.is_past(time))
+
+
+def clock() -> Time:
+    """Return the engine's clock. Only in a clause of a restriction."""
+    installed, _ = of_clause("clock")
+    time: Time = installed.join.world.clock
+    return time
+
+
+def ask_tick() -> None:
+    """Ask for a `tick` of this copy right after the present step. Only in a clause of a restriction."""
+    installed, key = of_clause("ask_tick")
+    installed.join.world.deadlines.ask(installed, key)

@@ -1,0 +1,39 @@
+"""Ticks: what makes one batch of the events that come to windows.
+
+Source: Dindar et al., VLDB Journal 2013 (SECRET: tick); SEMANTICS 3.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+    from cartesius.queues import Queue
+
+TICKS: Final = ("tuple", "time")
+
+
+def first_batch(pending: Queue, tick: Any, now: Time) -> list[Entry] | None:
+    """Return the first batch of what waits that is complete at ``now``; None if there is none."""
+    if tick == "tuple" or not pending:
+        return None
+    if tick != "time":
+        return list(pending)[:tick] if len(pending) >= tick else None
+    ends = sorted({event.end for event in pending})
+    if len(ends) == 1 and ends[0] >= now:
+        return None
+    return [event for event in pending if event.end == ends[0]]
+
+
+def batch_of(tick: Any) -> Callable[[Entry], Any]:
+    """Return what is the same for the events of one batch, asked in the order in which they came."""
+    if tick == "tuple":
+        return lambda event: event.noted("step")
+    if tick == "time":
+        return lambda event: event.end
+    count = iter(range(10**18))
+    return lambda event: next(count) // tick
