@@ -772,7 +772,7 @@ def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
 
 @cut
 def test_a_window_has_its_part_of_a_batch_at_once_when_another_is_freed_first():
-    restrict = sliding(6, 2, offset=-5, tick=4) | most_recently("x")
+    restrict = sliding(6, 2, offset=-5, lateness=3, tick=4) | most_recently("x")
     trace = [(right, "a", 0), (left, 1, 3), (left, 2, 4)]
     assert values(run(pairs_in(restrict), trace, close=True)) == [(2, "a", -1)]
 
