@@ -101,8 +101,10 @@ class session(windowing):
                 continue
             contents = dict(self.contents)
             was_shown = any(window in self.reported for window in touching)
-            held = [one for window in touching for one in (contents.pop(window) or delivered_to(window))]
-            contents[merged] = Queue(sorted([*held, event], key=_step))
+            queues = [contents.pop(window) or Queue(delivered_to(window)) for window in touching]
+            if len(queues) != 1:  # one queue is in order already
+                queues = [Queue(sorted([one for queue in queues for one in queue], key=_step))]
+            contents[merged] = queues[0].append(event)
             is_shown = merged in touching and merged in self.reported
             self._forget(window for window in touching if window != merged)
             self.contents = contents
