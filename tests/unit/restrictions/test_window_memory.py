@@ -104,10 +104,9 @@ def growth(restrict, count):
     engine = Engine(pairs(restrict))
     middle = count // 2 - 1
     held = 0
+    tracemalloc.start()  # from the start: what is let go of has to count as well
     try:
         for n, (source, value, time) in enumerate(steps_of(count)):
-            if n == middle - 150 * EACH:  # three windows before: what is held then is gone by the middle
-                tracemalloc.start()
             engine.advance(time)
             engine.push(source, value, at=time)
             if n == middle:
