@@ -183,8 +183,9 @@ class Batch:
             self.world.journal.append(undo)
 
     def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
-        if entry.state == LIVE:
-            self._taken[slot.index].append(entry)
+        taken = self._taken[slot.index]
+        if entry.state == LIVE and not (taken and taken[-1] is entry):  # who says it twice says it once
+            taken.append(entry)
 
     def _select(self, matches: Iterable[Match]) -> None:
         for match in kept(matches):

@@ -317,6 +317,7 @@ class Join:
         for slot in self.slots:
             slot.memory.restore_order()
         for one in self.installed:
+            one.restore_order()
             one.released.clear()
             one.reconsidered.clear()
         self._build_strands()

@@ -134,7 +134,6 @@ def test_a_body_that_fails_leaves_nothing_changed(case):
     compare(replace(program, where="breakable"), trace, is_broken=True)
 
 
-@pytest.mark.xfail(strict=True, reason="copies of two windows change places")
 def test_a_body_that_fails_leaves_the_snapshot_as_it_was():
     program = Program(Kind("by value", 1), (0, 0), ("take events",), "breakable", lateness=3, report="on_close")
     (source,), output = program.build()

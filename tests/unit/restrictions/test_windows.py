@@ -48,12 +48,6 @@ from restrictions.windows import (
     rstream,
 )
 
-halved = pytest.mark.xfail(strict=True, reason="it counts once for each slot")
-late_to_tell = pytest.mark.xfail(strict=True, reason="it waits for its batch first")
-emptied = pytest.mark.xfail(strict=True, reason="what the report has consumed makes the content empty")
-parted = pytest.mark.xfail(strict=True, reason="the part of the other window waits on")
-cut = pytest.mark.xfail(strict=True, reason="it has it in two parts")
-
 left, right, level = Reactive("left"), Reactive("right"), Reactive("level")
 
 
@@ -764,20 +758,17 @@ def test_a_batch_that_is_not_full_is_one_when_its_window_is_freed():
     assert engine.stats.retained + engine.stats.waiting == 0
 
 
-@halved
 def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
     twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=tumbling(10, tick=2))
     assert follow(twice, (level, 1, 1), (level, 2, 2)) == [[], [(2, 2), (2, 1), (1, 2), (1, 1)]]
 
 
-@cut
 def test_a_window_has_its_part_of_a_batch_at_once_when_another_is_freed_first():
     restrict = sliding(6, 2, offset=-5, lateness=3, tick=4) | most_recently("x")
     trace = [(right, "a", 0), (left, 1, 3), (left, 2, 4)]
     assert values(run(pairs_in(restrict), trace, close=True)) == [(2, "a", -1)]
 
 
-@late_to_tell
 def test_what_is_late_is_known_to_be_when_it_comes_whatever_the_batch():
     engine = Engine(seen_in(tumbling(5, tick=2)))
     engine.advance(10)
@@ -786,7 +777,6 @@ def test_what_is_late_is_known_to_be_when_it_comes_whatever_the_batch():
     assert engine.stats.waiting == 0
 
 
-@parted
 def test_all_of_a_batch_comes_when_one_of_its_windows_is_freed():
     engine = Engine(seen_in(tumbling(5, tick=3)))
     engine.push(level, "a", at=3)
@@ -844,7 +834,7 @@ def test_relations_are_compared_as_bags_not_as_sets():
         assert ["".join(step) for step in follow(seen, *steps) if step] == [step for step in given_ if step]
 
 
-@pytest.mark.parametrize("report", [on_close, pytest.param(on_close & non_empty, marks=emptied)])
+@pytest.mark.parametrize("report", [on_close, on_close & non_empty])
 def test_what_a_report_consumes_is_in_the_evaluation(report):
     restrict = tumbling(10, report=report) | affinely("x", "y") | istream()
     twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=restrict)
