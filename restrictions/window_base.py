@@ -15,6 +15,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
 from cartesius.window_clauses import (
+    catch_up,
     close_window,
     deliver,
     in_units,
@@ -268,6 +269,8 @@ class windowing(Restriction):
         self.contents = {**self.contents, window: self._kept(held, rest)}
         if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
+        if visible:
+            catch_up()
         for _, group in groupby(visible, key=self._batches()):
             next_batch()
             for event in group:
@@ -293,7 +296,6 @@ class windowing(Restriction):
 
     def _free(self, window: Window) -> None:
         let_finish(window)
-        next_batch()
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":
             self._show(window)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from cartesius import Engine, Reactive, correlate, each, one_or_more, repeated
 from restrictions import (
@@ -36,9 +37,6 @@ from restrictions import (
     without,
 )
 from restrictions.windows import final, on_close
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 INPUTS = ("A", "B", "C")
 
@@ -97,7 +95,8 @@ def spans_of(kind: str, size: int, other: int, push: Push) -> list[tuple[int, in
 
 
 Inputs = dict[str, Reactive]
-ENCLOSED: dict[str, Callable[[Inputs], Any]] = {
+Enclosed: TypeAlias = dict[str, Callable[[Inputs], Any]]
+SEQUENCES: Enclosed = {
     "relaxed": lambda _: in_sequence("a", "b"),
     "strict": lambda _: in_sequence("a", "b", contiguity="strict"),
     "any": lambda _: in_sequence("a", "b", contiguity="any"),
@@ -111,6 +110,8 @@ ENCLOSED: dict[str, Callable[[Inputs], Any]] = {
     "to next": lambda _: in_sequence("a", "b", contiguity="any", after_match="to_next"),
     "to first": lambda _: in_sequence("a", "b", contiguity="any", after_match=("to_first", "b")),
     "to last": lambda _: in_sequence("a", "b", after_match=("to_last", "b")),
+}
+ABSENCES: Enclosed = {
     "no c after": lambda _: without("c", after="a", within=3),
     "no c long after": lambda _: without("c", after="b", within=30),
     "no c before": lambda _: without("c", before="b", within=3),
@@ -120,6 +121,8 @@ ENCLOSED: dict[str, Callable[[Inputs], Any]] = {
     "no C between": lambda inputs: without(inputs["C"], between=("a", "b")),
     "no A after": lambda inputs: without(inputs["A"], after="a", within=2),
     "no B before": lambda inputs: without(inputs["B"], before="b", within=2),
+}
+OTHERS: Enclosed = {
     "within": lambda _: within(4, "a", "b"),
     "optionally": lambda _: optionally("b") | retracting(),
     "optionally within": lambda _: within(4, "a", "b") | optionally("b"),
@@ -138,9 +141,10 @@ ENCLOSED: dict[str, Callable[[Inputs], Any]] = {
     "cumulative": lambda _: cumulative("a", "b"),
     "retracting": lambda _: most_recently("a") | retracting(),
 }
+ENCLOSED = {**SEQUENCES, **ABSENCES, **OTHERS}
 BOUND: dict[str, Callable[[Reactive], Any]] = {
     "plain": lambda source: source,
-    "pairs": lambda source: repeated(2, source),
+    "pairs": lambda source: repeated(source, 2),
     "runs": lambda source: one_or_more(source, where=lambda run: len(run) == 1 or run[-1].v >= run[-2].v),
     "strict runs": lambda source: one_or_more(source, contiguity="strict"),
     "short runs": lambda source: one_or_more(source, within=3),
@@ -148,14 +152,14 @@ BOUND: dict[str, Callable[[Reactive], Any]] = {
 
 
 def sizes(part: Any) -> list[int]:
-    return [one.v for one in part] if isinstance(part, list) else [part.v]
+    return [size for one in part for size in sizes(one)] if isinstance(part, list) else [part.v]
 
 
 def odd(a: Any, b: Any) -> bool:
     if BREAKS:
         BREAKS.clear()
         raise Broken
-    return (sum(sizes(a)) + sum(sizes(b))) % 2 == 1
+    return b is None or (sum(sizes(a)) + sum(sizes(b))) % 2 == 1
 
 
 def never_broken(a: Any, b: Any) -> bool:
@@ -175,7 +179,7 @@ WHERE: dict[str, Any] = {
 def numbers(part: Any) -> Any:
     if part is None:
         return None
-    return tuple(one.n for one in part) if isinstance(part, list) else part.n
+    return tuple(map(numbers, part)) if isinstance(part, list) else part.n
 
 
 def yields_of(names: tuple[str, ...], *, has_windows: bool) -> Any:
