@@ -276,6 +276,7 @@ class Join:
             return []
 
         def run() -> list[Event]:
+            self.batch.is_behind = False
             work()
             self.strands.run()
             self.commit()

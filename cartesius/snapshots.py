@@ -95,7 +95,7 @@ def save_join(join: Join) -> dict[str, Any]:
         "memories": [[save_entry(entry, places) for entry in slot.memory.all()] for slot in join.slots],
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
-        "forgotten": [slot.forgotten for slot in join.slots],
+        "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
@@ -136,7 +136,7 @@ def load_join(join: Join, state: dict[str, Any]) -> None:
         slot.memory.settle(slot.memory.all())
         slot.ended = ended
     for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
-        slot.forgotten = forgotten
+        slot.forgotten = dict(forgotten)
     _load_histories(join, state["deletions"])
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.clock_clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST, Window
+from cartesius.events import EARLIEST, LATEST, Window
 from cartesius.queues import Queue
 from cartesius.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from restrictions.reports import Report, on_close
@@ -87,16 +87,20 @@ class session(windowing):
         """Do nothing: what is keyed differently is refused with the windows."""
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
-        """Return the session that it begins."""
-        return [Window(event.start, event.end + self.gap)]
+        """Return the session that it begins; what has always been so, or goes on for ever, is in none."""
+        is_finite = event.start > EARLIEST and event.end < LATEST
+        return [Window(event.start, event.end + self.gap)] if is_finite else []
 
     def _take(self, events: list[Entry]) -> None:
         for event in events:
             event.note(step=step_number())
-            (new,) = self.windows(event, self.contents)
+            windows = [*self.windows(event, self.contents)]
+            if not windows:
+                continue
+            (new,) = windows
             touching = [window for window in sorted(self.contents) if _touch(window, new)]
             merged = Window(min(w.start for w in (new, *touching)), max(w.end for w in (new, *touching)))
-            if merged.end == LATEST or self._is_over(merged):
+            if self._is_over(merged):
                 self._refuse(event, merged)
                 continue
             contents = dict(self.contents)

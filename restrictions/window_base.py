@@ -15,6 +15,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
 from cartesius.window_clauses import (
+    catch_up,
     close_window,
     deliver,
     in_units,
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.entries import Entry
     from cartesius.events import Time, Window
-
-LEAVINGS = ("expire", "displace")
 
 
 class windowing(Restriction):
@@ -68,7 +67,7 @@ class windowing(Restriction):
         if self.tick not in TICKS and not is_number:
             message = f'{call}: expected tick to be "tuple", "time" or a number ≥ 1 but got tick={self.tick!r}'
             raise InvalidArgument(message)
-        if self.on_leave not in LEAVINGS:
+        if self.on_leave not in ("expire", "displace"):
             message = f'{call}: expected on_leave to be "expire" or "displace" but got on_leave={self.on_leave!r}'
             raise InvalidArgument(message)
 
@@ -264,6 +263,8 @@ class windowing(Restriction):
         self.contents = {**self.contents, window: self._kept(held, rest)}
         if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
+        if visible:
+            catch_up()
         for _, group in groupby(visible, key=lambda event: event.noted("step")):
             next_batch()
             for event in group:
@@ -284,7 +285,6 @@ class windowing(Restriction):
 
     def _free(self, window: Window) -> None:
         let_finish(window)
-        next_batch()
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":
             self._show(window)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius import Delete, Engine, Reactive, Update, correlate, run
 from cartesius.errors import InvalidArgument
 from restrictions import affinely, as_table, at_most, cartesian, most_recently, optionally, retracting
 
