@@ -202,6 +202,8 @@ class Batch:
 
     def _spend(self, match: Match) -> None:
         for slot, parts in zip(self.slots, match.parts, strict=True):
+            if type(parts) is Entry and parts.more is None:
+                continue  # nothing limits its uses
             for part in singly(parts):
                 if part.uses != UNLIMITED:
                     self.world.journal.append(partial(setattr, part, "uses", part.uses))
