@@ -69,6 +69,13 @@ class pruning(_sequence):
                     " at which they hold; leave one out"
                 )
                 raise InvalidArgument(message)
+        if repeated := [slot.name for slot in slots["slots"] if slot.n is not None]:
+            message = (
+                f"{self!r}: expected parts that are one event, or one run, as matches are told apart by where they"
+                f" start, but {repeated[0]!r} is repeated, and many lists start with one event; bind one_or_more, or"
+                " leave after_match out"
+            )
+            raise InvalidArgument(message)
         names = tuple(slot.name for slot in slots["slots"])
         if isinstance(self.after_match, tuple) and self.after_match[1] not in names:
             message = (
