@@ -67,7 +67,8 @@ class Absences:
 
     def _check_present(self) -> None:
         for one in self.installed:
-            wrong = [slot.name for slot in one.named if one.absent and slot not in (*one.absent, *self.present)]
+            needed = one.named if one.absent else one.slots_of(one.restriction.orders) if one.restriction.orders else ()
+            wrong = [slot.name for slot in needed if slot not in (*one.absent, *self.present)]
             if wrong:
                 message = (
                     f"{one.restriction!r}: expected a slot that has a part in each row but {wrong[0]!r} is absent"

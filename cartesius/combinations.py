@@ -67,20 +67,40 @@ def match_of(parts: Candidate) -> Match | None:
     return installed.join.batch.body.result(parts)  # type: ignore[no-any-return]
 
 
+def missing(parts: Candidate) -> list[Slot]:
+    """Return the slots of which ``parts`` have no event yet, though a match has one."""
+    installed, _ = of_clause("missing")
+    batch = installed.join.batch
+    absent = [] if batch.absences is None else batch.absences.slots
+    return [slot for slot in installed.join.slots if parts[slot.index] is None and slot not in absent]
+
+
+def _end_of_window(join: Any, parts: Candidate) -> Time:
+    """Return the last clock at which something may come into the window that parts are in."""
+    windows = join.batch.windows
+    inside = [part for part in parts if part is not None and windows is not None and windows.contains(part)]
+    if not inside:
+        return LATEST
+    opener = next(one for one in join.installed if one.restriction.opens_windows)
+    until: Time = windows.key(inside)[-1].end + getattr(opener.stateless, "lateness", 0) - 1
+    return until
+
+
 def last_chance(parts: Candidate) -> Time | None:
     """Return the last end that what is missing may have, by bounds in time; None if nothing can complete ``parts``.
 
-    That is so when an input that is missing has ended, what is there is too far apart, or the clock has passed the end.
+    That is so when an input that is missing has ended, what is there is too far apart, or the clock has passed the end,
+    be it that of their window.
     """
     installed, _ = of_clause("last_chance")
     join = installed.join
-    missing = [slot for slot in join.slots if parts[slot.index] is None]
-    if any(is_drained(slot) for slot in missing):
+    absentees = missing(parts)
+    if any(is_drained(slot) for slot in absentees):
         return None
-    last: Time = LATEST
+    last: Time = _end_of_window(join, parts)
     for one in join.installed:
         alone = one.restriction.settles_alone
-        if not one.restriction.settles or not (alone or any(slot in one.named for slot in missing)):
+        if not one.restriction.settles or not (alone or any(slot in one.named for slot in absentees)):
             continue
         due = [one.stateless.due(slot, part) for slot in one.named if (part := parts[slot.index]) is not None]
         last = min([last, *due])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
-from cartesius.families import admit, select, start, tick
+from cartesius.families import admit, arrive, select, start, tick
 from cartesius.restriction_base import slot_families
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class Place:
         )
         self.is_inside = False  # of windows
         self._enclose()
-        # Of deadlines at one time: first those of gates, as events may still come; then what is absent is known.
-        self.turn = 2 if restriction.opens_windows else 1 if restriction.absent else 0
+        # Of deadlines at one time: first those of gates: by them events may still come.
+        decides = 2 if restriction.absent else 0 if arrive in families else 1
+        self.turn = 3 if restriction.opens_windows else decides
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]

@@ -33,8 +33,8 @@ Deadline: TypeAlias = "tuple[int, tuple[int, int], int, Installed, tuple[Any, ..
 class Deadlines:
     """Who wants a tick when: a heap, of which only what is due is visited.
 
-    Of those at one time the first that was asked for is due first, except that what decides on absence comes last, in
-    the order of its correlations: events may still come by the others.
+    Of those at one time the first that was asked for is due first, correlation by correlation; but gates come before
+    what lets go or decides, by which events may still come; then what decides on absence; and windows last.
     """
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
-from cartesius.combinations import beside, last_chance, match_of, reconsider
+from cartesius.combinations import beside, last_chance, match_of, missing, reconsider
 from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
@@ -69,6 +69,13 @@ class pruning(_sequence):
                     " at which they hold; leave one out"
                 )
                 raise InvalidArgument(message)
+        if repeated := [slot.name for slot in slots["slots"] if slot.n is not None]:
+            message = (
+                f"{self!r}: expected parts that are one event, or one run, as matches are told apart by where they"
+                f" start, but {repeated[0]!r} is repeated, and many lists start with one event; bind one_or_more, or"
+                " leave after_match out"
+            )
+            raise InvalidArgument(message)
         names = tuple(slot.name for slot in slots["slots"])
         if isinstance(self.after_match, tuple) and self.after_match[1] not in names:
             message = (
@@ -183,7 +190,8 @@ class pruning(_sequence):
         if not self.fits_in(row, first, start):
             return
         row[first.index] = start
-        if self.contiguity == "any" or len(self.slots) < len(parts):  # what is not in the sequence may come at any time
+        others = [slot for slot in missing(row) if slot not in self.slots]  # of them, something may come at any time
+        if self.contiguity == "any" or others:
             yield from self._branches(row, 0)
             return
         for before, slot in pairwise(self.slots):
@@ -195,7 +203,7 @@ class pruning(_sequence):
             row[slot.index] = following
 
     def _branches(self, row: Candidate, length: int) -> Iterator[Candidate]:
-        if any(part is None for part in row):
+        if missing(row):
             yield row
         for before, slot in pairwise(self.slots[length : length + 2]):
             for entry in self.following(row, before, slot):

@@ -84,7 +84,8 @@ def in_sequence(
         InvalidArgument: An unknown contiguity or strategy; when a correlation is built: fewer than two slots, a
             variable that is not in the sequence; beside it `separately` or `optionally`; unless contiguity is
             ``"any"``, `versioned`, or `momentarily` and `retracting` together; with a strategy other than
-            ``"no_skip"``, which leaves matches out, `retracting`, `versioned`, or slots that are keyed differently.
+            ``"no_skip"``, which leaves matches out, `retracting`, `versioned`, `repeated`, or slots that are keyed
+            differently.
 
     Law:
         With contiguity ``"any"``, ``in_sequence(a, b) | in_sequence(b, c) == in_sequence(a, b, c)``. Matches under

@@ -24,6 +24,7 @@ from restrictions import (
     fifo,
     first_match,
     fixed,
+    in_event_time,
     in_sequence,
     key_by,
     most_recently,
@@ -206,6 +207,7 @@ class Program:
     keys: str = "none"
     report: str = "at once"
     lateness: int = 0
+    gate: int | None = None  # the lateness of `in_event_time` in front of all
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -220,7 +222,7 @@ class Program:
         slots: dict[str, Any] = {name: inputs[source] for name, source in zip(self.names, self.sources, strict=True)}
         slots["a"] = BOUND[self.bound](slots["a"])
         absent = [name.split()[1] for name in self.enclosed if name.startswith("no ")]
-        hidden = [source for source in absent if source in INPUTS and (source != "C" or "c" not in self.names)]
+        hidden = [source for source in absent if source in INPUTS and (source != "C" or "C" not in self.sources)]
         keys = [key_by(**dict.fromkeys([*self.names, *hidden], "k"))]
         restrictions = [ENCLOSED[name](inputs) for name in self.enclosed]
         if has_windows:
@@ -231,6 +233,8 @@ class Program:
             restrictions.insert(1 if has_windows else 0, keys[0])
         if self.keys == "left" and has_windows:
             restrictions.insert(0, keys[0])
+        if self.gate is not None:
+            restrictions.insert(0, in_event_time(self.gate))
         output = correlate(
             name="out",
             slots=slots,
