@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from cartesius.absences import Absences
     from cartesius.bindings import Bindings
-    from cartesius.events import Time
     from cartesius.enumeration import Alone, Candidate, Product, Rank
+    from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match
     from cartesius.outputs import Events, Result, Rows, Span

@@ -88,7 +88,7 @@ class session(windowing):
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the session that it begins; what has always been so, or goes on for ever, is in none."""
-        is_finite = EARLIEST < event.start and event.end < LATEST
+        is_finite = event.start > EARLIEST and event.end < LATEST
         return [Window(event.start, event.end + self.gap)] if is_finite else []
 
     def _take(self, events: list[Entry]) -> None:

@@ -234,7 +234,7 @@ class Program:
         if self.keys == "left" and has_windows:
             restrictions.insert(0, keys[0])
         if self.gate is not None:
-            restrictions.insert(0, in_event_time(self.gate))
+            restrictions.append(in_event_time(self.gate))  # the right-most gate sees an event first
         output = correlate(
             name="out",
             slots=slots,
