@@ -155,7 +155,7 @@ class Absences:
         return () if windows is None or not windows.contains(entry) else windows.key([entry])
 
     def forgotten(self, slot: Slot, entry: Entry) -> Time:
-        """Return the last end of what has been forgotten of an absent slot, in the window of ``entry``, if it has one."""
+        """Return the last end of what has been forgotten of an absent slot, in the window of ``entry``, if any."""
         window = self._window(entry)
         if window or self.batch.windows is None:
             return slot.forgotten.get(window, EARLIEST)

@@ -7,8 +7,9 @@ window, whatever the enclosed restrictions are. In front of all, `in_event_time`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, settings
@@ -19,6 +20,7 @@ from cartesius import Engine, Reactive, Window, correlate, repeated, run
 from cartesius.errors import InvalidArgument
 from restrictions import (
     affinely,
+    cartesian,
     fixed,
     in_event_time,
     in_sequence,
@@ -30,6 +32,7 @@ from restrictions import (
     without,
 )
 from restrictions.streams import either, now
+from restrictions.tables import aggregate, count
 from restrictions.windows import final, on_close, on_content_change
 from tests.oracle.composition_oracle import (
     ABSENCES,
@@ -44,7 +47,11 @@ from tests.oracle.composition_oracle import (
     Push,
     Reference,
     Step,
+    spans_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 fewer = settings(max_examples=settings().max_examples // 2)
 
@@ -61,7 +68,7 @@ def maybe(restrictions: Iterable[str]) -> st.SearchStrategy[list[str]]:
     return st.sampled_from([[], *([name] for name in restrictions)])
 
 
-STACKS = st.tuples(maybe(SEQUENCES), maybe(ABSENCES), maybe(OTHERS)).map(lambda drawn: sum(drawn, []))
+STACKS = st.tuples(maybe(SEQUENCES), maybe(ABSENCES), maybe(OTHERS)).map(lambda drawn: [*chain(*drawn)])
 
 
 @st.composite
@@ -201,7 +208,7 @@ def test_a_gate_in_front_makes_any_order_as_good_as_sorted(program, given, has_w
         assert Counter(results(build, ordered)) == Counter(expected)
 
 
-# -------------------------------------------------------------------------------------------- examples of what was wrong
+# ------------------------------------------------------------------------------------------- examples of what was wrong
 
 
 A, B, C = Reactive("a"), Reactive("b"), Reactive("c")
@@ -300,3 +307,67 @@ def test_windows_have_bounds_in_time_units():
         run(pairs(windowed(lambda event: [(0.5, 9.5)])), [(A, 1, 1)])
     with pytest.raises(InvalidArgument, match="return a list of windows"):
         run(pairs(windowed(lambda event: Window(0, 10))), [(A, 1, 1)])
+
+
+# ------------------------------------------------------------------------------------------- alternatives, and outputs
+
+
+ALONE = ("no C after", "no C before", "no C between", "relaxed", "past last", "strict", "within", "recently")
+
+
+@fewer
+@for_all(program=programs(st.sampled_from([[name] for name in ALONE])), trace=traces(), other=st.sampled_from(ALONE))
+def test_alternatives_that_use_nothing_up_are_a_merge_inside_windows_too(program, trace, other):
+    first, second = program, replace(program, enclosed=(other,))
+    assume(is_accepted(second.build_without))
+    inputs, one = first.build()
+    another = second.build_on(inputs)
+    together, apart = Engine(either(one, another)), Engine(one, another)
+    for step in trace:
+        emitted = [apply(engine, inputs, step) for engine in (together, apart)]
+        merged, single = [Counter((event.value, event.weight) for event in events) for events in emitted]
+        assert merged == single
+        together._check_invariants()
+
+
+@fewer
+@for_all(program=programs(), trace=traces(), added=st.integers(0, 10), removed=st.integers(0, 10))
+def test_an_output_goes_on_unmoved_while_others_come_and_go(program, trace, added, removed):
+    inputs, output = program.build()
+    other = correlate(a=inputs["A"], yields=lambda a: a.n, restrict=sliding(6, 3, report=on_close), name="other")
+    totals = aggregate(inputs["A"], count, by="k", restrict=tumbling(5))
+    alone, engine = Engine(output), Engine(output)
+    for place, step in enumerate(trace):
+        if place == added:
+            engine.add(other)
+            engine.add(totals, pulled=True)
+        if place == added + removed + 1:
+            engine = Engine.restore(engine.snapshot(), output, other, pulled=[totals])
+            engine.remove(other)
+            engine.remove(totals)
+        emitted = [event for event in apply(engine, inputs, step) if event.reactive == "out"]
+        assert [e.value for e in emitted] == [e.value for e in apply(alone, inputs, step)]
+        engine._check_invariants()
+
+
+@for_all(trace=traces())
+def test_a_pulled_total_is_that_of_the_events_of_its_windows(trace):
+    totals = aggregate(A, count, by="k", restrict=sliding(6, 3))
+    engine = Engine(cartesian(B), pulled=[totals])
+    pushed = []
+    for step in trace[:-1]:
+        if isinstance(step, Advance):
+            engine.advance(step.time)
+        elif step.source == "A":
+            pushed.append((step, engine.clock))
+            engine.push(A, step.row, at=(step.start, step.end))
+        expected = Counter(
+            (push.key, Window(*span))
+            for push, clock in pushed
+            for span in spans_of("sliding", 6, 3, push)
+            if span[1] > clock
+        )
+        assert engine.query(totals) == expected
+        at = max(engine.clock, 0)
+        present = {key: n for key, n in expected.items() if key[1].start <= at < key[1].end}
+        assert engine.query(totals, at=at) == present
