@@ -354,18 +354,18 @@ def test_an_output_goes_on_unmoved_while_others_come_and_go(program, trace, adde
 def test_a_pulled_total_is_that_of_the_events_of_its_windows(trace):
     totals = aggregate(A, count, by="k", restrict=sliding(6, 3))
     engine = Engine(cartesian(B), pulled=[totals])
-    pushed = []
+    pushed: list[Push] = []
     for step in trace[:-1]:
         if isinstance(step, Advance):
             engine.advance(step.time)
         elif step.source == "A":
-            pushed.append((step, engine.clock))
+            pushed.append(step)
             engine.push(A, step.row, at=(step.start, step.end))
         expected = Counter(
             (push.key, Window(*span))
-            for push, clock in pushed
+            for push in pushed
             for span in spans_of("sliding", 6, 3, push)
-            if span[1] > clock
+            if span[1] > engine.clock
         )
         assert engine.query(totals) == expected
         at = max(engine.clock, 0)
