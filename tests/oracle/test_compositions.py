@@ -91,6 +91,8 @@ def programs(draw: st.DrawFn, enclosed: st.SearchStrategy[list[str]] = STACKS) -
     assume(program.where != "ordered" or program.bound == "plain" or "cumulative" not in program.enclosed)
     # One window, like one key, connects all slots, which is one connection too many beside others (SEMANTICS 2.6).
     assume(len(program.sources) == 2 or not any("optionally" in name for name in program.enclosed))
+    # What lay between is forgotten when a window expires, which `in_sequence` refuses beside `retracting`.
+    assume("retracting" not in program.enclosed or not SEQUENCES.keys() & set(program.enclosed))
     assume(is_accepted(program.build_without))
     return program
 
