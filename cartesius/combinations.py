@@ -9,7 +9,7 @@ Source: SEMANTICS 1.13, 3.8 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.clauses import is_drained, of_clause
 from cartesius.events import LATEST

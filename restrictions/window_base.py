@@ -1,5 +1,7 @@
 """The base of windows: events are assigned to them, held until they are visible, delivered, and let go.
 
+This module is over 300 lines because what a window does between its first event and its end is one state machine.
+
 Source: SEMANTICS 3.2, 3.4, 3.9 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET).
 """
 
@@ -263,8 +265,7 @@ class windowing(Restriction):
         self.contents = {**self.contents, window: self._kept(held, rest)}
         if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
-        if visible:
-            catch_up()
+        catch_up()
         for _, group in groupby(visible, key=lambda event: event.noted("step")):
             next_batch()
             for event in group:

@@ -68,7 +68,7 @@ class Push(NamedTuple):
 class Advance(NamedTuple):
     """A move of the clock."""
 
-    time: float
+    time: Any  # an int, or at the end of time infinite
 
 
 Step = Push | Advance
@@ -217,8 +217,7 @@ class Program:
     def has_list(self) -> bool:
         return self.bound != "plain" or "cumulative" in self.enclosed
 
-    def _correlate(self, *, has_windows: bool) -> tuple[Inputs, Reactive]:
-        inputs = {name: Reactive(name) for name in INPUTS}
+    def _correlate(self, inputs: Inputs, *, has_windows: bool) -> Reactive:
         slots: dict[str, Any] = {name: inputs[source] for name, source in zip(self.names, self.sources, strict=True)}
         slots["a"] = BOUND[self.bound](slots["a"])
         absent = [name.split()[1] for name in self.enclosed if name.startswith("no ")]
@@ -234,21 +233,25 @@ class Program:
         if self.keys == "left" and has_windows:
             restrictions.insert(0, keys[0])
         if self.gate is not None:
-            restrictions.insert(0, in_event_time(self.gate))
-        output = correlate(
+            restrictions.append(in_event_time(self.gate))  # the right-most gate sees an event first
+        return correlate(
             name="out",
             slots=slots,
             where=WHERE["one ordered" if self.where == "ordered" and not self.has_list else self.where],
             yields=yields_of(self.names, has_windows=has_windows),
             restrict=reduce(or_, restrictions) if restrictions else None,
         )
-        return inputs, output
 
     def build(self) -> tuple[Inputs, Reactive]:
-        return self._correlate(has_windows=True)
+        inputs = {name: Reactive(name) for name in INPUTS}
+        return inputs, self.build_on(inputs)
+
+    def build_on(self, inputs: Inputs) -> Reactive:
+        return self._correlate(inputs, has_windows=True)
 
     def build_without(self) -> tuple[Inputs, Reactive]:
-        return self._correlate(has_windows=False)
+        inputs = {name: Reactive(name) for name in INPUTS}
+        return inputs, self._correlate(inputs, has_windows=False)
 
 
 # ----------------------------------------------------------------------------------------------------------- reference
@@ -282,7 +285,7 @@ class Reference:
 
     program: Program
     moves_clock: bool = True  # whether the engines of the windows see it before their windows are freed
-    clock: float = -math.inf
+    clock: Any = -math.inf
     windows: dict[tuple[Any, tuple[int, int]], Instance] = field(default_factory=dict)
 
     def step(self, step: Step) -> list[tuple[Any, int]]:
@@ -307,13 +310,13 @@ class Reference:
                 instance.held.append(push)
         return out
 
-    def is_visible(self, span: tuple[int, int], clock: float) -> bool:
+    def is_visible(self, span: tuple[int, int], clock: Any) -> bool:
         report = self.program.report
         if report == "at once":
             return True
         return clock >= span[1] + (self.program.lateness if report == "final" else 0)
 
-    def advance(self, time: float) -> list[tuple[Any, int]]:
+    def advance(self, time: Any) -> list[tuple[Any, int]]:
         self.clock = max(self.clock, time)
         out = []
         for (key, span), instance in sorted(self.windows.items(), key=lambda item: (item[0][1], str(item[0][0]))):
