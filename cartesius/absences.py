@@ -17,6 +17,7 @@ from cartesius.clauses import of_clause
 from cartesius.entries import GONE
 from cartesius.enumeration import step_to, visit
 from cartesius.errors import InvalidArgument, add_place
+from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, slots_of
 from cartesius.families import push
 from cartesius.memories import hashable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.bindings import Bindings
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate, Step
+    from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.matches import Match
@@ -145,12 +147,30 @@ class Absences:
         overdue.discard(entry.number)
         slot.memory.remove(entry)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
-        slot.forgotten = max(slot.forgotten, entry.end)
+        slot.forgotten = {**slot.forgotten, self._window(entry): max(self.forgotten(slot, entry), entry.end)}
+
+    def _window(self, entry: Entry) -> tuple[Any, ...]:
+        windows = self.batch.windows
+        return () if windows is None or not windows.contains(entry) else windows.key([entry])
+
+    def forgotten(self, slot: Slot, entry: Entry) -> Time:
+        """Return the last end of what has been forgotten of an absent slot, in the window of ``entry``, if any."""
+        window = self._window(entry)
+        if window or self.batch.windows is None:
+            return slot.forgotten.get(window, EARLIEST)
+        return max(slot.forgotten.values(), default=EARLIEST)  # a row of a table is in all
+
+    def close(self, window: tuple[Any, ...]) -> None:
+        """Let a window go: nothing comes that would need what has been forgotten in it."""
+        for slot in self.slots:
+            if window in slot.forgotten:
+                self.batch.world.journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
+                slot.forgotten = {other: end for other, end in slot.forgotten.items() if other != window}
 
     def _is_over(self, slot: Slot, entry: Entry) -> bool:
         """Whether no event that comes in time can need an entry."""
         dues = [one.stateless.due(slot, entry) for one in self._watchers[slot.index]]
-        return all([due is not None and due < self.batch.world.clock for due in dues])
+        return all([due is not None and due < self.batch.now for due in dues])
 
     def _is_needed(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
         needs = watcher.stateless.needs
@@ -202,6 +222,12 @@ def passes(slot: Slot) -> bool:
     """Whether nothing can make use of an event of ``slot`` after its batch. Only in a clause of a restriction."""
     installed, _ = of_clause("passes", slot)
     return installed.join.batch.absences.passes(slot)  # type: ignore[no-any-return]
+
+
+def forgotten(slot: Slot, entry: Entry) -> Time:
+    """Return the last end of what has been forgotten of the absent ``slot``, where ``entry`` is. Only in a clause."""
+    installed, _ = of_clause("forgotten", slot)
+    return installed.join.batch.absences.forgotten(slot, entry)  # type: ignore[no-any-return]
 
 
 def look_again(slot: Slot, entry: Entry) -> None:

@@ -170,6 +170,7 @@ def _found(join: Join, spent: Iterable[tuple[str, Any]]) -> list[tuple[Slot, Any
             slot.memory.find(identity) is not None
             or any(waiting.identity == identity for waiting in slot.door.queue)
             or any(True for _ in _held(join, slot, identity))
+            or any(True for _ in _in_rows(join, slot, identity))
         )
     ]
 
@@ -180,11 +181,21 @@ def _held(join: Join, slot: Slot, identity: Any) -> Iterator[Entry]:
             yield entry
 
 
+def _in_rows(join: Join, slot: Slot, identity: Any) -> Iterator[Entry]:
+    """Iterate over an event where it is part of a row that a restriction holds back."""
+    for entry in join.held(slot):
+        if entry.identity == identity and entry.number >= 0 and entry.uses:
+            yield entry
+
+
 def _lose(join: Join, found: list[tuple[Slot, Any]]) -> None:
     for slot, identity in found:
         while (entry := slot.memory.find(identity)) is not None:
             slot.memory.remove(entry)  # consumption is not displacement: its results stand
         slot.door.drop(identity)
+        for part in _in_rows(join, slot, identity):
+            join.world.journal.append(partial(setattr, part, "uses", part.uses))
+            part.uses = 0
         for held in list(_held(join, slot, identity)):
             taken = Entry(held.value, held.start, held.end, identity, weight=-1)
             taken.keys, taken.slot = held.keys, slot.name

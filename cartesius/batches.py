@@ -21,6 +21,7 @@ from cartesius.bodies import Body
 from cartesius.clauses import kept
 from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent, singly
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.families import displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
 from cartesius.memories import check_storable
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from cartesius.absences import Absences
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Alone, Candidate, Product, Rank
+    from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match
     from cartesius.outputs import Events, Result, Rows, Span
@@ -77,6 +79,7 @@ class Batch:
         self.rank: Rank
         self.relative: RelativeBatch | None = None  # where results depend on what else is there, and are taken back
         self.is_reconsidered = False  # a copy of a restriction wants to choose, whether matches come or not
+        self.is_behind = False  # windows give what they have held back: until all is there, the clock decides nothing
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
@@ -84,6 +87,11 @@ class Batch:
         self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
         space = bindings.window_space
         self.windows = None if space is None else WindowBatch(self, space)
+
+    @property
+    def now(self) -> Time:
+        """The clock, as it is inside windows."""
+        return EARLIEST if self.is_behind else self.world.clock
 
     # -- handlers ------------------------------------------------------------------------------------------------------
 
@@ -197,8 +205,9 @@ class Batch:
             self.world.journal.append(undo)
 
     def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
-        if entry.state == LIVE:
-            self._taken[slot.index].append(entry)
+        taken = self._taken[slot.index]
+        if entry.state == LIVE and not (taken and taken[-1] is entry):  # who says it twice says it once
+            taken.append(entry)
 
     def _select(self, matches: Iterable[Match]) -> None:
         for match in kept(matches):
@@ -207,6 +216,8 @@ class Batch:
 
     def _spend(self, match: Match) -> None:
         for slot, parts in zip(self.slots, match.parts, strict=True):
+            if type(parts) is Entry and parts.more is None:
+                continue  # nothing limits its uses
             for part in singly(parts):
                 if part.uses != UNLIMITED:
                     self.world.journal.append(partial(setattr, part, "uses", part.uses))

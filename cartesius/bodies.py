@@ -38,6 +38,7 @@ class Body:
             self.where = None if where is None else lambda parts: where(shown(parts))
             self.yields = lambda parts: yields(shown(parts))
         self._present = [slot.index for slot in batch.slots if slot.name not in pattern.absent.names]
+        self.is_relative = False  # what they say depends on what else is in memory
         self.is_filtered = False  # restrictions say which candidates reach it
         self.skip = GONE  # what clauses do not see of the memories: in the new ones, what is gone
         self.noted: dict[Any, Any] = {}  # what clauses have found out about the memories as they are

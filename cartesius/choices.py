@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
     operations = bindings.operations
-    batch.rank = Rank(bool(handle(outer, operations[first_is_oldest])), bindings.window_space)
+    has_lists = any(slot.n is not None for slot in bindings.slots)
+    batch.rank = Rank(bool(handle(outer, operations[first_is_oldest])), bindings.window_space, has_lists)
     key = handle(outer, operations[row_key])
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
@@ -62,6 +63,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     _choose_relations(batch, handle(outer, operations[relation]), installed)
     batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.body.is_filtered = any(one.admits for one in installed)
+    batch.body.is_relative = any(one.restriction.is_relative for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     _check_lists(batch)
@@ -178,6 +180,8 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         candidates = under(key, skip)
         if len(slots) > 1:
             candidates = iter(sorted(candidates, key=batch.rank))
+        if not batch.body.is_relative:
+            return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
         with batch.body.looking(skip):
             return next((match for parts in candidates if (match := batch.trigger(parts)) is not None), None)
 

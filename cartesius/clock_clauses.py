@@ -70,9 +70,12 @@ def is_past(time: Time) -> bool:
 
 
 def clock() -> Time:
-    """Return the engine's clock. Only in a clause of a restriction."""
+    """Return the engine's clock; before all times while events that windows have held back are still to come.
+
+    Only in a clause of a restriction. For what opens windows itself it is the engine's.
+    """
     installed, _ = of_clause("clock")
-    time: Time = installed.join.world.clock
+    time: Time = installed.join.world.clock if installed.restriction.opens_windows else installed.join.batch.now
     return time
 
 

@@ -39,11 +39,13 @@ class Rank:
 
     is_oldest_first: bool = False
     window_space: int | None = None
+    has_lists: bool = False
 
     def __call__(self, row: Candidate) -> tuple[float, ...]:
         """Return the key of one."""
         sign = 1 if self.is_oldest_first else -1
-        numbers = [math.inf if entry is None else sign * entry.number for entry in _flat(row)]
+        parts = _flat(row) if self.has_lists else row
+        numbers = [math.inf if entry is None else sign * entry.number for entry in parts]
         if self.window_space is None:
             return tuple(numbers)
         windows = (entry.keys[self.window_space] for entry in row if entry is not None)

@@ -31,10 +31,11 @@ import attrs
 
 from cartesius.clauses import release
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST
 from cartesius.versions import Kind, VersionMemory
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius.events import Time
     from cartesius.join_shape import Join
     from cartesius.kept_rows import KeptRows
@@ -316,7 +317,7 @@ class Slot:
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
-    forgotten: Time = EARLIEST  # of a slot that never has a part: the last end of what has left its memory
+    forgotten: Mapping[tuple[Any, ...], Time] = {}  # if it never has a part: the last end of what left, by window
 
     @property
     def keeps_versions(self) -> bool:

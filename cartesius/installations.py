@@ -44,6 +44,7 @@ class Installed(Place):
         super().__init__(restriction, join, spaces)
         self.number = number
         self.copies: dict[tuple[Any, ...], Any] = {}
+        self._made = 0  # how many copies have been made
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
@@ -127,6 +128,8 @@ class Installed(Place):
     def make(self, key: tuple[Any, ...]) -> Any:
         """Make the copy for ``key``, without starting it."""
         copy = self.copies[key] = self._fresh()
+        self._made += 1
+        vars(copy)["made"] = self._made
         if self.is_inside:
             self._in_windows.setdefault(self._window(key), set()).add(key)
         return copy
@@ -154,6 +157,10 @@ class Installed(Place):
     def _reopen(self, key: tuple[Any, ...], copy: Any) -> None:
         self.copies[key] = copy
         self._in_windows.setdefault(self._window(key), set()).add(key)
+
+    def restore_order(self) -> None:
+        """Put the copies, after a roll-back, in the order in which they were made."""
+        self.copies = dict(sorted(self.copies.items(), key=lambda item: item[1].made))
 
     def forget(self, key: tuple[Any, ...], copy: Any) -> None:
         """Forget a copy that is as a fresh one."""

@@ -278,6 +278,7 @@ class Join:
             return []
 
         def run() -> list[Event]:
+            self.batch.is_behind = False
             work()
             self.strands.run()
             for index in sorted(arrived):
@@ -321,6 +322,7 @@ class Join:
         for slot in self.slots:
             slot.memory.restore_order()
         for one in self.installed:
+            one.restore_order()
             one.released.clear()
             one.reconsidered.clear()
         self._build_strands()

@@ -208,7 +208,7 @@ class Restriction(Handler):
 
     def _usage(self) -> str:
         shown, is_keyword = [], False
-        for name, kind in self._fields.items():
+        for name, kind in sorted(self._fields.items(), key=lambda field: field[0] in self._defaults):
             if name in self._defaults:
                 shown.append(f"{name}={self._defaults[name]!r}")
             else:

@@ -103,7 +103,7 @@ def save_join(join: Join, place: int, homes: dict[int, tuple[int, int]]) -> dict
         "memories": [_save_memory(slot, (place, slot.index), homes, places) for slot in join.slots],
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
-        "forgotten": [slot.forgotten for slot in join.slots],
+        "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
@@ -168,7 +168,7 @@ def load_join(join: Join, state: dict[str, Any], states: Sequence[Mapping[str, A
             _load_memory(slot, stored, states, known)
         slot.ended = ended
     for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
-        slot.forgotten = forgotten
+        slot.forgotten = dict(forgotten)
     _load_histories(join, state["deletions"])
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):

@@ -225,8 +225,9 @@ class Steps:
             batches = {
                 slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots
-                if (join, slot.index) not in without
-                and (coming := sharing.left(join, slot, _concerning(slot, events.get(slot.reactive, ()))))
+                if slot.reactive in events
+                and (join, slot.index) not in without
+                and (coming := sharing.left(join, slot, _concerning(slot, events[slot.reactive])))
             }
             produced = [] if join.is_begun else join.begin()
             if batches:

@@ -36,8 +36,12 @@ class WindowBatch:
 
     def key(self, parts: Candidate) -> tuple[Any, ...]:
         """Return the key of the window of a candidate: the keys to its left, and the window."""
-        part = next(part for part in parts if part is not None and part.keys[self.space] is not ABSENT)
+        part = next(part for part in parts if part is not None and self.contains(part))
         return tuple([key for key in part.keys[: self.space + 1] if key is not ABSENT])
+
+    def contains(self, entry: Entry) -> bool:
+        """Whether an event is in a window; a row of a table is in none."""
+        return entry.keys[self.space] is not ABSENT
 
     def portions(self, fresh: list[list[Entry]]) -> list[list[list[Entry]]]:
         """Return what is fresh of each slot, window by window, ascending; as it is, if some is of a table."""
@@ -81,3 +85,5 @@ class WindowBatch:
                 output.forget(key)
         if isinstance(output, Relations):
             output.close(window)
+        if self.batch.absences is not None:
+            self.batch.absences.close(window)

@@ -35,6 +35,15 @@ def deliver(event: Entry, window: Window) -> None:
     enter(slot_of(event), inside(event, installed.join.bindings.window_space, window))
 
 
+def catch_up() -> None:
+    """Say that what a window has held back comes now, in batches: until this step is over, the clock decides nothing.
+
+    Only in a clause of a restriction that opens windows.
+    """
+    installed, _ = of_clause("catch_up")
+    installed.join.batch.is_behind = True
+
+
 def next_batch() -> None:
     """End the present batch: what is delivered from now on is another one. Only in a clause for `tick`."""
     installed, _ = of_clause("next_batch")
@@ -69,6 +78,7 @@ def let_finish(window: Window) -> None:
     misses = join.batch.partial is not None
     others = [one for one in join.installed if one is not installed and (misses or not one.restriction.settles)]
     for _ in range(MOST_ROUNDS):
+        join.commit()  # what has come last may wait, too
         copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]
         due = join.world.deadlines.take(copies)
         if not due:

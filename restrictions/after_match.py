@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
 from cartesius.combinations import beside, last_chance, match_of, reconsider
+from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from restrictions.contiguity import _sequence, near
@@ -117,7 +118,7 @@ class pruning(_sequence):
 
     def _chosen(self, matches: Iterator[Match]) -> Iterator[Match]:
         first = self.slots[0]
-        held = [match for row in self.withheld if (match := match_of(list(row))) is not None]
+        held = [match for row in self.withheld if not is_spent(row) and (match := match_of(list(row)))]
         found = [*held, *matches]
         given: list[Match] = []
         waiting: list[Match] = []

@@ -28,6 +28,8 @@ class _sliding(windowing):
     """Base: windows of one size, one every period."""
 
     def _all(self, event: Entry, size: int, period: int, offset: int) -> list[Window]:
+        if not (math.isfinite(event.start) and math.isfinite(event.end)):
+            return []  # what has always been so, or goes on for ever, is in none
         first = math.floor((event.end - size - offset) / period) + 1
         last = math.floor((event.start - offset) / period)
         if isinstance(event.start, int) and isinstance(event.end, int):  # exactly, however large
@@ -258,18 +260,25 @@ def _required(function: Callable[..., Any]) -> int:
 
 
 def _checked(restriction: windowed, given: Any, event: Entry) -> Window:
-    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(time, int | float) for time in given):
+    if isinstance(given, tuple) and len(given) == 2 and all(map(_is_bound, given)):
         start, end = given
         if start <= event.start and event.end < end:
             return Window(start, end)
     return _refuse(restriction, given, event)
 
 
+def _is_bound(time: Any) -> bool:
+    is_time = isinstance(time, int) and not isinstance(time, bool)
+    return is_time or (isinstance(time, float) and math.isinf(time))
+
+
 def _refuse(restriction: windowed, given: Any, event: Entry) -> NoReturn:
     message = (
         f"{restriction!r}: expected windows that contain the event at {event.start}..{event.end}, Window(start, end)"
-        f" with start ≤ {event.start} and {event.end} < end, but the assigner gave {given!r}"
+        f" with start ≤ {event.start} and {event.end} < end, both in time units, but the assigner gave {given!r}"
     )
+    if isinstance(given, Window):
+        message += "; return a list of windows"
     raise InvalidArgument(message)
 
 

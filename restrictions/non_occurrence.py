@@ -30,7 +30,7 @@ from cartesius import (
     state,
     tick,
 )
-from cartesius.absences import in_order, is_among, is_over, look_again, passes
+from cartesius.absences import forgotten, in_order, is_among, is_over, look_again, passes
 from cartesius.clock_clauses import clock, due_at
 from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
@@ -108,12 +108,13 @@ class _absence(Restriction):
     @handles(arrive, "anchor")
     def check_known(self, slot: Slot, event: Entry) -> None:
         """Set aside what comes so late that its rows cannot be decided."""
-        if event.deletes or self.c.forgotten < self.earliest(event):
+        until = forgotten(self.c, event)
+        if event.deletes or until == EARLIEST or until < self.earliest(event):
             forward(slot, event)
             return
         reason = (
             f"events of {self.c.name!r} that end at {self.earliest(event)} or later may decide about it, but they are"
-            f" forgotten up to {self.c.forgotten}"
+            f" forgotten up to {until}"
         )
         set_aside(slot, event, reason)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.clock_clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST, Window
+from cartesius.events import EARLIEST, LATEST, Window
 from cartesius.queues import Queue
 from cartesius.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from restrictions.reports import Report, on_close
@@ -87,22 +87,28 @@ class session(windowing):
         """Do nothing: what is keyed differently is refused with the windows."""
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
-        """Return the session that it begins."""
-        return [Window(event.start, event.end + self.gap)]
+        """Return the session that it begins; what has always been so, or goes on for ever, is in none."""
+        is_finite = event.start > EARLIEST and event.end < LATEST
+        return [Window(event.start, event.end + self.gap)] if is_finite else []
 
     def _take(self, events: list[Entry]) -> None:
         for event in events:
             event.note(step=step_number())
-            (new,) = self.windows(event, self.contents)
+            windows = [*self.windows(event, self.contents)]
+            if not windows:
+                continue
+            (new,) = windows
             touching = [window for window in sorted(self.contents) if _touch(window, new)]
             merged = Window(min(w.start for w in (new, *touching)), max(w.end for w in (new, *touching)))
-            if merged.end == LATEST or self._is_over(merged):
+            if self._is_over(merged):
                 self._refuse(event, merged)
                 continue
             contents = dict(self.contents)
             was_shown = any(window in self.reported for window in touching)
-            held = [one for window in touching for one in (contents.pop(window) or delivered_to(window))]
-            contents[merged] = Queue(sorted([*held, event], key=_step))
+            queues = [contents.pop(window) or Queue(delivered_to(window)) for window in touching]
+            if len(queues) != 1:  # one queue is in order already
+                queues = [Queue(sorted([one for queue in queues for one in queue], key=_step))]
+            contents[merged] = queues[0].append(event)
             is_shown = merged in touching and merged in self.reported
             self._forget(window for window in touching if window != merged)
             self.contents = contents
@@ -120,6 +126,9 @@ class session(windowing):
             for time in (self._report_time(window), window.end + self.lateness):
                 if time is not None and time > now:
                     notify_at_time(time - 1)
+
+    def _is_late(self, event: Entry) -> bool:
+        return False  # that is known once it has been merged
 
     def _forget(self, windows: Iterable[Window]) -> None:
         """Displace what has been delivered to sessions that are none any more."""

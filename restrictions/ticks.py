@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cartesius.entries import Entry
     from cartesius.events import Time
     from cartesius.queues import Queue
@@ -22,18 +20,9 @@ def first_batch(pending: Queue, tick: Any, now: Time) -> list[Entry] | None:
     if tick == "tuple" or not pending:
         return None
     if tick != "time":
-        return list(pending)[:tick] if len(pending) >= tick else None
+        steps = list(dict.fromkeys(event.noted("step") for event in pending))  # one event may have come to two slots
+        return [event for event in pending if event.noted("step") in steps[:tick]] if len(steps) >= tick else None
     ends = sorted({event.end for event in pending})
     if len(ends) == 1 and ends[0] >= now:
         return None
     return [event for event in pending if event.end == ends[0]]
-
-
-def batch_of(tick: Any) -> Callable[[Entry], Any]:
-    """Return what is the same for the events of one batch, asked in the order in which they came."""
-    if tick == "tuple":
-        return lambda event: event.noted("step")
-    if tick == "time":
-        return lambda event: event.end
-    count = iter(range(10**18))
-    return lambda event: next(count) // tick

@@ -15,6 +15,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
 from cartesius.queues import Queue
 from cartesius.window_clauses import (
+    catch_up,
     close_window,
     deliver,
     in_units,
@@ -26,7 +27,7 @@ from cartesius.window_clauses import (
 )
 from restrictions.duration import check_duration
 from restrictions.reports import Report, final, non_empty, on_content_change
-from restrictions.ticks import TICKS, batch_of, first_batch
+from restrictions.ticks import TICKS, first_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.entries import Entry
     from cartesius.events import Time, Window
-
-LEAVINGS = ("expire", "displace")
 
 
 class windowing(Restriction):
@@ -68,7 +67,7 @@ class windowing(Restriction):
         if self.tick not in TICKS and not is_number:
             message = f'{call}: expected tick to be "tuple", "time" or a number ≥ 1 but got tick={self.tick!r}'
             raise InvalidArgument(message)
-        if self.on_leave not in LEAVINGS:
+        if self.on_leave not in ("expire", "displace"):
             message = f'{call}: expected on_leave to be "expire" or "displace" but got on_leave={self.on_leave!r}'
             raise InvalidArgument(message)
 
@@ -91,7 +90,7 @@ class windowing(Restriction):
             self._take_back(event)
         elif self.tick == "tuple":
             self._take([event])
-        else:
+        elif not self._is_late(event):
             event.note(step=step_number())
             self.pending = self.pending.append(event)
             if self.tick == "time":
@@ -130,7 +129,7 @@ class windowing(Restriction):
         for window in sorted(coming):
             for event in coming[window]:
                 deliver(event, window)
-            self._show(window)
+            report(window)
 
     def _open(self, window: Window, contents: dict[Window, Queue]) -> None:
         """Note a window, if it is new."""
@@ -160,6 +159,14 @@ class windowing(Restriction):
         if window.end == LATEST or contents[window]:
             return True
         return self.report.waits and window not in self.reported
+
+    def _is_late(self, event: Entry) -> bool:
+        """Set an event aside that is too late for all its windows; return whether it is."""
+        windows = list(self.windows(event, self.contents))
+        if not windows or not all(map(self._is_over, windows)):
+            return False
+        self._refuse(event, windows[-1])
+        return True
 
     def _refuse(self, event: Entry, window: Window) -> None:
         until = window.end + self.lateness
@@ -193,7 +200,7 @@ class windowing(Restriction):
             self._take_pending(batch)
             if first_batch(self.pending, self.tick, now) is not None:
                 ask_tick()  # each batch is a step of its own
-        rest = [event for event in self.pending if event.end < now]
+        rest = list(self.pending)
         if any(self._is_ending(window, now) for event in rest for window in self.windows(event, self.contents)):
             next_batch()
             self._take_pending(rest)
@@ -227,9 +234,8 @@ class windowing(Restriction):
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now."""
-        if not self.report.is_periodic or not window.start < now <= window.end:
-            return False
-        return bool(now % in_units(self.report.period, "period") == 0)
+        is_open = self.report.is_periodic and window.start < now <= window.end
+        return is_open and now % in_units(self.report.period, "period") == 0
 
     def _report_time(self, window: Window) -> Time | None:
         """Return when a window is reported, once; None if never, or whenever something comes."""
@@ -257,11 +263,16 @@ class windowing(Restriction):
         self.contents = {**self.contents, window: self._kept(held, rest)}
         if self.report.waits and (not self.report.is_periodic or now == window.end):
             self.reported = self.reported | {window}
-        for _, group in groupby(visible, key=batch_of(self.tick)):
+        if visible:
+            catch_up()
+        for _, group in groupby(visible, key=lambda event: event.noted("step")):
             next_batch()
             for event in group:
                 deliver(event, window)
-        self._show(window)
+        if visible:
+            report(window)
+        else:
+            self._show(window)
         if self.report.is_periodic and now < window.end:
             self._ask(window)
 
@@ -269,11 +280,11 @@ class windowing(Restriction):
         return rest  # of what was held
 
     def _show(self, window: Window) -> None:
+        """Report a window of which nothing has come: it may be empty."""
         report(window, unless_empty=non_empty in self.report)
 
     def _free(self, window: Window) -> None:
         let_finish(window)
-        next_batch()
         close_window(window, displaces=self.on_leave == "displace")
         if self.on_leave == "displace":
             self._show(window)

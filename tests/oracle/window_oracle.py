@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +38,20 @@ from restrictions import (
     tumbling,
     windowed,
 )
-from restrictions.windows import filtered, final, first, last, non_empty, on_close, on_content_change, periodic
+from restrictions.streams import map_concat
+from restrictions.windows import (
+    dstream,
+    filtered,
+    final,
+    first,
+    istream,
+    last,
+    non_empty,
+    on_close,
+    on_content_change,
+    periodic,
+    rstream,
+)
 from tests.oracle.restriction_oracle import Row
 
 if TYPE_CHECKING:
@@ -196,6 +209,8 @@ YIELDS: dict[int, tuple[Callable[..., Any], Callable[..., Any]]] = {  # without 
     3: (lambda x, y, z: (x.n, y.n, z.n), lambda x, y, z, window: (x.n, y.n, z.n, window.start, window.end)),
 }
 
+RELATIONS = {"istream": istream, "dstream": dstream, "rstream": rstream}
+
 REPORTS: dict[str, Any] = {
     "on_content_change": on_content_change,
     "on_close": on_close,
@@ -218,6 +233,8 @@ class Program:
     report: str = "on_content_change"
     period: int | None = None  # then the report is periodic
     content: tuple[str, int] | None = None
+    relation: str | None = None
+    tick: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -239,23 +256,34 @@ class Program:
             options["report"] = REPORTS[self.report]
         if self.content is not None:
             options["content"] = content_of(*self.content)
+        if self.tick is not None:
+            options["tick"] = self.tick
         windows = self.kind.restriction(**options)
-        restrict = reduce(or_, [*self.keys(self.left), windows, *self.keys(self.right), *self.inside()])
+        relation = [RELATIONS[self.relation]()] if self.relation else []
+        restrict = reduce(or_, [*self.keys(self.left), windows, *self.keys(self.right), *self.inside(), *relation])
         inputs = [Reactive(f"in{source}") for source in range(max(self.sources) + 1)]
         slots = {name: inputs[source] for name, source in zip(self.names, self.sources, strict=True)}
-        where = WHERE[self.where]
-        return inputs, correlate(name="out", slots=slots, where=where, yields=YIELDS[len(slots)][1], restrict=restrict)
+        yields = YIELDS[len(slots)][self.relation is None]
+        return inputs, correlate(name="out", slots=slots, where=WHERE[self.where], yields=yields, restrict=restrict)
 
     def build_without(self) -> tuple[list[Reactive], Reactive]:
-        """Return the inputs and the correlation without windows."""
+        """Return the inputs, or the one of batches of (source, row), and the correlation without windows."""
         restrictions = [*self.keys(self.left), *self.keys(self.right), *self.inside()]
         if self.content is not None and self.content[0] == "last":
             restrictions.insert(len(restrictions) - len(self.inside()), most_recently(*self.names, n=self.content[1]))
         inputs = [Reactive(f"in{source}") for source in range(max(self.sources) + 1)]
+        pushed = inputs
+        if self.tick is not None:
+            pushed = [Reactive("batch")]
+            inputs = [map_concat(pushed[0], partial(rows_of, source)) for source in range(len(inputs))]
         slots = {name: inputs[source] for name, source in zip(self.names, self.sources, strict=True)}
         restrict = reduce(or_, restrictions) if restrictions else None
-        where = WHERE[self.where]
-        return inputs, correlate(name="out", slots=slots, where=where, yields=YIELDS[len(slots)][0], restrict=restrict)
+        yields = YIELDS[len(slots)][0]
+        return pushed, correlate(name="out", slots=slots, where=WHERE[self.where], yields=yields, restrict=restrict)
+
+
+def rows_of(source, batch):
+    return [row for at, row in batch if at == source]
 
 
 def content_of(name, n):
@@ -279,6 +307,7 @@ class Instance:
     key: Any
     engine: Engine
     inputs: list[Reactive]
+    is_batched: bool
     given: list[Push] = field(default_factory=list)
     held: list[Push] = field(default_factory=list)
     results: Counter[Any] = field(default_factory=Counter)  # those that stand
@@ -288,13 +317,19 @@ class Instance:
         return self.span[1]
 
     def show(self, pushes: list[Push]) -> list[Result]:
-        """Let the engine have some that waited, in order; return the results, with the window."""
-        out: list[Result] = []
+        """Let the engine have some that waited, one after the other or as one batch; return the results."""
         for push in pushes:
             self.held.remove(push)
             self.given.append(push)
-            emitted = self.engine.push(self.inputs[push.source], push.row, at=(push.start, push.end))
-            out += [((*event.value, *self.span), event.weight) for event in emitted]
+        if self.is_batched:
+            emitted = self.engine.push(self.inputs[0], tuple((push.source, push.row) for push in pushes))
+        else:
+            emitted = [
+                event
+                for push in pushes
+                for event in self.engine.push(self.inputs[push.source], push.row, at=(push.start, push.end))
+            ]
+        out = [((*event.value, *self.span), event.weight) for event in emitted]
         for value, weight in out:
             self.results[value] += weight
         return out
@@ -311,13 +346,15 @@ class Reference:
     tuples: int = 0  # of those that are
     late: list[tuple[int, str]] = field(default_factory=list)
     withdrawn: Counter[Any] = field(default_factory=Counter)  # in the last step: results of sessions that changed
+    evaluations: list[tuple[Any, Counter[Any]]] = field(default_factory=list)  # in the last step: (key, results)
+    batch: list[tuple[Instance, Push]] = field(default_factory=list)  # of those that are to be several events
 
     def __post_init__(self) -> None:
         self.without = self.program.build_without()
 
     def step(self, step: Step) -> list[Result]:
         """Return what a step gives, in order: window by window."""
-        self.withdrawn = Counter()
+        self.withdrawn, self.evaluations = Counter(), []
         return self.push(step) if isinstance(step, Push) else self.advance(step.time)
 
     # -- which windows ---------------------------------------------------------------------------------------------
@@ -334,7 +371,7 @@ class Reference:
             if window.span == span and window.key == key:
                 return window
         inputs, output = self.without
-        self.windows.append(Instance(span, key, Engine(output), inputs))
+        self.windows.append(Instance(span, key, Engine(output), inputs, self.program.tick is not None))
         return self.windows[-1]
 
     def present(self, push: Push) -> list[Span]:
@@ -417,9 +454,30 @@ class Reference:
         for window in sorted(chosen, key=lambda window: window.span):
             if self.is_kept(window, push):
                 window.held.append(push)
-            if self.program.period is None:
-                out += window.show(self.visible(window))
+                self.batch.append((window, push))
+            if self.program.period is None and self.program.tick is None:
+                out += self.show(window)
+        if self.program.tick and len({push for _, push in self.batch}) == self.program.tick:
+            out += self.end_batch()
         return out
+
+    def show(self, window: Instance) -> list[Result]:
+        """Let a window show what is due, one event after the other."""
+        due = self.visible(window)
+        out = window.show(due)
+        if due:
+            results = Counter({value[:-2]: count for value, count in window.results.items()})
+            self.evaluations.append((window.key, results))
+        return out
+
+    def end_batch(self) -> list[Result]:
+        """Let each window have its part of the batch."""
+        pushes: dict[int, list[Push]] = {}
+        for window, push in self.batch:
+            pushes.setdefault(id(window), []).append(push)
+        self.batch = []
+        ordered = sorted((window for window in self.windows if id(window) in pushes), key=lambda window: window.span)
+        return [result for window in ordered for result in window.show(pushes[id(window)])]
 
     def slots(self) -> Iterator[tuple[str, int]]:
         return zip(self.program.names, self.program.sources, strict=True)
@@ -427,13 +485,18 @@ class Reference:
     def advance(self, time: float) -> list[Result]:
         out: list[Result] = []
         moments = {moment for window in self.windows for moment in self.moments(window) if moment <= time}
-        for moment in sorted(moments | {max(time, self.clock)}):
-            self.clock = max(self.clock, moment)
+        for moment in sorted(moments):
+            self.clock = moment
             for window in sorted(self.windows, key=lambda window: window.span):
-                out += window.show(self.visible(window))
-                if self.freed_at(window.span) <= self.clock:
+                is_over = self.freed_at(window.span) <= self.clock
+                if self.program.tick is None:
+                    out += self.show(window)
+                elif is_over and any(other is window for other, _ in self.batch):
+                    out += self.end_batch()
+                if is_over:
                     self.windows.remove(window)
                     self.tuples += window.engine.stats.tuples
+        self.clock = max(self.clock, time)
         return out
 
     def moments(self, window: Instance) -> list[float]:
@@ -476,6 +539,15 @@ class Reference:
 
 # -------------------------------------------------------------------------------------------------------------- drawing
 
+
+RETRACTING = {"retracting", "retracting earlier", "taken back"}
+
+
+def is_retracting_or_itself(name):
+    """At most one of what has retracting() in it: two take everything back twice."""
+    return "retracting" if name in RETRACTING else name
+
+
 ORDINARY = ("tumbling", "sliding", "fixed", "by value", "by time")
 
 
@@ -509,7 +581,7 @@ def programs(draw: st.DrawFn, names: tuple[str, ...] = ORDINARY) -> Program:
     return Program(
         kind,
         sources,
-        tuple(draw(st.lists(st.sampled_from(sorted(ENCLOSED)), min_size=0, max_size=2))),
+        tuple(draw(st.lists(st.sampled_from(sorted(ENCLOSED)), max_size=2, unique_by=is_retracting_or_itself))),
         draw(st.sampled_from(sorted(WHERE))) if len(sources) == 2 else "none",
         left,
         right,

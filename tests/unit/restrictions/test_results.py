@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Delete, Engine, Reactive, Update, correlate
+from cartesius import Delete, Engine, Reactive, Update, correlate, run
 from cartesius.errors import InvalidArgument
 from restrictions import affinely, as_table, at_most, cartesian, most_recently, optionally, retracting
 
@@ -233,3 +233,10 @@ def test_a_view_of_an_outer_row_moves_without_a_transient(table):
     assert values(engine.push(table, Update("EVA", {"berth": "B"}))) == [Update("EVA", ("B", None))]
     assert values(engine.push(berth, Delete("A"))) == []
     assert values(engine.push(table, Delete("EVA"))) == [Delete("EVA")]
+
+
+def test_to_take_results_back_twice_is_to_take_them_back_once():
+    source = Reactive("source")
+    latest = correlate(x=source, yields=lambda x: x, restrict=retracting() | retracting() | most_recently("x"))
+    events = run(latest, [(source, 1), (source, 2)])
+    assert [(event.value, event.weight) for event in events] == [(1, 1), (1, -1), (2, 1)]

@@ -276,31 +276,6 @@ def test_a_missing_part_is_missing_in_its_window():
     assert seen == [[(("a", None, 0), 1)], [(("b", None, 10), 1)], [(("b", None, 10), -1), (("b", "x", 10), 1)]]
 
 
-def test_the_reviews_of_a_new_release():
-    """SOURCES A10 with five slots of one review, in day numbers: five good reviews of it within a month."""
-    release, review = Reactive("release"), Reactive("review")
-    names = ("r1", "r2", "r3", "r4", "r5")
-    good = correlate(
-        slots={"film": release, **dict.fromkeys(names, review)},
-        where=lambda film, r1, r2, r3, r4, r5: (
-            r1.model == film.model
-            and r2.model == r3.model == r4.model == r5.model == film.model
-            and r1.n < r2.n < r3.n < r4.n < r5.n
-            and min(r1.rating, r2.rating, r3.rating, r4.rating, r5.rating) >= 3.5
-        ),
-        yields=lambda film, r1, r2, r3, r4, r5, window: (film.model, window.start),
-        restrict=sliding(30, 1) | first_match(),
-    )
-    engine = Engine(good)
-    assert engine.push(release, {"model": "M"}, at=3) == []
-    for n, (rating, day) in enumerate([(4.0, 4), (3.5, 5), (2.0, 6), (5.0, 7), (4.5, 8)]):
-        assert engine.push(review, {"model": "M", "rating": rating, "n": n}, at=day) == []
-    assert engine.push(review, {"model": "W", "rating": 5.0, "n": 5}, at=8) == []
-    shown = engine.push(review, {"model": "M", "rating": 3.6, "n": 6}, at=9)
-    assert values(shown) == [("M", start) for start in range(-20, 4)]
-    assert len(shown) == 24
-
-
 # --------------------------------------------------------------------------------------------------------- the variable
 
 
@@ -783,6 +758,33 @@ def test_a_batch_that_is_not_full_is_one_when_its_window_is_freed():
     assert engine.stats.retained + engine.stats.waiting == 0
 
 
+def test_an_event_of_two_slots_is_one_of_the_events_of_a_batch():
+    twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=tumbling(10, tick=2))
+    assert follow(twice, (level, 1, 1), (level, 2, 2)) == [[], [(2, 2), (2, 1), (1, 2), (1, 1)]]
+
+
+def test_a_window_has_its_part_of_a_batch_at_once_when_another_is_freed_first():
+    restrict = sliding(6, 2, offset=-5, lateness=3, tick=4) | most_recently("x")
+    trace = [(right, "a", 0), (left, 1, 3), (left, 2, 4)]
+    assert values(run(pairs_in(restrict), trace, close=True)) == [(2, "a", -1)]
+
+
+def test_what_is_late_is_known_to_be_when_it_comes_whatever_the_batch():
+    engine = Engine(seen_in(tumbling(5, tick=2)))
+    engine.advance(10)
+    engine.push(level, "a", at=3)
+    assert [event.value for event, _, _ in engine.late] == ["a"]
+    assert engine.stats.waiting == 0
+
+
+def test_all_of_a_batch_comes_when_one_of_its_windows_is_freed():
+    engine = Engine(seen_in(tumbling(5, tick=3)))
+    engine.push(level, "a", at=3)
+    engine.push(level, "b", at=6)
+    assert values(engine.advance(5)) == [("a", 0, 5), ("b", 5, 10)]
+    assert (engine.stats.retained, engine.stats.waiting) == (1, 0)
+
+
 SECRET = [(level, "a", 1), 5, (level, "b", 6), 10, (level, "c", 12), 15, 20]
 """Windows of 10 every 5: -5: a; 0: a, b; 5: b, c; 10: c. What comes at a @ 1, 5, b @ 6, 10, c @ 12, 15, 20, by hand."""
 
@@ -830,6 +832,22 @@ def test_relations_are_compared_as_bags_not_as_sets():
         seen = correlate(x=level, yields=lambda x: "a", restrict=tumbling(10, report=on_close) | relation)
         steps = [(level, 1, 1), (level, 2, 2), 10, (level, 3, 11), (level, 4, 12), (level, 5, 13), 20]
         assert ["".join(step) for step in follow(seen, *steps) if step] == [step for step in given_ if step]
+
+
+@pytest.mark.parametrize("report", [on_close, on_close & non_empty])
+def test_what_a_report_consumes_is_in_the_evaluation(report):
+    restrict = tumbling(10, report=report) | affinely("x", "y") | istream()
+    twice = correlate(x=level, y=level, yields=lambda x, y: (x, y), restrict=restrict)
+    assert values(run(twice, [(level, 1, 1), (level, 2, 12)], close=True)) == [(1, 1), (2, 2)]
+
+
+def test_windows_reported_at_one_time_are_reported_in_ascending_order():
+    restrict = windowed(
+        lambda event: [(event.start, event.end + 1), (event.start - 2, event.end + 4)], report=periodic(1)
+    )
+    engine = Engine(seen_in(restrict))
+    engine.push(level, "a", at=0)
+    assert values(engine.advance(1)) == [("a", -2, 4), ("a", 0, 1)]
 
 
 def test_the_evaluation_before_is_that_under_the_same_key():
