@@ -166,6 +166,20 @@ class Batch:
                 held.note(withdrawn=True)
                 self.world.journal.append(partial(held.note, withdrawn=False))
 
+    def share(self, slot: Slot) -> None:
+        """Tell the other slots of a shared memory what has been done to it, or take over what another one has done."""
+        shared = slot.shared
+        if shared is None:
+            return
+        if shared.leader is slot:
+            shared.note(self._fresh[slot.index], self._gone[slot.index])
+            return
+        self._fresh[slot.index].extend(shared.fresh)
+        for entry in shared.gone:
+            entry.state, self.cause = LIVE, entry.cause  # what displacement means is said by the handlers here
+            displace(slot, entry)
+            assert entry.state == GONE  # Invariant: restrictions that share forward what is displaced
+
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""
         self._leaving.append((slot, entry))
@@ -276,9 +290,10 @@ class Batch:
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
-            for entry in left:
-                self._remove(slot, entry)
-            slot.memory.settle(arrived)
+            if slot.shared is None:  # else once all its slots have run
+                for entry in left:
+                    self._remove(slot, entry)
+                slot.memory.settle(arrived)
             arrived.clear()
             left.clear()
             taken.clear()
@@ -297,7 +312,7 @@ class Batch:
         self.is_reconsidered = False
         self.spent.clear()
         self.output.clear()
-        for part in (self.partial, self.versions, self.absences):
+        for part in (self.partial, self.versions, self.absences, *[slot.shared for slot in self.slots]):
             if part is not None:
                 part.clear()
 

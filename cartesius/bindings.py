@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Bindings:
     """The slots of one correlation in one engine."""
 
-    def __init__(self, pattern: Pattern, world: World) -> None:
+    def __init__(self, pattern: Pattern, world: World, share: Callable[[Bindings], None] | None = None) -> None:
         self.pattern = pattern
         self.operations: dict[Any, Operation[..., Any]] = {
             family: Operation(family.name) for family in FAMILIES if not family.of_slot
@@ -57,8 +57,11 @@ class Bindings:
             self._open_space(restriction)
             if restriction.opens_windows:
                 self._open_windows(restriction)
+        if share is not None:
+            share(self)
         for slot in self.slots:
-            slot.memory.probes.extend(key_probe(space) for space in range(len(self.spaces)))
+            if not slot.memory.probes:  # a shared one has them already
+                slot.memory.probes.extend(key_probe(space) for space in range(len(self.spaces)))
         shows = [show for restriction in pattern.restrictions if (show := restriction.shows()) is not None]
         self.shown = showing(shows[0]) if shows else None
         self.links = self._key_links() + self._value_links()

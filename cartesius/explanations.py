@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.restriction_base import may_pause
+from cartesius.shared_memories import shared_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
+    from cartesius.shared_memories import SharedMemory
 
 UNBOUNDED = "unbounded"
 # The clauses for these weigh no events against others.
@@ -22,10 +24,12 @@ _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 def explain(joins: Iterable[Join]) -> str:
     """Return a text with one paragraph a correlation, in the order in which they run."""
-    return "\n\n".join("\n".join(_paragraph(join)) for join in joins)
+    joins = list(joins)
+    owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
+    return "\n\n".join("\n".join(_paragraph(join, owners)) for join in joins)
 
 
-def _paragraph(join: Join) -> list[str]:
+def _paragraph(join: Join, owners: Mapping[SharedMemory, str]) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
     if join.pattern.alternative is not None:
         lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
@@ -36,7 +40,9 @@ def _paragraph(join: Join) -> list[str]:
         waiting = _waiting(join, slot)
         source = slot.source + join.pattern.shown_count(slot.name)
         part = "no part, " * (slot.name in join.pattern.absent.names)
-        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{waiting}")
+        owner = "" if slot.shared is None else owners[slot.shared]
+        shared = f"; memory shared with {owner}" * (owner not in ("", f"{join.name}.{slot.name}"))
+        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{shared}{waiting}")
     lines.append(f"  order         {_order(join)}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cartesius.operations import Operation
     from cartesius.pauses import Door
     from cartesius.reactives import Reactive
+    from cartesius.shared_memories import SharedMemory
 
 
 @final
@@ -312,6 +313,7 @@ class Slot:
     source: str  # the name of its reactive in the program
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
+    shared: SharedMemory | None = None  # where its memory is that of other slots, too
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is

@@ -59,7 +59,9 @@ Answer = TypeVar("Answer")
 class Join:
     """One correlation in one engine."""
 
-    def __init__(self, pattern: Pattern, name: str, number: int, world: World) -> None:
+    def __init__(
+        self, pattern: Pattern, name: str, number: int, world: World, share: Callable[[Bindings], None] | None = None
+    ) -> None:
         self.pattern = pattern
         self.name = name
         self.number = number
@@ -68,7 +70,7 @@ class Join:
         self.is_done = False
         self.is_begun = bool(pattern.slots)  # without inputs there is one result, given before anything else
         self.strands = Strands()
-        self.bindings = Bindings(pattern, world)
+        self.bindings = Bindings(pattern, world, share)
         self.slots = self.bindings.slots
         self.batch = Batch(self.bindings, name, number, world)
         self.batch.held = self.held
@@ -279,6 +281,8 @@ class Join:
             self.batch.is_behind = False
             work()
             self.strands.run()
+            for index in sorted(arrived):
+                self.batch.share(self.slots[index])
             self.commit()
             may_be_over = self._completes_early or not self.slots or any(slot.ended for slot in self.slots)
             if may_be_over and self.bindings.operations[completes](arrived):

@@ -19,10 +19,11 @@ class Stats:
     Args:
         events: Events pushed.
         tuples: Candidates of positive weight that reached a body.
-        retained: Entries in memory.
+        retained: Entries in memory; those of a memory that slots share count once.
         waiting: Events that are held in no memory: by gates, in rows that are not decided, or queued.
         visited: Entries looked at to combine them, since the engine was built or restored.
-        slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot).
+        slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot): of a shared memory
+            each of its slots has all.
     """
 
     events: int
@@ -35,18 +36,18 @@ class Stats:
 
 def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
     """Count what the correlations retain and what waits at their gates."""
-    slots, visited = {}, 0
+    slots, memories = {}, {}
     for join in joins:
         waiting = _waiting(join)
         for slot in join.slots:
-            visited += slot.memory.visited
+            memories[id(slot.memory)] = slot.memory
             slots[join.name, slot.name] = (len(slot.memory), waiting[slot.name])
     return Stats(
         events,
         candidates,
-        sum(retained for retained, _ in slots.values()),
+        sum(map(len, memories.values())),
         sum(waiting for _, waiting in slots.values()),
-        visited,
+        sum(memory.visited for memory in memories.values()),
         slots,
     )
 

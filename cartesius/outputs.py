@@ -111,9 +111,10 @@ class Rows:
         def undo() -> None:
             both: list[tuple[dict[Any, Any], bool, Any]] = [(self.live, had, results), (self.shown, showed, shown)]
             for table, present, value in both:
-                table.pop(key, None)
                 if present:
-                    table[key] = value
+                    table[key] = value  # in its place, unless it was deleted
+                else:
+                    table.pop(key, None)
 
         self.journal.append(undo)
 

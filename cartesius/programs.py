@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.codec import storable
+from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument
 from cartesius.events import Event
 from cartesius.families import arrive, push
 from cartesius.join_shape import Join
 from cartesius.kept_rows import KeptRows
+from cartesius.shared_memories import SharedMemories, settled, shared_by
 from cartesius.views import View
 
 if TYPE_CHECKING:
@@ -72,6 +74,9 @@ class Program:
         self._alike: dict[str, Join] = {} if before is None else dict(before._alike)
         self._names = [] if saved is None else list(saved["names"])
         self._joins = [] if saved is None else list(saved["joins"])
+        self._shares: SharedMemories | None = None
+        if before is None and world.provenance is None:  # what saw an event is recorded slot by slot
+            self._shares = SharedMemories(None if saved is None else saved["shared"])
         try:
             for output in (*self.outputs, *self.pulled):
                 self._add(output)
@@ -82,6 +87,7 @@ class Program:
         if saved is not None:
             self.next_number = max(self.next_number, saved["next"])
         self._alike = {text: join for text, join in self._alike.items() if join in self.joins}
+        self.shared = settled(self.joins)
         self._keep_rows()
         self.mark_read()
 
@@ -124,7 +130,8 @@ class Program:
         place = len(self.joins)
         name, number = self._joins[place] if place < len(self._joins) else (name, self.next_number)
         self.next_number = max(self.next_number, number + 1)
-        join = Join(pattern, name, number, self.world)
+        share = None if self._shares is None else partial(self._shares.share, sources, place)
+        join = Join(pattern, name, number, self.world, share)
         for slot in join.slots:
             slot.source = sources[slot.reactive]
             if recalls(join, slot):
@@ -179,7 +186,8 @@ class Program:
             table = slot.reactive
             is_read = table.table and table.pattern is None and table not in self.kept and keeps_rows(join, slot)
             if is_read and not slot.keeps_versions:
-                self.keeper(table).present.update({entry.row_key: entry.value for entry in slot.memory.all()})
+                present = [entry for entry in slot.memory.all() if entry.state != GONE]  # others may still need it
+                self.keeper(table).present.update({entry.row_key: entry.value for entry in present})
                 self.world.journal.append(partial(self.kept.__delitem__, table))
 
     def mark_read(self) -> None:
@@ -210,7 +218,9 @@ class Program:
 
     def layout(self) -> dict[str, Any]:
         """Return the names and numbers that were given, in the order of the walk: a saved state refers to them."""
+        groups = {shared: number for number, shared in enumerate(shared_by(self.joins))}
         return {
+            "shared": [[slot.shared and groups[slot.shared] for slot in join.slots] for join in self.joins],
             "names": list(self.names.values()),
             "joins": [(join.name, join.number) for join in self.joins],
             "next": self.next_number,

@@ -63,7 +63,9 @@ class Restriction(Handler):
     `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
     results do not depend on the order of arrival may say ``relies_on_order = False``. One with ``absent`` slots says by
-    `due` and `needs` how long their events are kept.
+    `due` and `needs` how long their events are kept. One that concerns each slot by itself may say ``shares = True``:
+    slots bound to one source and restricted alike then keep its events once (`shared_memories`). It has no state, lets
+    events go by `forward` alone, forwards what is displaced, and neither changes uses nor lets entries expire.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -102,6 +104,7 @@ class Restriction(Handler):
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
     anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
+    shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
     decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
     configuration: Mapping[str, Any]
 
@@ -128,6 +131,7 @@ class Restriction(Handler):
             )
             raise InvalidArgument(message)
         cls._fields, cls._defaults, cls._states = fields, defaults, states
+        cls.shares = bool(vars(cls).get("shares", False))  # a subclass may do more
         chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
         if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):
             cls.consumes = True  # it may leave matches out, unless it says that it does not

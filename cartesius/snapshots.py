@@ -22,7 +22,7 @@ from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import Version, VersionMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cartesius.engine import Engine
     from cartesius.entries import Entry
@@ -39,6 +39,7 @@ def save_engine(engine: Engine) -> dict[str, Any]:
     joins = engine._program.joins
     for join in joins:
         _check_quiescent(join)
+    homes: dict[int, tuple[int, int]] = {}
     return {
         "events": engine._events,
         "latest": engine._latest,
@@ -52,7 +53,7 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         },
         "layout": engine._program.layout(),
         "world": save_world(engine._world, joins),
-        "joins": [save_join(join) for join in joins],
+        "joins": [save_join(join, place, homes) for place, join in enumerate(joins)],
     }
 
 
@@ -77,22 +78,29 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
         engine._prefixes.of[name].eaten = eaten
     for name, rows in state["kept"].items():
         engine._program.keeper(engine.inputs[name]).present.update(rows)
+    loaded: set[int] = set()
     for join, saved in zip(joins, state["joins"], strict=True):
-        load_join(join, saved)
+        load_join(join, saved, state["joins"], loaded)
     load_world(engine._world, joins, state["world"])
     engine._world.finish()
     for join in joins:
         join.rebuild()
 
 
-def save_join(join: Join) -> dict[str, Any]:
-    """Return the state of a correlation."""
+def save_join(join: Join, place: int, homes: dict[int, tuple[int, int]]) -> dict[str, Any]:
+    """Return the state of a correlation.
+
+    Args:
+        join: The correlation.
+        place: Its place in the program.
+        homes: Where each memory is saved (place of the correlation, index of the slot); those of this one are added.
+    """
     for slot in join.slots:
         for entry in slot.memory.all():
             _check_storable(entry, slot.name, slot.reactive.name, join.name)
     places: dict[int, int] = {}
     state: dict[str, Any] = {
-        "memories": [[save_entry(entry, places) for entry in slot.memory.all()] for slot in join.slots],
+        "memories": [_save_memory(slot, (place, slot.index), homes, places) for slot in join.slots],
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
@@ -126,14 +134,38 @@ def _check_storable(entry: Entry, slot: str, reactive: str, correlation: str) ->
         raise
 
 
-def load_join(join: Join, state: dict[str, Any]) -> None:
-    """Bring the state of a correlation back."""
+def _save_memory(
+    slot: Slot, here: tuple[int, int], homes: dict[int, tuple[int, int]], places: dict[int, int]
+) -> list[Stored] | tuple[int, int]:
+    """Return the entries of a slot; if its memory is shared and saved already, where that is."""
+    home = homes.setdefault(id(slot.memory), here)
+    return [save_entry(entry, places) for entry in slot.memory.all()] if home == here else home
+
+
+def _load_memory(slot: Slot, stored: Any, states: Sequence[Mapping[str, Any]], known: dict[int, Entry]) -> None:
+    if isinstance(stored, tuple):  # it was shared, but is not here, where functions that were one are two
+        place, index = stored
+        stored, known = states[place]["memories"][index], {}
+    for one in stored:
+        known[one.place] = load_entry(one)
+        slot.memory.store(known[one.place])
+    slot.memory.settle(slot.memory.all())
+
+
+def load_join(join: Join, state: dict[str, Any], states: Sequence[Mapping[str, Any]], loaded: set[int]) -> None:
+    """Bring the state of a correlation back.
+
+    Args:
+        join: The correlation.
+        state: What was saved of it.
+        states: What was saved of all.
+        loaded: The memories that are back already, which may be shared; those of this one are added.
+    """
     known: dict[int, Entry] = {}
     for slot, stored, ended in zip(join.slots, state["memories"], state["ended"], strict=True):
-        for one in stored:
-            known[one.place] = load_entry(one)
-            slot.memory.store(known[one.place])
-        slot.memory.settle(slot.memory.all())
+        if id(slot.memory) not in loaded:
+            loaded.add(id(slot.memory))
+            _load_memory(slot, stored, states, known)
         slot.ended = ended
     for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
         slot.forgotten = dict(forgotten)

@@ -223,7 +223,7 @@ class Steps:
             if join.reactives[0] in given:
                 continue
             batches = {
-                slot.index: [self._entry(slot, event) for event in coming]
+                slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without
@@ -238,6 +238,8 @@ class Steps:
             if produced or join.is_done:
                 self._note(join, produced, events, ended)
             self._settle(sharing, join, events, ended)
+        for shared in self.program.shared:
+            shared.settle()
 
     def _emitted(self, events: Mapping[Reactive, list[Event]]) -> list[Event]:
         """Return what the outputs emit, each under its own name."""
@@ -271,3 +273,8 @@ def _concerning(slot: Slot, events: Sequence[Event]) -> Sequence[Event]:
     if slot.keeps_versions:  # what only says anew what held already is for those who know no spans
         return [event for event in events if event.span is None or event.span[0] < event.span[1]]
     return [event for event in events if event.span is None or event.span[1] == LATEST]
+
+
+def _stores(join: Join, slot: Slot) -> bool:
+    """Whether a slot stores what comes to it; not so if another one has, which it shares its memory with."""
+    return slot.shared is None or join.is_done or slot.shared.stores(slot)

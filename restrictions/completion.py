@@ -31,6 +31,7 @@ class completing_with(Restriction):
         Idempotent.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
 
     slots: Slots
@@ -49,6 +50,8 @@ class completing_without_value(Restriction):
     Law:
         Idempotent.
     """
+
+    shares: ClassVar[bool] = True
 
     slots: Slots
 

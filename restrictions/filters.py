@@ -44,6 +44,7 @@ class only(Restriction):
         ICFP 2018, doi:10.1145/3236762, section 5.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
 

@@ -48,6 +48,7 @@ class key_by(Restriction):
         SEMANTICS 1.13.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
 
     keys: Mapping[str, Any]

@@ -55,6 +55,7 @@ class optionally(Restriction):
         SEMANTICS 2.6.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
 
     slots: Slots

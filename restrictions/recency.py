@@ -8,7 +8,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 12; SEMANTICS 1.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, displace, forward, handles, memory, push
 from restrictions.checks import check_count
@@ -44,6 +44,8 @@ class most_recently(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
     """
+
+    shares: ClassVar[bool] = True
 
     slots: Slots
     n: int = 1
@@ -92,6 +94,8 @@ class earliest(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 5 (selection by position).
     """
+
+    shares: ClassVar[bool] = True
 
     slots: Slots
     n: int = 1

@@ -42,6 +42,7 @@ class retracting(Restriction):
         SEMANTICS 1.14.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
 
     retracts: ClassVar[bool] = True
@@ -88,6 +89,8 @@ class as_table(Restriction):
     Source:
         SEMANTICS 2.2.
     """
+
+    shares: ClassVar[bool] = True
 
     key: Any
     makes_table: ClassVar[bool] = True

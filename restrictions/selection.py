@@ -43,6 +43,7 @@ class fifo(Restriction):
         SEMANTICS 1.3.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
 
@@ -71,6 +72,7 @@ class lifo(Restriction):
         SEMANTICS 1.3.
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
 
@@ -99,6 +101,8 @@ class first_match(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Table 1.
     """
+
+    shares: ClassVar[bool] = True
 
     @handles(select)
     def take_first(self, matches: Iterator[Match]) -> None:
@@ -177,6 +181,7 @@ class ordered_by(Restriction):
         ICFP 2018, doi:10.1145/3236762, Table 2 (custom order).
     """
 
+    shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
 
     key: Callable[[Match], Any]

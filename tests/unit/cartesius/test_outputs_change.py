@@ -532,12 +532,9 @@ def test_two_outputs_of_one_pattern_share_their_memory():
     assert [(event.reactive, event.value) for event in events] == [("first", (4, 4)), ("second", (4, 4))]
 
 
-def test_patterns_that_differ_keep_entries_of_their_own_but_one_payload():
-    """What two correlations that restrict a slot alike share, if they are not the same pattern, is the values."""
-    outputs = [
-        correlate(x=left, y=right, yields=yields, restrict=most_recently("x"))
-        for yields in (lambda x, y: x, lambda x, y: y)
-    ]
+def test_patterns_that_restrict_their_slots_otherwise_keep_entries_of_their_own_but_one_payload():
+    """What two correlations share that restrict a slot otherwise is the values; alike: see `test_shared_memory`."""
+    outputs = [correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=most_recently("x", n=n)) for n in (1, 2)]
     engine = Engine(*outputs)
     engine.push(left, {"name": "EVA"})
     first, second = (join.slots[0].memory.all() for join in engine._program.joins)
