@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius import Reactive, Restriction
-    from restrictions.groups import Group
+    from restrictions.groups import Group, Monoid
 
     Restrict = Composition | Restriction | None
 
@@ -85,7 +85,7 @@ def filter_table(table: Reactive, predicate: Callable[[Any], Any], *, restrict: 
 
 
 def reduce(
-    table: Reactive, group: Group, *, by: str | Callable[[Any], Any] | None = None, restrict: Restrict = None
+    table: Reactive, group: Group | Monoid, *, by: str | Callable[[Any], Any] | None = None, restrict: Restrict = None
 ) -> Reactive:
     """Total the rows of a table, kept up as they change: a stream of the total, or, with ``by``, a table of totals.
 
@@ -100,7 +100,8 @@ def reduce(
 
     Args:
         table: A table.
-        group: What is totalled: `count`, `sum_`, `mean`, ``sum_.of("field")``, or a `Group` of one's own.
+        group: What is totalled: `count`, `sum_`, `mean`, `min_`, `max_`, ``sum_.of("field")``, or a `Group` or `Monoid`
+            of one's own.
         by: A field's name, or a function of the value: the key of its total. An update that changes it moves the row,
             without a moment in between; a total whose last row leaves is deleted.
         restrict: Further restrictions of the slot ``x``, such as `versioned`.

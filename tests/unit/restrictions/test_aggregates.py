@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -194,8 +195,9 @@ def test_by_a_from_scratch_evaluation_and_whatever_the_order(events, size, perio
         for start in range(-10 * period, 50, period):
             if start <= at < start + size:
                 rows.setdefault((value % 2, Window(start, start + size)), []).append(value)
-    of = {
+    totals: dict[str, Any] = {
         "count": len, "sum_": sum, "min_": min, "max_": max, "mean": lambda found: sum(found) / len(found)
-    }[group.name]  # fmt: skip
+    }  # fmt: skip
+    of = totals[group.name]
     assert applied == engine.query(table) == {key: of(found) for key, found in rows.items()}
     assert Counter(type(value) for value in applied.values()).keys() <= {int, float}
