@@ -4,7 +4,7 @@ During a batch the memories hold the old *and* the new memory: an entry stored i
 `Batch.commit` retracts what contains something gone (and retracted), yields what contains something fresh, spends uses,
 and collects garbage, in this order.
 
-Invariant: between batches no entry is fresh or gone.
+Invariant: between batches no entry is fresh or gone; in a memory that slots share, between steps.
 
 This module is over 300 lines because the marks of a batch are made and read by all of it; what is particular to missing
 parts, versions, windows, sequences and absence is in modules of their own.
