@@ -64,7 +64,9 @@ def compare(program, trace, *, is_restored=False):
         held = [engine.stats.slots["out", name] for name in program.names]
         assert [retained for retained, _ in held] == reference.retained
         assert [waiting for _, waiting in held] == reference.waiting
-        assert engine.stats.retained == sum(reference.retained)  # an intermediate map_concat keeps nothing
+        of_one_source = len(set(program.sources)) < len(program.sources)  # slots that are alike share a memory
+        kept = sum(reference.retained)  # an intermediate map_concat keeps nothing
+        assert engine.stats.retained == kept or (of_one_source and engine.stats.retained < kept)
         assert sorted(event.value.n for event, _, _ in engine.late) == sorted(reference.dropped)
         assert engine.done == reference.is_done
     return engine
