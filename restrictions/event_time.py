@@ -38,7 +38,7 @@ class in_event_time(Restriction):
     is let go once that clock is past its end, each in a step of its own, in the order of (end, slot, arrival). One
     that is earlier than the latest less the lateness, or than what has gone already, is late, and set aside. Changes
     of tables are held and ordered likewise. Left of a `key_by` it is one gate for all, right of it each key has its
-    own; likewise with windows.
+    own; likewise with windows. Gates are passed from right to left: written last it comes first.
 
     Args:
         lateness: How far an event may be behind the latest: time units or a `timedelta`, ≥ 0. As long results wait.

@@ -512,7 +512,7 @@ class Reference:
 
     @property
     def retained(self) -> int:
-        return sum(window.engine.stats.retained for window in self.windows)
+        return sum(kept for window in self.windows for kept, _ in window.engine.stats.slots.values())
 
     @property
     def waiting(self) -> int:
