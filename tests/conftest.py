@@ -21,14 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.
-settings.register_profile("ci", max_examples=100, deadline=None, print_blob=True, derandomize=False)
-settings.register_profile("few", parent=settings.get_profile("ci"), max_examples=20)  # where each line counts once
 settings.register_profile(
-    "long",
-    parent=settings.get_profile("ci"),
-    max_examples=5_000,
-    suppress_health_check=[HealthCheck.too_slow],  # time is what this profile has
+    "ci",
+    max_examples=100,
+    deadline=None,
+    print_blob=True,
+    derandomize=False,
+    suppress_health_check=[HealthCheck.too_slow],  # nor does slow drawing
 )
+settings.register_profile("few", parent=settings.get_profile("ci"), max_examples=20)  # where each line counts once
+settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=5_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
