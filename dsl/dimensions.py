@@ -144,7 +144,7 @@ class Measure:
 
 @attrs.frozen
 class Sort:
-    """A type that is not measured: text, truth value, position.
+    """A type that is not measured: text, truth value, position, instant.
 
     >>> print(TEXT)
     text
@@ -163,6 +163,7 @@ NUMBER = Measure((), Dimension(), Fraction(1))
 TEXT = Sort("text")
 TRUTH = Sort("truth value")
 POSITION = Sort("position")
+INSTANT = Sort("instant")
 
 
 def named(kind: Kind) -> str:

@@ -1,10 +1,11 @@
 """Evaluation: terms compiled once to nested closures over bare rows, in Kleene's three-valued logic.
 
-A closure takes the rows of a combination (a sequence, one a slot, None where there is no row) and returns the bare
-value in the term's unit, or None: *missing*. A row that is not there, a field that is None, and NaN are missing; so
-is what cannot be computed (a division by zero). Missing flows through arithmetic and comparisons; `and` and `or`
-decide without it where they can. Constants were converted, exactly, to the unit they are compared in; a quantity in
-another unit is converted by a factor. No unit and no pint is left here. Sums are evaluated in the order written.
+A closure takes a `Situation`: the rows of a combination (one a slot, None where there is no row) and the time. It
+returns the bare value in the term's unit, or None: *missing*. A row that is not there, a field that is None, and NaN
+are missing; so is what cannot be computed (a division by zero). Missing flows through arithmetic and comparisons;
+`and` and `or` decide without it where they can. Constants were converted, exactly, to the unit they are compared in; a
+quantity in another unit is converted by a factor. No unit and no pint is left here. Sums are evaluated in the order
+written.
 
 Invariant: a closure of a condition returns something true, something false, or None; never NaN.
 
@@ -14,13 +15,29 @@ Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952
 from __future__ import annotations
 
 import operator
-from math import isnan
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import isnan, pi
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from dsl.checking import common, exact_in
-from dsl.dimensions import POSITION, TRUTH, Measure
-from dsl.places import finder
-from dsl.terms import Arithmetic, Comparison, Constant, Junction, Nearest, Not, Observation, Sign, is_constant
+from dsl.dimensions import POSITION, TRUTH, Dimension, Measure
+from dsl.places import finder, great_circle
+from dsl.terms import (
+    Arithmetic,
+    Between,
+    Coalesce,
+    Comparison,
+    Constant,
+    Distance,
+    Junction,
+    Known,
+    Named,
+    Nearest,
+    Not,
+    Now,
+    Observation,
+    Sign,
+    is_constant,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,14 +45,27 @@ if TYPE_CHECKING:
     from dsl.dimensions import Kind
     from dsl.terms import Term
 
-Rows: TypeAlias = "Sequence[Mapping[str, Any] | None]"
-Evaluate: TypeAlias = "Callable[[Rows], Any]"
+Row: TypeAlias = "Mapping[str, Any] | None"
+Evaluate: TypeAlias = "Callable[[Situation], Any]"
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _EXACT = 2**53  # the integers up to here are floats
+
+
+@final
+class Situation:
+    """What is judged: one row a source, in the order of the slots (None: there is none), and the time of judging.
+
+    >>> Situation(({"depth": 15.0}, None)).rows[1]
+    """
+
+    __slots__ = ("now", "rows")
+
+    def __init__(self, rows: Sequence[Row], now: int | None = None) -> None:
+        self.rows, self.now = rows, now
 
 
 def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = None) -> Evaluate:
@@ -45,8 +75,8 @@ def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = Non
     >>> from dsl.units import centimetres, metres
     >>> berth = Source("berth", key="id", id=str, depth=metres)
     >>> evaluate = compiled((berth.depth >= 50 * centimetres).term, {"berth": 0})
-    >>> evaluate([{"depth": 0.5}]), evaluate([{"depth": None}]), evaluate([None])
-    (True, None, None)
+    >>> [evaluate(Situation([row])) for row in ({"depth": 0.5}, {"depth": None}, None)]
+    [True, None, None]
 
     Args:
         term: What to evaluate.
@@ -94,6 +124,21 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
             return _either(compiled(left, slots), compiled(right, slots))
         case Not(operand):
             return _opposite(compiled(operand, slots))
+        case Between(operand, low, high):
+            shared = operand.kind if isinstance(operand.kind, Measure) else None
+            first, last = compiled(low, slots, shared), compiled(high, slots, shared)
+            return _ranged(compiled(operand, slots), first, last, _turn(operand.kind))
+        case Known(operand):
+            return _known(slots[operand.source.name], compiled(operand, slots))
+        case Coalesce(operand, default):
+            shared = operand.kind if isinstance(operand.kind, Measure) else None
+            return _first(slots[operand.source.name], compiled(operand, slots), compiled(default, slots, shared))
+        case Named(_, operand):
+            return compiled(operand, slots)
+        case Distance(left, right):
+            return _calculated(great_circle, compiled(left, slots), compiled(right, slots))
+        case Now():
+            return lambda situation: situation.now
         case Nearest(places, position, _):
             return _placed(finder(places), compiled(position, slots))
 
@@ -103,19 +148,19 @@ def _always(value: object) -> Evaluate:
 
 
 def _observed(slot: int, field: str, kind: Kind) -> Evaluate:
-    def observe(rows: Rows) -> Any:
-        row = rows[slot]
+    def observe(situation: Situation) -> Any:
+        row = situation.rows[slot]
         if row is None:
             return None
         value = row[field]
         return value if value == value else None  # noqa: PLR0124 - NaN
 
-    def observe_truth(rows: Rows) -> Any:
-        value = observe(rows)
+    def observe_truth(situation: Situation) -> Any:
+        value = observe(situation)
         return None if value is None else bool(value)
 
-    def observe_position(rows: Rows) -> Any:
-        position = observe(rows)
+    def observe_position(situation: Situation) -> Any:
+        position = observe(situation)
         return None if position is None or any(degrees is None or isnan(degrees) for degrees in position) else position
 
     return observe_truth if kind == TRUTH else observe_position if kind == POSITION else observe
@@ -135,19 +180,19 @@ def _converted(evaluate: Evaluate, own: Measure, target: Measure) -> Evaluate:
 
 
 def _signed(function: Callable[[Any], Any], operand: Evaluate) -> Evaluate:
-    def apply(rows: Rows) -> Any:
-        value = operand(rows)
+    def apply(situation: Situation) -> Any:
+        value = operand(situation)
         return None if value is None else function(value)
 
     return apply
 
 
 def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    def calculate(rows: Rows) -> Any:
-        first = left(rows)
+    def calculate(situation: Situation) -> Any:
+        first = left(situation)
         if first is None:
             return None
-        second = right(rows)
+        second = right(situation)
         if second is None:
             return None
         try:
@@ -160,22 +205,22 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    def compare(rows: Rows) -> Any:
-        first = left(rows)
+    def compare(situation: Situation) -> Any:
+        first = left(situation)
         if first is None:
             return None
-        second = right(rows)
+        second = right(situation)
         return None if second is None else function(first, second)
 
     return compare
 
 
 def _both(left: Evaluate, right: Evaluate) -> Evaluate:
-    def conjoin(rows: Rows) -> Any:
-        first = left(rows)
+    def conjoin(situation: Situation) -> Any:
+        first = left(situation)
         if first is not None and not first:
             return False
-        second = right(rows)
+        second = right(situation)
         if second is not None and not second:
             return False
         return None if first is None or second is None else True
@@ -184,11 +229,11 @@ def _both(left: Evaluate, right: Evaluate) -> Evaluate:
 
 
 def _either(left: Evaluate, right: Evaluate) -> Evaluate:
-    def disjoin(rows: Rows) -> Any:
-        first = left(rows)
+    def disjoin(situation: Situation) -> Any:
+        first = left(situation)
         if first:
             return True
-        second = right(rows)
+        second = right(situation)
         if second:
             return True
         return None if first is None or second is None else False
@@ -196,13 +241,55 @@ def _either(left: Evaluate, right: Evaluate) -> Evaluate:
     return disjoin
 
 
+def _turn(kind: Kind) -> float | None:
+    """A whole turn in the measure of an angle; None for what does not wrap around."""
+    if not isinstance(kind, Measure) or kind.dimension != Dimension.of(angle=1):
+        return None
+    return round(2 * pi / float(kind.factor), 9)
+
+
+def _ranged(operand: Evaluate, low: Evaluate, high: Evaluate, turn: float | None) -> Evaluate:
+    def range_(situation: Situation) -> Any:
+        value, first, last = operand(situation), low(situation), high(situation)
+        if turn is None:
+            return _conjunction(
+                None if value is None or first is None else first <= value,
+                None if value is None or last is None else value <= last,
+            )
+        if value is None or first is None or last is None:
+            return None
+        return (value - first) % turn <= (last - first) % turn
+
+    return range_
+
+
+def _known(slot: int, operand: Evaluate) -> Evaluate:
+    return lambda situation: None if situation.rows[slot] is None else operand(situation) is not None
+
+
+def _first(slot: int, operand: Evaluate, default: Evaluate) -> Evaluate:
+    def choose(situation: Situation) -> Any:
+        if situation.rows[slot] is None:
+            return None
+        value = operand(situation)
+        return default(situation) if value is None else value
+
+    return choose
+
+
+def _conjunction(first: bool | None, second: bool | None) -> bool | None:
+    if first is False or second is False:
+        return False
+    return None if first is None or second is None else True
+
+
 def _opposite(operand: Evaluate) -> Evaluate:
-    def negate(rows: Rows) -> Any:
-        value = operand(rows)
+    def negate(situation: Situation) -> Any:
+        value = operand(situation)
         return None if value is None else not value
 
     return negate
 
 
 def _placed(find: Callable[[Any], Any], position: Evaluate) -> Evaluate:
-    return lambda rows: find(position(rows))
+    return lambda situation: find(position(situation))

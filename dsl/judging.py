@@ -17,7 +17,7 @@ import attrs
 from cartesius.errors import InvalidArgument
 from dsl.checking import common
 from dsl.dimensions import Measure
-from dsl.evaluation import compiled
+from dsl.evaluation import Situation, compiled
 from dsl.statements import Located, Requirement, Statement
 from dsl.terms import Comparison, Declaration, Junction, Observation, observations, operands, parts
 from dsl.texts import label, text
@@ -26,11 +26,11 @@ from dsl.verdicts import Reason, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dsl.evaluation import Evaluate, Rows
+    from dsl.evaluation import Evaluate
     from dsl.terms import Term
 
-    Doubt: TypeAlias = Callable[[Rows], tuple[str, ...]]
-    Check: TypeAlias = Callable[[Rows, tuple[Doubt, ...], list[Reason], list[Reason]], None]
+    Doubt: TypeAlias = Callable[[Situation], tuple[str, ...]]
+    Check: TypeAlias = Callable[[Situation, tuple[Doubt, ...], list[Reason], list[Reason]], None]
 
 
 @final
@@ -60,9 +60,10 @@ class Judge:
         """Judge one combination of rows."""
         failed: list[Reason] = []
         undecided: list[Reason] = []
+        situation = Situation(rows)
         try:
             for check in self._checks:
-                check(rows, (), failed, undecided)
+                check(situation, (), failed, undecided)
             subject = rows[0][self.sources[0].key]  # type: ignore[index]
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
@@ -86,14 +87,14 @@ def _check(statement: Statement, slots: Mapping[str, int], place: str | int | No
 def _guarded(guard: Term, body: tuple[Check, ...], slots: Mapping[str, int]) -> Check:
     holds, doubt = compiled(guard, slots), _doubt(guard, slots)
 
-    def check(rows: Rows, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
-        answer = holds(rows)
+    def check(situation: Situation, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
+        answer = holds(situation)
         if answer is None:
             doubts = (*doubts, doubt)
         elif not answer:
             return
         for each in body:
-            each(rows, doubts, failed, undecided)
+            each(situation, doubts, failed, undecided)
 
     return check
 
@@ -103,15 +104,15 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
     holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
     name, written, because = statement.name, text(condition), statement.because
 
-    def check(rows: Rows, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
-        answer = holds(rows)
+    def check(situation: Situation, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
+        answer = holds(situation)
         if answer:
             return
         if answer is None:
             doubts = (*doubts, own_doubt)
-        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(rows)))
-        values = tuple((each, evaluate(rows), symbol) for each, evaluate, symbol in shown)
-        reason = Reason(name, written, place, because, missing, values)
+        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
+        values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
+        reason = Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
         (undecided if missing else failed).append(reason)
 
     return check
@@ -139,20 +140,21 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
         # A junction is undecided because of those of its parts that are.
         inner = tuple((compiled(part, slots), _doubt(part, slots)) for part in operands(term))
 
-        def doubt(rows: Rows) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(name for holds, why in inner if holds(rows) is None for name in why(rows)))
+        def doubt(situation: Situation) -> tuple[str, ...]:
+            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
+            return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
     absences = tuple(_absence(each, slots) for each in observations(term))
 
-    def absent(rows: Rows) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(name for absence in absences if (name := absence(rows)) is not None))
-        return found or (written if holds(rows) is None else ())
+    def absent(situation: Situation) -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))
+        return found or (written if holds(situation) is None else ())
 
     return absent
 
 
-def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Rows], str | None]:
+def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:
     slot, source, field = slots[observation.source.name], observation.source.name, label(observation)
     value = compiled(observation, slots)
-    return lambda rows: source if rows[slot] is None else field if value(rows) is None else None
+    return lambda situation: source if situation.rows[slot] is None else field if value(situation) is None else None

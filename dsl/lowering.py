@@ -18,7 +18,7 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
-from dsl.evaluation import compiled
+from dsl.evaluation import Situation, compiled
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
 from dsl.texts import text
@@ -126,7 +126,7 @@ class Computed:
 
     def __call__(self, *values: Any) -> Any:
         """Compute the value; None where it is missing."""
-        return self._evaluate([dict(zip(self._fields, values, strict=True))])
+        return self._evaluate(Situation([dict(zip(self._fields, values, strict=True))]))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the term; closures are compiled anew."""

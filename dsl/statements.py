@@ -9,7 +9,7 @@ Source: thesis, Listing 4 and Table 2.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -18,14 +18,19 @@ if TYPE_CHECKING:
 
     from dsl.terms import Term
 
+Severity: TypeAlias = Literal["minor", "major", "critical"]
+"""How grave it is that a requirement fails. Any of them restricts: a pack is the conjunction of its requirements."""
+
 
 @attrs.frozen
 class Requirement:
-    """A condition that must hold, its name, and its author's reason."""
+    """A condition that must hold, its name, its author's reason, and where the regulation says so."""
 
     condition: Term
     name: str
     because: str | None
+    severity: Severity = "major"
+    reference: str | None = None
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from dsl.dimensions import TRUTH, Kind
+from dsl.dimensions import INSTANT, TRUTH, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,8 @@ class Declaration:
     name: str
     key: str | None
     fields: tuple[tuple[str, Kind], ...]
+    optional: tuple[str, ...] = ()
+    """The fields that a row may lack."""
 
     def kind(self, field: str) -> Kind:
         """Return the kind of ``field``, which is declared.
@@ -131,6 +133,77 @@ class Not:
 
 
 @attrs.frozen
+class Between:
+    """Whether a quantity lies between two others, both included; for angles clockwise from the first to the second."""
+
+    operand: Term
+    low: Term
+    high: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Known:
+    """Whether an optional field has a value: never unknown itself, unless its row is missing."""
+
+    operand: Observation
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Coalesce:
+    """The value of an optional field, or that of another term where the field has none."""
+
+    operand: Observation
+    default: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the field."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Named:
+    """A term with a name of its own, by which people read it."""
+
+    name: str
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the operand."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Distance:
+    """The great-circle distance of two positions."""
+
+    left: Term
+    right: Term
+    kind: Kind
+
+
+@attrs.frozen
+class Now:
+    """The instant at which a situation is judged: the clock of the engine."""
+
+    @property
+    def kind(self) -> Kind:
+        """An instant."""
+        return INSTANT
+
+
+@attrs.frozen
 class Nearest:
     """The id, of a fixed table of positions (id, latitude, longitude), that is closest to a position."""
 
@@ -139,7 +212,22 @@ class Nearest:
     kind: Kind
 
 
-Term: TypeAlias = Observation | Constant | Arithmetic | Sign | Comparison | Junction | Not | Nearest
+Term: TypeAlias = (
+    Observation
+    | Constant
+    | Arithmetic
+    | Sign
+    | Comparison
+    | Junction
+    | Not
+    | Between
+    | Known
+    | Coalesce
+    | Named
+    | Distance
+    | Now
+    | Nearest
+)
 
 
 def operands(term: Term) -> tuple[Term, ...]:
@@ -149,12 +237,16 @@ def operands(term: Term) -> tuple[Term, ...]:
     (Constant(value=True, kind=Sort(name='truth value')),)
     """
     match term:
-        case Observation() | Constant():
+        case Observation() | Constant() | Now():
             return ()
-        case Arithmetic() | Comparison() | Junction():
+        case Arithmetic() | Comparison() | Junction() | Distance():
             return (term.left, term.right)
-        case Sign() | Not():
+        case Sign() | Not() | Known() | Named():
             return (term.operand,)
+        case Between():
+            return (term.operand, term.low, term.high)
+        case Coalesce():
+            return (term.operand, term.default)
         case Nearest():
             return (term.position,)
 
@@ -189,9 +281,9 @@ def sources(term: Term) -> tuple[Declaration, ...]:
 
 
 def is_constant(term: Term) -> bool:
-    """Whether ``term`` observes nothing.
+    """Whether ``term`` observes nothing, not even the clock.
 
-    >>> is_constant(Constant(True, TRUTH))
-    True
+    >>> is_constant(Constant(True, TRUTH)), is_constant(Now())
+    (True, False)
     """
-    return not observations(term)
+    return not any(isinstance(part, Observation | Now) for part in parts(term))

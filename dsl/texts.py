@@ -10,7 +10,22 @@ import json
 from typing import TYPE_CHECKING
 
 from dsl.dimensions import Measure
-from dsl.terms import Arithmetic, Comparison, Constant, Junction, Nearest, Not, Observation, Sign
+from dsl.terms import (
+    Arithmetic,
+    Between,
+    Coalesce,
+    Comparison,
+    Constant,
+    Distance,
+    Junction,
+    Known,
+    Named,
+    Nearest,
+    Not,
+    Now,
+    Observation,
+    Sign,
+)
 
 if TYPE_CHECKING:
     from dsl.terms import Term
@@ -68,6 +83,18 @@ def _rendered(term: Term) -> tuple[str, int]:
             return f"{_within(left, level)} {operator} {_within(right, level)}", level
         case Not(operand):
             return f"not {_within(operand, _NOT)}", _NOT
+        case Between(operand, low, high):
+            return f"between({text(operand)}, {text(low)}, {text(high)})", _ATOM
+        case Known(operand):
+            return f"known({text(operand)})", _ATOM
+        case Coalesce(operand, default):
+            return f"coalesce({text(operand)}, {text(default)})", _ATOM
+        case Named(name, _):
+            return name, _ATOM
+        case Distance(left, right):
+            return f"distance({text(left)}, {text(right)})", _ATOM
+        case Now():
+            return "now", _ATOM
         case Nearest(places, position, _):
             return f"nearest({len(places)} places, {text(position)})", _ATOM
 

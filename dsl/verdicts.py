@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from cartesius import storable
+from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -42,6 +43,10 @@ class Reason:
     text of what cannot be computed, such as a division by zero."""
     values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
     """The observations of the condition and the two sides of each comparison, in the units of the rule."""
+    severity: Severity = attrs.field(default="major", eq=False)
+    """How grave it is, as its author says."""
+    reference: str | None = attrs.field(default=None, eq=False)
+    """The regulation that it comes from."""
 
 
 def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:

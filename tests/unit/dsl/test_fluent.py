@@ -12,7 +12,7 @@ import pytest
 
 from dsl import DimensionMismatch, InvalidRule, NoTruthValue, absolute, not_
 from dsl.dimensions import NUMBER, TEXT, TRUTH, described
-from dsl.evaluation import compiled
+from dsl.evaluation import Situation, compiled
 from dsl.fluent import lift
 from dsl.terms import Constant
 from dsl.units import centimetres, degrees, hours, knots, metres, seconds
@@ -21,7 +21,9 @@ from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
 
 def value(expression, **rows):
     names = sorted(rows)
-    return compiled(expression.term, {name: i for i, name in enumerate(names)})([rows[name] for name in names])
+    return compiled(expression.term, {name: i for i, name in enumerate(names)})(
+        Situation([rows[name] for name in names])
+    )
 
 
 SHIP = {"length": 100.0, "beam": 20.0, "draught": 8.0, "vessel_type": "tanker", "has_pilot": True, "name": "EVA"}

@@ -346,6 +346,8 @@ def test_a_failed_requirement_says_what_failed_it():
             (text, -1.0, "m"),
             ("0.5 m", 0.5, "m"),
         ),
+        "major",
+        None,
     )
 
 

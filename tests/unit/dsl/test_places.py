@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, nearest
-from dsl.evaluation import compiled
+from dsl.evaluation import Situation, compiled
 from dsl.places import finder, great_circle
 from tests.unit.dsl.harbour import berth
 
@@ -51,19 +51,19 @@ def test_the_date_line_is_no_border():
 def test_of_equally_close_places_the_smallest_id_wins():
     places = {"b": (0.0, 1.0), "a": (0.0, -1.0), "c": (0.0, 1.0)}
     evaluate = compiled(nearest(places, berth.position).term, {"berth": 0})
-    assert evaluate([{"position": (0.0, 0.0)}]) == "a"
-    assert evaluate([{"position": (0.0, 0.5)}]) == "b"
+    assert evaluate(Situation([{"position": (0.0, 0.0)}])) == "a"
+    assert evaluate(Situation([{"position": (0.0, 0.5)}])) == "b"
 
 
 @pytest.mark.parametrize("missing", [None, (None, 3.0), (3.0, None), (math.nan, 3.0), (3.0, math.nan)])
 def test_a_missing_position_has_no_nearest_place(missing):
     evaluate = compiled(nearest({1: (0.0, 0.0)}, berth.position).term, {"berth": 0})
-    assert evaluate([{"position": missing}]) is None
-    assert evaluate([None]) is None
+    assert evaluate(Situation([{"position": missing}])) is None
+    assert evaluate(Situation([None])) is None
 
 
 def test_a_position_may_be_a_list():
-    assert compiled(nearest({1: (0.0, 0.0)}, berth.position).term, {"berth": 0})([{"position": [1, 2]}]) == 1
+    assert compiled(nearest({1: (0.0, 0.0)}, berth.position).term, {"berth": 0})(Situation([{"position": [1, 2]}])) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, units
-from dsl.evaluation import compiled, constant_in
+from dsl.evaluation import Situation, compiled, constant_in
 from dsl.units import (
     centimetres,
     days,
@@ -76,7 +76,7 @@ def test_constants_that_are_calculated_convert_exactly():
 
 def compare(declared, constant, bare):
     source = Source("s", key=None, x=declared)
-    return compiled((source.x >= constant).term, {"s": 0})([{"x": bare}])
+    return compiled((source.x >= constant).term, {"s": 0})(Situation([{"x": bare}]))
 
 
 @given(st.integers(-10_000, 10_000), st.integers(-10_000, 10_000))
@@ -91,29 +91,29 @@ def test_two_fields_in_two_units_meet_in_the_unit_of_the_left():
     deep, low = Source("deep", key=None, x=metres), Source("low", key=None, x=centimetres)
     rows: list[dict[str, Any] | None] = [{"x": 1.0}, {"x": 57}]
     slots = {"deep": 0, "low": 1}
-    assert compiled((deep.x + low.x).term, slots)(rows) == 1.0 + 0.57
-    assert compiled((low.x + deep.x).term, slots)(rows) == 157.0
-    assert compiled((low.x - deep.x >= -43 * centimetres).term, slots)(rows) is True
-    assert compiled((deep.x >= low.x).term, slots)(rows) is True
-    assert compiled((deep.x * low.x).term, slots)(rows) == 57.0
-    assert compiled((deep.x * low.x == 0.57 * metres**2).term, slots)(rows) is True
-    assert compiled((50 * centimetres + deep.x >= 1.5 * metres).term, slots)(rows) is True
+    assert compiled((deep.x + low.x).term, slots)(Situation(rows)) == 1.0 + 0.57
+    assert compiled((low.x + deep.x).term, slots)(Situation(rows)) == 157.0
+    assert compiled((low.x - deep.x >= -43 * centimetres).term, slots)(Situation(rows)) is True
+    assert compiled((deep.x >= low.x).term, slots)(Situation(rows)) is True
+    assert compiled((deep.x * low.x).term, slots)(Situation(rows)) == 57.0
+    assert compiled((deep.x * low.x == 0.57 * metres**2).term, slots)(Situation(rows)) is True
+    assert compiled((50 * centimetres + deep.x >= 1.5 * metres).term, slots)(Situation(rows)) is True
     assert (50 * centimetres + deep.x).term.kind == metres.measure
 
 
 def test_a_speed_in_another_unit():
     wind = Source("wind", key=None, velocity=metres_per_second)
     fast = compiled((wind.velocity <= 45 * knots).term, {"wind": 0})
-    assert [fast([{"velocity": velocity}]) for velocity in (23.15, 23.16)] == [True, False]
+    assert [fast(Situation([{"velocity": velocity}])) for velocity in (23.15, 23.16)] == [True, False]
 
 
 def test_an_unwieldy_ratio_still_converts():
     angle = Source("angle", key=None, x=degrees)
-    assert compiled((angle.x + 0 * radians).term, {"angle": 0})([{"x": 180}]) == 180
-    turned = compiled((0 * radians + angle.x).term, {"angle": 0})([{"x": 180}])
+    assert compiled((angle.x + 0 * radians).term, {"angle": 0})(Situation([{"x": 180}])) == 180
+    turned = compiled((0 * radians + angle.x).term, {"angle": 0})(Situation([{"x": 180}]))
     assert turned == 180  # a constant goes to the unit of the field
     other = Source("other", key=None, y=radians)
-    both = compiled((other.y + angle.x).term, {"other": 0, "angle": 1})([{"y": 0.0}, {"x": 180}])
+    both = compiled((other.y + angle.x).term, {"other": 0, "angle": 1})(Situation([{"y": 0.0}, {"x": 180}]))
     assert both == pytest.approx(math.pi)
 
 
@@ -146,4 +146,4 @@ def test_pint_is_not_asked_while_events_flow(monkeypatch):
 
     for name in ("Quantity", "Unit", "convert", "get_dimensionality", "parse_expression"):
         monkeypatch.setattr(type(units._REGISTRY), name, forbidden)
-    assert evaluate([{"x": 0.5, "y": 20}]) is True
+    assert evaluate(Situation([{"x": 0.5, "y": 20}])) is True
