@@ -15,11 +15,23 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, Sort, alike, described, named
-from dsl.errors import DimensionMismatch, InvalidRule, NoTruthValue, refusal
-from dsl.excerpts import excerpt
+from dsl.dimensions import (
+    INSTANT,
+    MICROSECONDS,
+    NUMBER,
+    POSITION,
+    TEXT,
+    TRUTH,
+    Choice,
+    Measure,
+    Sort,
+    alike,
+    described,
+    named,
+)
+from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.points import is_point, kind_of_sum, measures_of_operands, meets
-from dsl.spellings import spelling
+from dsl.spellings import summed
 from dsl.terms import Arithmetic, Comparison, Constant, Junction, Named, Not, Sign, is_constant
 from dsl.texts import text
 
@@ -55,7 +67,8 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
         _mismatch(whole, "two quantities", left, right, _only_measured(left, right))
     if operator in "+-":
         if not alike(left.kind, right.kind):
-            _mismatch(whole, "two operands of one dimension", left, right, _fix(left, right))
+            is_start = operator == "+" and left == Constant(0, NUMBER)
+            _mismatch(whole, "two operands of one dimension", left, right, (is_start and summed()) or _fix(left, right))
         return Arithmetic(operator, left, right, common(left, right))
     if operator == "/" and is_constant(right) and exact(right) == 0:
         fix = [("fix", "divide by something else")]
@@ -97,7 +110,8 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
         _mismatch(whole, expected, left, right, _fix(left, right))
     if not meets(left, right):
         fix = "give the limit of a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
-        _mismatch(whole, "two temperatures or two differences of temperatures", left, right, fix)
+        why = "one is the difference of two temperatures, the other a temperature"
+        _mismatch(whole, "two temperatures, or two differences", left, right, fix, why)
     if left.kind == POSITION:
         fix = "find the closest place with nearest(…), or compare distance(…, …) with a length"
         _mismatch(whole, "quantities, texts or truth values", left, right, fix)
@@ -190,16 +204,8 @@ def exact_in(term: Term, measure: Measure) -> Fraction:
     return exact(term) * term.kind.ratio(measure) + term.kind.shift(measure)
 
 
-def no_truth_value(term: Term, collection: bool = False) -> NoTruthValue:
-    """Return the error for Python asking ``term`` for a truth value or its elements while the rule is written."""
-    span, construct, fix = spelling(collection)
-    wanted = "elements" if collection else "a truth value"
-    summary = f"{construct}: expected {wanted} but got the term {text(term)}, which has none until events are judged"
-    return NoTruthValue(refusal(summary, [("fix", fix)], place=excerpt(span)))
-
-
-def _mismatch(whole: str, expected: str, left: Term, right: Term, fix: str) -> NoReturn:
-    notes = [("left", _is(left)), ("right", _is(right)), ("fix", fix)]
+def _mismatch(whole: str, expected: str, left: Term, right: Term, fix: str, why: str | None = None) -> NoReturn:
+    notes = [("left", _is(left)), ("right", _is(right)), *([("why", why)] if why else []), ("fix", fix)]
     raise DimensionMismatch(
         refusal(f"{whole}: expected {expected} but got {named(left.kind)} and {named(right.kind)}", notes)
     )
@@ -225,6 +231,9 @@ def _only_measured(left: Term, right: Term) -> str:
 def _fix(left: Term, right: Term) -> str:
     """Say what to write instead of an operand that does not fit; a constant is the likelier slip."""
     wrong, other = (left, right) if is_constant(left) and not is_constant(right) else (right, left)
+    for instant, time in ((left, right), (right, left)):
+        if instant.kind == INSTANT and alike(time.kind, MICROSECONDS):
+            return f"compare the time that is left, {text(instant)} - now, or the instant now + {text(time)}"
     if not is_constant(wrong):
         return f"compare and add like with like: {text(other)} needs {described(other.kind)}"
     if isinstance(other.kind, Measure):
@@ -240,21 +249,22 @@ def _fix(left: Term, right: Term) -> str:
     return f"{text(other)} needs {before}{'' if other.kind == TRUTH else example(other.kind)}"
 
 
-def _of_points(operator: str, left: Term, right: Term) -> tuple[str, Term, Term, str]:
-    """Say what was expected of operands of which one is a point, and the fix: the arguments of `_mismatch`."""
+def _of_points(operator: str, left: Term, right: Term) -> tuple[str, Term, Term, str, str | None]:
+    """Say what was expected of operands of which one is a point, the fix, and why: the arguments of `_mismatch`."""
     if INSTANT in {left.kind, right.kind}:
         expected = "an instant and a time, or the difference of two instants"
-        return expected, left, right, "write vessel.eta + 2 * hours, or vessel.eta - now"
-    expected = f"a temperature and a difference, or the difference of two temperatures ({_ZERO})"
+        return expected, left, right, "write vessel.eta + 2 * hours, or vessel.eta - now", None
+    expected = "a temperature and a difference, or the difference of two temperatures"
     if operator in "*/":
-        return expected, left, right, "subtract another temperature first; a difference is in kelvin, and multiplies"
+        fix = "subtract another temperature first; a difference is in kelvin, and multiplies"
+        return expected, left, right, fix, _ZERO
     if is_point(left.kind) and is_point(right.kind):
         fix = "take their difference; add a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
-        return expected, left, right, fix
+        return expected, left, right, fix, _ZERO
     if not alike(left.kind, right.kind):
-        return expected, left, right, _fix(left, right)
-    fix = "declare both fields in celsius, or both in kelvin, so that it is clear which is a difference"
-    return expected, left, right, fix
+        return expected, left, right, _fix(left, right), None
+    fix = "declare both fields in celsius, or both in kelvin"
+    return expected, left, right, fix, "kelvin may be a temperature or a difference, and here nothing says which"
 
 
 def _check_choice(whole: str, left: Term, right: Term) -> None:
