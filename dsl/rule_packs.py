@@ -11,10 +11,12 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, final
 
+from attrs import evolve
+
 from cartesius.errors import InvalidArgument
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
-from dsl.judging import Judge
+from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
 from dsl.sources import Source, declaration
@@ -174,6 +176,11 @@ class RulePack:
             message = f"{self.name}.judge: expected a row of the subject {self._subject.name!r} but got none"
             raise InvalidArgument(message)
         return self._judgement()(*(_complete(source, rows.get(source.name)) for source in self._used))
+
+    @property
+    def stats(self) -> Evaluations:
+        """What judging has taken so far, in this process; counted anew after rules are added."""
+        return evolve(self._judgement().evaluations)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
