@@ -20,12 +20,13 @@ from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
 import attrs
 
 from dsl.asking import no_number, no_truth_value
-from dsl.checking import arithmetic, comparison, junction, opposite, sign, spelled
+from dsl.checking import arithmetic, comparison, junction, opposite, sign
 from dsl.dimensions import INSTANT, NUMBER, TEXT, TRUTH, Measure
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.instants import instant_of
 from dsl.terms import Constant, Term
 from dsl.texts import text
+from dsl.wording import spelled
 
 Number: TypeAlias = float | Fraction | Decimal
 """A plain number, as a rule writes it; ints are floats to Python's type checkers."""

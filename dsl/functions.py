@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dsl.checking import comparison, exact_in, spelled
+from dsl.checking import comparison, exact_in
 from dsl.dimensions import INSTANT, POSITION, Measure, Sort, described
 from dsl.dimensions import named as called
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
@@ -17,6 +17,7 @@ from dsl.ranges import turn
 from dsl.terms import Between, Coalesce, Constant, Distance, Known, Named, Now, Observation, Term, is_constant
 from dsl.texts import text
 from dsl.units import metres
+from dsl.wording import spelled
 
 now: Final = Expression(Now())
 """The instant at which a situation is judged: ``vessel.eta - now <= 24 * hours``."""

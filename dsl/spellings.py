@@ -143,7 +143,9 @@ def _statement(node: ast.If | ast.While | ast.Assert) -> str:
 def _case(node: ast.Match, span: Span) -> str:
     """The `when` for the case of a `match` that asks."""
     for case in node.cases:
-        if case.guard is not None and _covers(Span.of(span.file, case.guard), span):
+        # Of a guard with and/or, Python reports the pattern.
+        guarded = case.pattern if isinstance(case.guard, ast.BoolOp) else case.guard
+        if case.guard is not None and guarded is not None and _covers(Span.of(span.file, guarded), span):
             return f"with when({ast.unparse(rewritten(case.guard))}): …"
         if _covers(Span.of(span.file, case.pattern), span):
             values = [part.value for part in ast.walk(case.pattern) if isinstance(part, ast.MatchValue)]
@@ -154,12 +156,12 @@ def _case(node: ast.Match, span: Span) -> str:
 
 def _filtering(node: Comprehension, span: Span) -> str:
     """The loop with a `when` for a comprehension whose condition asks."""
-    for generator in node.generators:
-        for test in generator.ifs:
-            if _covers(Span.of(span.file, test), span):
-                loop = f"for {ast.unparse(generator.target)} in {ast.unparse(generator.iter)}:"
-                return f"{loop} … with when({ast.unparse(rewritten(test))}): …"
-    return _GENERAL
+    tests = [(generator, test) for generator in node.generators for test in generator.ifs]
+    # Of a condition with and/or, Python reports the whole comprehension.
+    asking = [each for each in tests if _covers(Span.of(span.file, each[1]), span)] or tests
+    generator, test = asking[-1]
+    loop = f"for {ast.unparse(generator.target)} in {ast.unparse(generator.iter)}:"
+    return f"{loop} … with when({ast.unparse(rewritten(test))}): …"
 
 
 def _called(node: ast.Call) -> str:
