@@ -49,7 +49,7 @@ class Evaluations:
     >>> port = RulePack("port", subject=vessel)
     >>> with port:
     ...     require(vessel.crew >= 3)
-    >>> verdict = port.judge({"vessel": {"mmsi": 7, "crew": 5}})
+    >>> verdict = port.check({"vessel": {"mmsi": 7, "crew": 5}})
     >>> port.stats
     Evaluations(judgements=1, remembered=0, requirements=1, conditions=0, expressions=0)
     """

@@ -200,7 +200,7 @@ def test_a_shared_expression_is_computed_once_a_judgement():
         with when(area > 50 * (metres * metres)):
             require(vessel.draught <= 5 * metres)
     rows = {"vessel": {"mmsi": 1, "length": 15.0, "beam": 10.0, "draught": 1.0}}
-    [reason] = made.judge(rows).because
+    [reason] = made.check(rows).because
     assert reason.values[2] == ("vessel.length * vessel.beam", 150.0, "m²")
     assert made.stats.expressions == 1
 
@@ -210,7 +210,7 @@ def test_equal_terms_whose_values_read_differently_are_not_shared():
     with made:
         require(vessel.has_pilot & (vessel.length * 1 < 1 * metres), "whole")
         require(vessel.has_pilot & (vessel.length * 1.0 < 1 * metres), "decimal")
-    whole, decimal = made.judge({"vessel": {"mmsi": 1, "has_pilot": True, "length": 5}}).because
+    whole, decimal = made.check({"vessel": {"mmsi": 1, "has_pilot": True, "length": 5}}).because
     assert (repr(whole.values[2][1]), repr(decimal.values[2][1])) == ("5", "5.0")
 
 
