@@ -6,6 +6,7 @@ In reading order:
 - `dsl.terms`: expressions as frozen nodes; `dsl.texts`: how they read; `dsl.checking`: how they are typed
 - `dsl.fluent`: Python's operators over terms; `dsl.sources`: what is observed; `dsl.places`: nearest places
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.instants`, `dsl.clocks`: the clock in rules; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`: terms to closures; `dsl.judging`: statements to verdicts; `dsl.verdicts`: what a verdict says
 - `dsl.lowering`: a pack to one correlation
@@ -13,6 +14,7 @@ In reading order:
 """
 
 from dsl import units as units
+from dsl.clocks import now as now
 from dsl.errors import DimensionMismatch as DimensionMismatch
 from dsl.errors import InvalidRule as InvalidRule
 from dsl.errors import NoTruthValue as NoTruthValue
@@ -23,6 +25,7 @@ from dsl.fluent import not_ as not_
 from dsl.places import nearest as nearest
 from dsl.rule_packs import RulePack as RulePack
 from dsl.sources import Source as Source
+from dsl.sources import instant as instant
 from dsl.sources import position as position
 from dsl.verdicts import Reason as Reason
 from dsl.verdicts import Verdict as Verdict
@@ -42,9 +45,11 @@ __all__ = [
     "UnknownField",
     "Verdict",
     "absolute",
+    "instant",
     "location",
     "nearest",
     "not_",
+    "now",
     "otherwise",
     "position",
     "require",

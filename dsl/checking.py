@@ -12,9 +12,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH, Measure, Sort, alike, described, named
+from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Measure, Sort, alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, NoTruthValue, refusal
 from dsl.excerpts import excerpt
+from dsl.instants import MICROSECONDS
 from dsl.spellings import spelling
 from dsl.terms import Arithmetic, Comparison, Constant, Junction, Not, Sign, is_constant
 from dsl.texts import text
@@ -37,6 +38,8 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
         InvalidRule: The divisor is zero as it is written.
     """
     whole = f"{_part(left)} {operator} {_part(right)}"
+    if INSTANT in (left.kind, right.kind):
+        return _of_instants(whole, operator, left, right)
     if not (isinstance(left.kind, Measure) and isinstance(right.kind, Measure)):
         _mismatch(whole, "two quantities", left, right, _only_measured(left, right))
     if operator in "+-":
@@ -47,6 +50,17 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
         fix = [("fix", "divide by something else")]
         raise InvalidRule(refusal(f"{whole}: expected a divisor other than zero", fix))
     return Arithmetic(operator, left, right, left.kind.times(right.kind, 1 if operator == "*" else -1))
+
+
+def _of_instants(whole: str, operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -> Arithmetic:
+    if left.kind == right.kind and operator == "-":
+        return Arithmetic(operator, left, right, MICROSECONDS)
+    other = right if left.kind == INSTANT else left
+    is_moved = isinstance(other.kind, Measure) and other.kind.dimension == MICROSECONDS.dimension
+    if not is_moved or operator not in ("+", "-") or (operator == "-" and right.kind == INSTANT):
+        fix = "instants differ by a time (eta - now), and are moved by one (eta + 2 * hours)"
+        _mismatch(whole, "two instants to subtract, or an instant and a time", left, right, fix)
+    return Arithmetic(operator, left, right, INSTANT)
 
 
 def sign(operator: Literal["-", "abs"], operand: Term) -> Sign:
@@ -76,7 +90,7 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
         _mismatch(whole, expected, left, right, _fix(left, right))
     if left.kind == POSITION:
         _mismatch(whole, "quantities, texts or truth values", left, right, "find the closest place with nearest(…)")
-    if operator in ORDERED and isinstance(left.kind, Sort):
+    if operator in ORDERED and isinstance(left.kind, Sort) and left.kind != INSTANT:
         _mismatch(whole, "quantities to order", left, right, f"a {left.kind} has no order here; use == or !=")
     return Comparison(operator, left, right)
 

@@ -19,7 +19,8 @@ from math import isnan, pi
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from dsl.checking import common, exact_in
-from dsl.dimensions import POSITION, TRUTH, Dimension, Measure
+from dsl.dimensions import INSTANT, POSITION, TRUTH, Dimension, Measure
+from dsl.instants import MICROSECONDS, microseconds, moving
 from dsl.places import finder, great_circle
 from dsl.terms import (
     Arithmetic,
@@ -40,7 +41,7 @@ from dsl.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dsl.dimensions import Kind
     from dsl.terms import Term
@@ -59,13 +60,15 @@ _EXACT = 2**53  # the integers up to here are floats
 class Situation:
     """What is judged: one row a source, in the order of the slots (None: there is none), and the time of judging.
 
+    Of the sources without a row, ``stale`` are those that have one that is too old.
+
     >>> Situation(({"depth": 15.0}, None)).rows[1]
     """
 
-    __slots__ = ("now", "rows")
+    __slots__ = ("now", "rows", "stale")
 
-    def __init__(self, rows: Sequence[Row], now: int | None = None) -> None:
-        self.rows, self.now = rows, now
+    def __init__(self, rows: Sequence[Row], now: int | None = None, stale: Collection[str] = ()) -> None:
+        self.rows, self.now, self.stale = rows, now, stale
 
 
 def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = None) -> Evaluate:
@@ -109,6 +112,9 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
             return _observed(slots[source.name], field, term.kind)
         case Constant(value):
             return _always(value)
+        case Arithmetic(symbol, left, right, kind) if INSTANT in (left.kind, right.kind):
+            first, second = compiled(left, slots, MICROSECONDS), compiled(right, slots, MICROSECONDS)
+            return _calculated(moving(_OPERATORS[symbol]) if kind == INSTANT else _OPERATORS[symbol], first, second)
         case Arithmetic(symbol, left, right, kind):
             assert isinstance(kind, Measure)
             shared = kind if symbol in "+-" else None
@@ -163,6 +169,8 @@ def _observed(slot: int, field: str, kind: Kind) -> Evaluate:
         position = observe(situation)
         return None if position is None or any(degrees is None or isnan(degrees) for degrees in position) else position
 
+    if kind == INSTANT:
+        return _signed(lambda value: microseconds(value, field), observe)
     return observe_truth if kind == TRUTH else observe_position if kind == POSITION else observe
 
 

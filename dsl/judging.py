@@ -16,8 +16,10 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from dsl.checking import common
+from dsl.clocks import mentions_clock
 from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import compiled
+from dsl.presence import situation
 from dsl.statements import Located, Requirement, Statement
 from dsl.terms import Comparison, Declaration, Junction, Observation, observations, operands, parts
 from dsl.texts import label, text
@@ -26,7 +28,7 @@ from dsl.verdicts import Reason, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Situation
     from dsl.terms import Term
 
     Doubt: TypeAlias = Callable[[Situation], tuple[str, ...]]
@@ -60,10 +62,10 @@ class Judge:
         """Judge one combination of rows."""
         failed: list[Reason] = []
         undecided: list[Reason] = []
-        situation = Situation(rows)
+        here = situation(self.sources, rows)
         try:
             for check in self._checks:
-                check(situation, (), failed, undecided)
+                check(here, (), failed, undecided)
             subject = rows[0][self.sources[0].key]  # type: ignore[index]
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
@@ -112,7 +114,8 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        reason = Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
+        stale = tuple(name for name in missing if name in situation.stale)
+        reason = Reason(name, written, place, because, missing, values, statement.severity, statement.reference, stale)
         (undecided if missing else failed).append(reason)
 
     return check
@@ -146,6 +149,8 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
 
         return doubt
     absences = tuple(_absence(each, slots) for each in observations(term))
+    if mentions_clock(term):
+        absences = (*absences, lambda situation: "now" if situation.now is None else None)
 
     def absent(situation: Situation) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))

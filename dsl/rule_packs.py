@@ -12,11 +12,15 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, final
 
 from cartesius.errors import InvalidArgument
+from dsl.checking import condition
+from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
+from dsl.instants import microseconds
 from dsl.judging import Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
+from dsl.presence import marked
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.terms import sources
@@ -25,6 +29,7 @@ from dsl.writing import begin, end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
@@ -57,13 +62,21 @@ class RulePack:
         location: The observation that says where a subject is, or is bound for: what `location` blocks compare with.
         links: Equalities that find the row of each other source: its key, and a term over one other source. They form a
             tree rooted at the subject.
+        only: Which subjects are considered: there is a verdict unless this condition is false. It may observe what the
+            rules may, and the clock.
 
     Raises:
         InvalidRule: The subject has no key, a link is none, or the links form no tree rooted at the subject.
     """
 
     def __init__(
-        self, name: str, *, subject: Source, location: Expression | None = None, links: Iterable[Expression] = ()
+        self,
+        name: str,
+        *,
+        subject: Source,
+        location: Expression | None = None,
+        links: Iterable[Expression] = (),
+        only: Expression | None = None,
     ) -> None:
         """Declare a pack without rules."""
         if not _is_name(name):
@@ -81,8 +94,15 @@ class RulePack:
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
+        for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
+            if term is not None:
+                refuse_clock(call, term)
         if self._place is not None:
             self._admit(self._place)
+        self._only = None if only is None else condition("only", self._term("only", only))
+        if self._only is not None:
+            self._admit(self._only)
+            self._used = tuple(dict.fromkeys((*self._used, *sources(self._only))))
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -128,7 +148,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            self._table = table(self.name, self._judgement(), self._links)
+            self._table = table(self.name, self._judgement(), self._links, self._only)
         return self._table
 
     def warnings(self) -> Reactive:
@@ -150,7 +170,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def judge(self, rows: Mapping[str, Mapping[str, Any] | None]) -> Verdict:
+    def judge(self, rows: Mapping[str, Mapping[str, Any] | None], now: datetime | int | None = None) -> Verdict:
         """Judge one situation: a row of bare values, in the declared units, for each source.
 
         A source that is left out, or None, has no row; a field that is left out is missing; rows of sources that the
@@ -158,6 +178,7 @@ class RulePack:
 
         Args:
             rows: Source name → row. The subject must have one.
+            now: The time of the clock, an instant: microseconds since the epoch, or a datetime with a time zone.
 
         Raises:
             InvalidArgument: The subject has no row, or a name is a near miss of a source that has none.
@@ -173,7 +194,8 @@ class RulePack:
         if rows.get(self._subject.name) is None:
             message = f"{self.name}.judge: expected a row of the subject {self._subject.name!r} but got none"
             raise InvalidArgument(message)
-        return self._judgement()(*(_complete(source, rows.get(source.name)) for source in self._used))
+        subject, *others = (_complete(source, rows.get(source.name)) for source in self._used)
+        return self._judgement()(marked(subject or {}, microseconds(now, "now")), *others)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
@@ -185,7 +207,8 @@ class RulePack:
         return self._judge
 
     def _admit(self, term: Term) -> None:
-        """Refuse a term that observes a source which no link reaches."""
+        """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen."""
+        comparisons_with_now(term, self._subject)
         for source in sources(term):
             known = self._known.get(source.name)
             if known == source:

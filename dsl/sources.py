@@ -11,7 +11,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
-from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH, Kind, Sort, described
+from dsl.clocks import duration
+from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Kind, Sort, described
 from dsl.errors import InvalidRule, UnknownField, refusal
 from dsl.fluent import Expression, Unit
 from dsl.terms import Declaration, Observation
@@ -24,6 +25,9 @@ FieldType: TypeAlias = Unit | Sort | type[str] | type[int] | type[float] | type[
 
 position = POSITION
 """The type of a field that holds a position: (latitude, longitude), two floats, degrees north and east."""
+
+instant = INSTANT
+"""The type of a field that holds an instant: microseconds since the epoch, or a datetime with a time zone."""
 
 _TYPES: dict[object, Kind] = {str: TEXT, int: NUMBER, float: NUMBER, bool: TRUTH}
 
@@ -44,10 +48,12 @@ class Source:
         name: What rules, verdicts and inputs call it: a Python identifier.
         key: The field that identifies a row, a text or a whole number; None: there is one row for the port.
         fields: Fields whose names clash with these parameters.
+        stale_after: A time: a row counts as missing from its event time and that much on, until the next one comes.
         **declared: The other fields: name and unit or type.
 
     Raises:
         InvalidRule: A name is no identifier, a type is none of those, or the key is not among the fields.
+        DimensionMismatch: ``stale_after`` is no time.
     """
 
     __slots__ = ("__weakref__", "_declaration")
@@ -60,6 +66,7 @@ class Source:
         *,
         key: str | None = None,
         fields: Mapping[str, FieldType] | None = None,
+        stale_after: Expression | None = None,
         **declared: FieldType,
     ) -> None:
         """Declare a source."""
@@ -73,7 +80,16 @@ class Source:
             wrong = "which it does not declare" if key not in kinds else f"which is {described(kinds[key])}"
             fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
-        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items())))
+        object.__setattr__(
+            self,
+            "_declaration",
+            Declaration(
+                name,
+                key,
+                tuple(kinds.items()),
+                stale_after=None if stale_after is None else duration("stale_after", stale_after),
+            ),
+        )
 
     def __getattribute__(self, name: str) -> Expression:
         """Return the observation of the field ``name``."""
@@ -124,7 +140,7 @@ def _kind(source: str, field: str, type_: FieldType) -> Kind:
         return type_
     kind = _TYPES.get(type_) if _is_type(type_) else None
     if kind is None:
-        fix = [("fix", f"declare a unit or one of str, int, float, bool, position: {field}=metres")]
+        fix = [("fix", f"declare a unit or one of str, int, float, bool, position, instant: {field}=metres")]
         raise InvalidRule(refusal(f"Source {source!r}: expected a unit or a type but got {field}={type_!r}", fix))
     return kind
 

@@ -85,6 +85,7 @@ feet = _named("feet", "foot", "ft")
 nautical_miles = _named("nautical_miles", "nautical_mile", "nmi")
 miles = _named("miles", "mile", "mi")
 
+microseconds = _named("microseconds", "microsecond", "µs")
 seconds = _named("seconds", "second", "s")
 minutes = _named("minutes", "minute", "min")
 hours = _named("hours", "hour", "h")
