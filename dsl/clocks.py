@@ -13,15 +13,12 @@ Source: DESIGN.md, section 3 (deadlines).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from dsl.checking import exact_in
-from dsl.dimensions import TRUTH, Measure, described
-from dsl.errors import DimensionMismatch, InvalidRule, refusal
+from dsl.dimensions import MICROSECONDS, TRUTH
+from dsl.errors import InvalidRule, refusal
 from dsl.evaluation import Situation, compiled
-from dsl.fluent import Expression
-from dsl.instants import MICROSECONDS
-from dsl.terms import Arithmetic, Between, Comparison, Named, Now, Sign, is_constant, operands, parts, sources
+from dsl.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
 from dsl.texts import text
 
 if TYPE_CHECKING:
@@ -29,44 +26,14 @@ if TYPE_CHECKING:
 
     from dsl.terms import Declaration, Term
 
-now: Final = Expression(Now())
-"""The instant at which a subject is judged: the engine's clock, or the time of the subject's row if that is later."""
-
 _AFFINE = "compare now, or a time from or to now, with the subject's own fields: vessel.eta - now <= 24 * hours"
 _NEARBY = 3
-
-
-def duration(argument: str, given: object) -> int:
-    """Return a constant quantity of time in whole microseconds.
-
-    >>> from dsl.units import minutes
-    >>> duration("stale_after", 30 * minutes)
-    1800000000
-
-    Raises:
-        DimensionMismatch: It is no constant, or no time.
-        InvalidRule: It is not positive, or not whole in microseconds.
-    """
-    term = given.term if isinstance(given, Expression) else None
-    if term is None or not is_constant(term) or not _is_time(term):
-        got = f"{given!r} (type={type(given).__name__})" if term is None else f"{text(term)}, {described(term.kind)}"
-        fix = [("fix", f"write a quantity of time, such as {argument}=30 * minutes")]
-        raise DimensionMismatch(refusal(f"{argument}: expected a time but got {got}", fix))
-    length = exact_in(term, MICROSECONDS)
-    if length <= 0 or length.denominator != 1:
-        fix = [("fix", "a microsecond is the least")]
-        raise InvalidRule(refusal(f"{argument}: expected whole microseconds, at least one, but got {text(term)}", fix))
-    return int(length)
-
-
-def _is_time(term: Term) -> bool:
-    return isinstance(term.kind, Measure) and term.kind.dimension == MICROSECONDS.dimension
 
 
 def mentions_clock(term: Term) -> bool:
     """Whether the value of ``term`` depends on the clock.
 
-    >>> mentions_clock(now.term)
+    >>> mentions_clock(Now())
     True
     """
     return any(isinstance(part, Now) for part in parts(term))

@@ -16,7 +16,7 @@ from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
 from dsl.clocks import comparisons_with_now
 from dsl.evaluation import compiled
-from dsl.presence import Presence, situation
+from dsl.presence import Presence, situated, time_of
 from dsl.statements import conditions
 from dsl.terms import sources
 from dsl.verdicts import Verdict
@@ -69,7 +69,7 @@ class Considered:
 
     def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict | None:
         """Judge one combination of rows, unless it is out of consideration."""
-        here = situation(self.judge.sources, rows)
+        here = situated(self.judge.sources, rows, time_of(rows[0]))
         answers = (holds(here) for holds in self._only)
         is_out = any(answer is not None and not answer for answer in answers)
         return None if is_out else self.judge(*rows)

@@ -1,12 +1,12 @@
 """What the clock makes of rows: too old to count, or of a subject that is not considered now.
 
-A row that is older than its source's `stale_after` counts as missing: it is *stale*. Its fields are missing then, its key
-is not, so what is linked by the key alone stays linked. It is stale from its event time plus that duration on, and
+A row that is older than its source's `stale_after` counts as missing: it is *stale*. Its fields are missing then, its
+key is not, so what is linked by the key alone stays linked. It is stale from its event time plus that duration on, and
 until the next row comes.
 
-Which subjects are considered is the condition `only=`: where it is false, there is no row, and nothing is linked; where it is
-unknown, there is one, since missing data must not hide a subject. What is kept of a subject that is not considered is its
-row, as long as the clock alone can bring it back; else nothing.
+Which subjects are considered is the condition `only=`: where it is false, there is no row, and nothing is linked; where
+it is unknown, there is one, since missing data must not hide a subject. What is kept of a subject that is not
+considered is its row, as long as the clock alone can bring it back; else nothing.
 
 A row that the clock matters to carries two marks, which no field can be called: ``@stale``, and, of a subject whose
 rules mention the clock, ``@now``: the time of its last row, or of the last change of a comparison with the clock.
@@ -30,7 +30,7 @@ from dsl.terms import Junction
 from restrictions.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cartesius.events import Time
     from dsl.evaluation import Evaluate, Row
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 STALE: Final = "@stale"
 NOW: Final = "@now"
+_AGED: Final[Any] = Record({})
 
 
 @final
@@ -106,14 +107,14 @@ class Presence:
         return Presence, (self.source, self.comparisons, self.only)
 
 
-def situation(sources: Sequence[Declaration], rows: Sequence[Row]) -> Situation:
-    """Return what is judged: the rows without those that are stale, and the time, as their marks say.
+def situated(sources: Sequence[Declaration], rows: Sequence[Row], now: int | None) -> Situation:
+    """Return what is judged at ``now``: the rows without those that are marked as stale.
 
     >>> from dsl import Source
     >>> from dsl.sources import declaration
     >>> from dsl.units import minutes
     >>> wind = declaration(Source("wind", key=None, velocity=int, stale_after=30 * minutes))
-    >>> situation([wind], [{"velocity": None, STALE: True}]).rows
+    >>> situated([wind], [{"velocity": None, STALE: True}], None).rows
     (None,)
     """
     stale = {
@@ -121,16 +122,29 @@ def situation(sources: Sequence[Declaration], rows: Sequence[Row]) -> Situation:
         for source, row in zip(sources, rows, strict=True)
         if source.stale_after is not None and row is not None and STALE in row
     }
-    subject = rows[0]
-    now = subject[NOW] if subject is not None and NOW in subject else None
     if stale:
         rows = tuple(None if source.name in stale else row for source, row in zip(sources, rows, strict=True))
     return Situation(rows, now, stale)
 
 
-def marked(row: Mapping[str, Any], now: int | None) -> dict[str, Any]:
-    """Return a subject's row that is judged at ``now``."""
-    return {**row, NOW: now}
+def comparable(sources: Sequence[Declaration], rows: Sequence[Row]) -> Sequence[Row]:
+    """Return rows of which those that are stale have no fields, the key included: what is compared with other rows.
+
+    >>> from dsl import Source
+    >>> from dsl.sources import declaration
+    >>> from dsl.units import minutes
+    >>> wind = declaration(Source("wind", key="id", id=str, stale_after=30 * minutes))
+    >>> comparable([wind, wind], [{"id": "N", STALE: True}, None])
+    [Record({}), None]
+    """
+    if all(source.stale_after is None for source in sources):
+        return rows
+    return [_AGED if row is not None and STALE in row else row for row in rows]
+
+
+def time_of(row: Row) -> int | None:
+    """Return the time that a subject's row is marked with; None if it is not."""
+    return row[NOW] if row is not None and NOW in row else None
 
 
 def conjuncts(condition: Term) -> tuple[Term, ...]:

@@ -1,8 +1,8 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no difference, so
-that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no
+difference, so that a table of verdicts changes only when its meaning does.
 
 Source: DESIGN.md, section 6.
 """

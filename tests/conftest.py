@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported and collected out of later collections: some fifty tests look at every object there is."""
+    """Leave what was imported and collected out of later collections: fifty tests look at every object there is."""
     gc.collect()
     gc.freeze()
 
