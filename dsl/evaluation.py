@@ -45,7 +45,7 @@ from dsl.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dsl.dimensions import Kind
     from dsl.terms import Term
@@ -67,10 +67,10 @@ class Situation:
     >>> Situation(({"depth": 15.0}, None)).rows[1]
     """
 
-    __slots__ = ("cells", "now", "rows")
+    __slots__ = ("cells", "now", "rows", "stale")
 
-    def __init__(self, rows: Sequence[Row], now: int | None = None) -> None:
-        self.rows, self.now = rows, now
+    def __init__(self, rows: Sequence[Row], now: int | None = None, stale: Collection[str] = ()) -> None:
+        self.rows, self.now, self.stale = rows, now, stale  # of the sources without a row, those that have an old one
         self.cells: dict[str, Any] = {}  # of shared terms, by their repr
 
 

@@ -23,19 +23,31 @@ from cartesius.errors import InvalidArgument
 from dsl.checking import common
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import compiled
+from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
 from dsl.statements import Located, Requirement, Statement, conditions
-from dsl.terms import Coalesce, Comparison, Declaration, Junction, Known, Observation, observations, operands, parts
+from dsl.terms import (
+    Coalesce,
+    Comparison,
+    Declaration,
+    Junction,
+    Known,
+    Now,
+    Observation,
+    observations,
+    operands,
+    parts,
+)
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.terms import Term
 
@@ -120,19 +132,20 @@ class Judge:
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
             if judged.is_of(rows) and (judged.now == now or not judged.readings):
                 self.evaluations.remembered += 1
                 return judged.verdict
-        situation = Situation(rows, now)
+        situation = situated(self.sources, rows, now)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self.leaves.changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
+            changed = self._changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
@@ -142,6 +155,9 @@ class Judge:
             judged = Judged(references, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
+
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final
@@ -181,7 +197,8 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
+        stale = tuple(name for name in missing if name in situation.stale)
+        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference, stale)
 
     return check
 
@@ -226,6 +243,8 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
     """Yield, for each observation in ``term``, the function that names it where its absence matters."""
     if isinstance(term, Observation):
         yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
     for operand in operands(term):
         yield from _absences_under(term, operand, slots)
 

@@ -1,8 +1,8 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements and of missing sources are; the values that are shown with a reason make no difference, so
-that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no
+difference, so that a table of verdicts changes only when its meaning does.
 
 Source: DESIGN.md, section 6.
 """
@@ -47,12 +47,15 @@ class Reason:
     """How grave it is, as its author says."""
     reference: str | None = attrs.field(default=None, eq=False)
     """The regulation that it comes from."""
+    stale: tuple[str, ...] = ()
+    """Those of ``missing`` that are sources with a row that is too old."""
 
 
-def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:
-    """What makes two verdicts different: which requirements failed, and what is missing."""
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
+    """What makes two verdicts different: which requirements failed, what is missing, and what of it is stale."""
     failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
-    return failed, frozenset(name for each in because for name in each.missing)
+    missing = frozenset(name for each in because for name in each.missing)
+    return failed, missing, frozenset(name for each in because for name in each.stale)
 
 
 @storable
