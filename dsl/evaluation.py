@@ -227,8 +227,8 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time: a whole number again."""
-    return lambda left, right: round(function(left, right))
+    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
+    return lambda left, right: function(round(left), round(right))
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:

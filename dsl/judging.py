@@ -20,16 +20,17 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from dsl.checking import common
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.evaluation import compiled
+from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
 from dsl.statements import Located, Requirement, Statement, conditions
 from dsl.terms import (
+    Between,
     Coalesce,
     Comparison,
     Declaration,
@@ -187,7 +188,7 @@ class _Compiler:
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
     holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
-    name, written, because = statement.name, text(condition), statement.because
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
@@ -197,17 +198,21 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
+        by = None if distance is None else distance[0](situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
         stale = tuple(name for name in missing if name in situation.stale)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference, stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
-        measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
         for side in operands(comparison):
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
