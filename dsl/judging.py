@@ -30,12 +30,12 @@ from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
 from dsl.simplifying import simplified
 from dsl.statements import Located, Requirement, Statement, conditions
-from dsl.terms import Comparison, Declaration, Junction, Observation, observations, operands, parts
+from dsl.terms import Coalesce, Comparison, Declaration, Junction, Known, Observation, observations, operands, parts
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dsl.evaluation import Evaluate
     from dsl.reevaluation import Check, Doubt
@@ -215,13 +215,33 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
             return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
-    absences = tuple(_absence(each, slots) for each in observations(term))
+    absences = tuple(_absences(term, slots))
 
     def absent(situation: Situation) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))
         return found or (written if holds(situation) is None else ())
 
     return absent
+
+
+def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
+    """Yield, for each observation in ``term``, the function that names it where its absence matters."""
+    if isinstance(term, Observation):
+        yield _absence(term, slots)
+    for operand in operands(term):
+        yield from _absences_under(term, operand, slots)
+
+
+def _absences_under(
+    whole: Term, operand: Term, slots: Mapping[str, int]
+) -> Iterator[Callable[[Situation], str | None]]:
+    if not isinstance(whole, Coalesce | Known):
+        yield from _absences(operand, slots)
+        return
+    holds = compiled(whole, slots)
+    for absence in _absences(operand, slots):
+        # What a coalesce does without, and what is known to be absent, is not what is missing.
+        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:

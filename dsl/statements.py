@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Written: TypeAlias = tuple[str, int]
 """Where a statement was written: a file and a line. It is no part of what the statement means."""
 Severity: TypeAlias = Literal["minor", "major", "critical"]
-"""How grave it is that a requirement fails. Any of them restricts: a pack is the conjunction of its requirements."""
+"""How grave it is that a requirement fails, in this order. Any of them restricts: a pack is their conjunction."""
 
 
 @attrs.frozen
