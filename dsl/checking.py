@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH, Measure, Sort, alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, NoTruthValue, refusal
-from dsl.excerpts import excerpt
+from dsl.excerpts import excerpt, is_reading
 from dsl.spellings import spelling
 from dsl.terms import Arithmetic, Comparison, Constant, Junction, Not, Sign, is_constant
+from dsl.texts import constant as shown_constant
 from dsl.texts import text
 
 if TYPE_CHECKING:
@@ -205,13 +206,15 @@ def _fix(left: Term, right: Term) -> str:
 
 
 def spelled(constant: Constant) -> str:
-    """Return the Python that writes ``constant`` in a rule.
+    """Return the Python that writes ``constant`` in a rule; while a text is read, what the text says.
 
     >>> from dsl.units import metres, seconds
     >>> spelled((15 * (metres / seconds)).term)
     '15 * (metres / seconds)'
     """
     assert isinstance(constant.kind, Measure) or constant.kind == TRUTH
+    if is_reading():
+        return shown_constant(constant.value, constant.kind)
     if not isinstance(constant.kind, Measure) or constant.kind == NUMBER:
         return repr(constant.value)
     unit = constant.kind.spelling

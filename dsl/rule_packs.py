@@ -17,6 +17,8 @@ from dsl.fluent import Expression
 from dsl.judging import Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
+from dsl.printing import printed
+from dsl.reading import read
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.terms import sources
@@ -83,6 +85,40 @@ class RulePack:
         self._place = None if location is None else self._term("location", location)
         if self._place is not None:
             self._admit(self._place)
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "rules") -> RulePack:
+        """Return the pack that a text of rules describes (docs/rules_as_text.md).
+
+        >>> port = RulePack.from_text('''
+        ... pack: port
+        ... subject: vessel
+        ... source vessel by mmsi:
+        ...     mmsi: number
+        ...     draught: metres
+        ... draught must be at most 15 m
+        ... ''')
+        >>> port.judge({"vessel": {"mmsi": 1, "draught": 15.2}}).status
+        'restricted'
+
+        Args:
+            text: Declarations and rules, one requirement a sentence.
+            file: What error messages call it.
+
+        Raises:
+            InvalidRule: It is no text of rules, or says what no pack may say.
+            DimensionMismatch: Operands do not fit each other.
+            UnknownField: A name means nothing.
+        """
+        return read(text, file, cls)
+
+    def to_text(self) -> str:
+        """Return the pack as a text that `from_text` reads back as the same declarations, links and rules.
+
+        Raises:
+            InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
+        """
+        return printed(self.name, self._place, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.

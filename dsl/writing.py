@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from dsl.statements import Statement
+    from dsl.statements import Severity, Statement
     from dsl.terms import Term
 
 
@@ -95,7 +95,14 @@ class Clause:
         self.parent.last_when = self.guard if self.is_when else None
 
 
-def require(condition: Expression, name: str | None = None, because: str | None = None) -> None:
+def require(
+    condition: Expression,
+    name: str | None = None,
+    because: str | None = None,
+    *,
+    severity: Severity = "major",
+    reference: str | None = None,
+) -> None:
     """State that ``condition`` must hold for every subject that the surrounding blocks apply to.
 
     >>> from dsl import RulePack, Source
@@ -111,6 +118,8 @@ def require(condition: Expression, name: str | None = None, because: str | None 
         condition: A condition over observations.
         name: What verdicts call the requirement; default: the condition's text.
         because: Why it is required, for the people who read the verdict.
+        severity: How grave a failure is: "minor", "major" or "critical". It never changes the status.
+        reference: The regulation that says so.
 
     Raises:
         InvalidRule: Outside a pack, a constant condition, or a source that has no link to the subject.
@@ -120,7 +129,8 @@ def require(condition: Expression, name: str | None = None, because: str | None 
     term = _condition("require", condition, block)
     _check_text("name", name)
     _check_text("because", because)
-    block.add(Requirement(term, text(term) if name is None else name, because))
+    _check_text("reference", reference)
+    block.add(Requirement(term, text(term) if name is None else name, because, severity, reference))
 
 
 def when(condition: Expression) -> Clause:
