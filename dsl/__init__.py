@@ -3,12 +3,17 @@
 In reading order:
 
 - `dsl.dimensions`: dimensions, units of measure and other types, as data; `dsl.units`: the units, from pint
+- `dsl.instants`, `dsl.points`: what has no natural zero: instants, degrees of temperature
 - `dsl.terms`: expressions as frozen nodes; `dsl.texts`: how they read; `dsl.checking`: how they are typed
-- `dsl.fluent`: Python's operators over terms; `dsl.sources`: what is observed; `dsl.places`: nearest places
+- `dsl.fluent`: Python's operators over terms; `dsl.functions`: what rules say by name; `dsl.places`: nearest places
+- `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`: terms to closures; `dsl.judging`: statements to verdicts; `dsl.verdicts`: what a verdict says
 - `dsl.lowering`: a pack to one correlation
+- `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
+  `dsl.wording`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts; `dsl.vocabulary`,
+  `dsl.unit_names`, `dsl.quoting`: what words and quotes mean
 - `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
 """
 
@@ -20,9 +25,18 @@ from dsl.errors import UnknownField as UnknownField
 from dsl.fluent import Expression as Expression
 from dsl.fluent import absolute as absolute
 from dsl.fluent import not_ as not_
+from dsl.functions import between as between
+from dsl.functions import coalesce as coalesce
+from dsl.functions import distance as distance
+from dsl.functions import known as known
+from dsl.functions import named as named
+from dsl.functions import now as now
 from dsl.places import nearest as nearest
 from dsl.rule_packs import RulePack as RulePack
 from dsl.sources import Source as Source
+from dsl.sources import choice as choice
+from dsl.sources import instant as instant
+from dsl.sources import optional as optional
 from dsl.sources import position as position
 from dsl.verdicts import Reason as Reason
 from dsl.verdicts import Verdict as Verdict
@@ -42,9 +56,18 @@ __all__ = [
     "UnknownField",
     "Verdict",
     "absolute",
+    "between",
+    "choice",
+    "coalesce",
+    "distance",
+    "instant",
+    "known",
     "location",
+    "named",
     "nearest",
     "not_",
+    "now",
+    "optional",
     "otherwise",
     "position",
     "require",

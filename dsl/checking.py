@@ -1,29 +1,37 @@
 """Dimensions are checked here, when the rule is written: builds well-typed terms, or refuses and shows the fix.
 
 Operands of + and - and of comparisons must have one dimension; * and / take any quantities; logic takes conditions;
-texts, truth values and positions mix with nothing else. Where two units of one dimension meet, the right operand is
-converted to the unit of the left, and a constant always to the unit of the other side.
+texts, truth values and positions mix with nothing else; instants and degrees of temperature are points (`dsl.points`).
+Where two units of one dimension meet, the right operand is converted to the unit of the left, and a constant always to
+the unit of the other side.
 
 Source: thesis, section 2.2 (one dimension for sums and comparisons, any pair for products).
 """
 
 from __future__ import annotations
 
+import json
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH, Measure, Sort, alike, described, named
+from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, Sort, alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, NoTruthValue, refusal
 from dsl.excerpts import excerpt, is_reading
+from dsl.points import is_point, kind_of_sum, measures_of_operands, meets
 from dsl.spellings import spelling
-from dsl.terms import Arithmetic, Comparison, Constant, Junction, Not, Sign, is_constant
-from dsl.texts import constant as shown_constant
+from dsl.terms import Arithmetic, Comparison, Constant, Junction, Named, Not, Sign, is_constant
 from dsl.texts import text
 
 if TYPE_CHECKING:
+    from dsl.dimensions import Kind
     from dsl.terms import Term
 
 ORDERED = ("<", "<=", ">", ">=")
+_ZERO = "degrees have no natural zero: 20 °C is not twice 10 °C"
+_EXAMPLES: dict[Kind, str] = {
+    TEXT: '"tanker"', TRUTH: "True", POSITION: "(51.95, 4.14)", INSTANT: "datetime(2026, 1, 31, 12, tzinfo=UTC)",
+}  # fmt: skip
 
 
 def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -> Arithmetic:
@@ -38,6 +46,11 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
         InvalidRule: The divisor is zero as it is written.
     """
     whole = f"{_part(left)} {operator} {_part(right)}"
+    if is_point(left.kind) or is_point(right.kind):
+        kind = kind_of_sum(operator, left, right) if operator in "+-" else None
+        if kind is None:
+            _mismatch(whole, *_of_points(operator, left, right))
+        return Arithmetic(operator, left, right, kind)
     if not (isinstance(left.kind, Measure) and isinstance(right.kind, Measure)):
         _mismatch(whole, "two quantities", left, right, _only_measured(left, right))
     if operator in "+-":
@@ -62,6 +75,13 @@ def sign(operator: Literal["-", "abs"], operand: Term) -> Sign:
         shown = f"{operator}{'' if operator == '-' else ' of '}{text(operand)}"
         notes = [("got", _is(operand)), ("fix", fix)]
         raise DimensionMismatch(refusal(f"{shown}: expected a quantity but got {named(operand.kind)}", notes))
+    if is_point(operand.kind):
+        shown = f"{operator}{'' if operator == '-' else ' of '}{text(operand)}"
+        fix = "subtract another temperature first"
+        if isinstance(operand, Constant) and operator == "-":
+            fix = f"write {spelled(operand, -1)}"
+        notes = [("why", _ZERO), ("fix", fix)]
+        raise DimensionMismatch(refusal(f"{shown}: expected a quantity with a natural zero", notes))
     return Sign(operator, operand)
 
 
@@ -75,9 +95,14 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
     if not alike(left.kind, right.kind):
         expected = "two operands of one dimension" if _measured(left, right) else "two operands of one type"
         _mismatch(whole, expected, left, right, _fix(left, right))
+    if not meets(left, right):
+        fix = "give the limit of a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
+        _mismatch(whole, "two temperatures or two differences of temperatures", left, right, fix)
     if left.kind == POSITION:
-        _mismatch(whole, "quantities, texts or truth values", left, right, "find the closest place with nearest(…)")
-    if operator in ORDERED and isinstance(left.kind, Sort):
+        fix = "find the closest place with nearest(…), or compare distance(…, …) with a length"
+        _mismatch(whole, "quantities, texts or truth values", left, right, fix)
+    _check_choice(whole, left, right)
+    if operator in ORDERED and isinstance(left.kind, Sort) and left.kind != INSTANT:
         _mismatch(whole, "quantities to order", left, right, f"a {left.kind} has no order here; use == or !=")
     return Comparison(operator, left, right)
 
@@ -111,8 +136,8 @@ def condition(call: str, term: Term) -> Term:
         DimensionMismatch: It is a quantity, a text or a position.
     """
     if term.kind != TRUTH:
-        example = Constant("…" if term.kind == TEXT else 15, term.kind)
-        shown = f'{text(term)} == "…"' if term.kind == TEXT else f"{text(term)} >= {spelled(example)}"
+        symbol = ">=" if isinstance(term.kind, Measure) or term.kind == INSTANT else "=="
+        shown = f"{text(term)} {symbol} {example(term.kind)}"
         notes = [("got", _is(term)), ("fix", f"say what must hold of it, such as {shown}")]
         raise DimensionMismatch(refusal(f"{call}: expected a condition but got {named(term.kind)}", notes))
     return term
@@ -137,13 +162,18 @@ def exact(term: Term) -> Fraction:
             return Fraction(str(value))
         case Sign(operator, operand):
             return -exact(operand) if operator == "-" else abs(exact(operand))
+        case Named(_, operand):
+            return exact(operand)
         case Arithmetic("*", left, right):
             return exact(left) * exact(right)
         case Arithmetic("/", left, right):
             return exact(left) / exact(right)
         case Arithmetic(operator, left, right, kind):
-            assert isinstance(kind, Measure)
-            first, second = exact_in(left, kind), exact_in(right, kind)
+            measures = measures_of_operands(operator, left, right, kind)
+            first, second = (
+                exact(side) if measure is None else exact_in(side, measure)
+                for side, measure in zip((left, right), measures, strict=True)
+            )
             return first + second if operator == "+" else first - second
     message = f"{term!r} is no constant quantity"
     raise AssertionError(message)
@@ -157,7 +187,7 @@ def exact_in(term: Term, measure: Measure) -> Fraction:
     Fraction(1, 2)
     """
     assert isinstance(term.kind, Measure)
-    return exact(term) * term.kind.ratio(measure)
+    return exact(term) * term.kind.ratio(measure) + term.kind.shift(measure)
 
 
 def no_truth_value(term: Term, collection: bool = False) -> NoTruthValue:
@@ -201,21 +231,69 @@ def _fix(left: Term, right: Term) -> str:
         if isinstance(wrong, Constant) and isinstance(wrong.kind, Measure):
             return f"write {spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
         return f"{text(other)} needs {named(other.kind)}, such as {spelled(Constant(15, other.kind))}"
-    examples = {TEXT: 'a text in quotes, such as "tanker"', TRUTH: "a condition, True or False"}
-    return f"{text(other)} needs {examples.get(other.kind, named(other.kind))}"
+    examples = {
+        TEXT: "a text in quotes, such as ",
+        TRUTH: "a condition, True or False",
+        INSTANT: "an instant, such as ",
+    }
+    before = examples.get(other.kind, f"{named(other.kind)}, such as ")
+    return f"{text(other)} needs {before}{'' if other.kind == TRUTH else example(other.kind)}"
 
 
-def spelled(constant: Constant) -> str:
-    """Return the Python that writes ``constant`` in a rule; while a text is read, what the text says.
+def _of_points(operator: str, left: Term, right: Term) -> tuple[str, Term, Term, str]:
+    """Say what was expected of operands of which one is a point, and the fix: the arguments of `_mismatch`."""
+    if INSTANT in {left.kind, right.kind}:
+        expected = "an instant and a time, or the difference of two instants"
+        return expected, left, right, "write vessel.eta + 2 * hours, or vessel.eta - now"
+    expected = f"a temperature and a difference, or the difference of two temperatures ({_ZERO})"
+    if operator in "*/":
+        return expected, left, right, "subtract another temperature first; a difference is in kelvin, and multiplies"
+    if is_point(left.kind) and is_point(right.kind):
+        fix = "take their difference; add a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
+        return expected, left, right, fix
+    if not alike(left.kind, right.kind):
+        return expected, left, right, _fix(left, right)
+    fix = "declare both fields in celsius, or both in kelvin, so that it is clear which is a difference"
+    return expected, left, right, fix
+
+
+def _check_choice(whole: str, left: Term, right: Term) -> None:
+    """Refuse to compare a choice with a text that is none of its members."""
+    for choice, other in ((left, right), (right, left)):
+        if not isinstance(choice.kind, Choice):
+            continue
+        if isinstance(other, Constant) and other.value not in choice.kind.members:
+            close = get_close_matches(str(other.value), choice.kind.members, n=1) or choice.kind.members
+            fix = f"write {json.dumps(close[0], ensure_ascii=False)}, or declare {text(other)} as a member too"
+            notes = [("left", _is(left)), ("right", _is(right)), ("fix", fix)]
+            summary = f"{whole}: expected a member of {text(choice)} but got {text(other)}"
+            raise DimensionMismatch(refusal(summary, notes))
+        if isinstance(other.kind, Choice) and not set(choice.kind.members) & set(other.kind.members):
+            _mismatch(whole, "two choices that share a member", left, right, "compare choices of the same things")
+
+
+def example(kind: Kind) -> str:
+    """Return the Python of some value of ``kind``.
+
+    >>> example(TEXT), example(NUMBER)
+    ('"tanker"', '15')
+    """
+    if isinstance(kind, Choice):
+        return json.dumps(kind.members[0], ensure_ascii=False)
+    return spelled(Constant(15, kind)) if isinstance(kind, Measure) else _EXAMPLES[kind]
+
+
+def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
+    """Return the Python that writes ``constant`` in a rule, or its opposite; while a text is read, what the text says.
 
     >>> from dsl.units import metres, seconds
     >>> spelled((15 * (metres / seconds)).term)
     '15 * (metres / seconds)'
     """
-    assert isinstance(constant.kind, Measure) or constant.kind == TRUTH
-    if is_reading():
-        return shown_constant(constant.value, constant.kind)
-    if not isinstance(constant.kind, Measure) or constant.kind == NUMBER:
-        return repr(constant.value)
+    value = constant.value if sign == 1 or isinstance(constant.value, str) else -constant.value
+    if not isinstance(constant.kind, Measure):
+        return repr(value) if constant.kind == TRUTH else text(constant)
+    if constant.kind == NUMBER or is_reading():
+        return text(Constant(value, constant.kind))
     unit = constant.kind.spelling
-    return f"{constant.value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"
+    return f"{value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"

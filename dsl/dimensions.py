@@ -1,9 +1,9 @@
 """Dimensions, units of measure and the other types of an expression, as plain data.
 
 Every expression of the rule language has a `Kind`: a `Measure` (a unit of measure, which has a dimension) or a `Sort`
-(text, truth value, position). A plain number is measured in `NUMBER`, whose dimension is empty. An angle is a
-dimension of its own here, so that a direction is not compared with a count. Arithmetic on measures is exact, on
-fractions; nothing in this module knows pint, which only supplies the figures (`dsl.units`).
+(text, choice, truth value, position, instant). A plain number is measured in `NUMBER`, whose dimension is empty. An
+angle is a dimension of its own here, so that a direction is not compared with a count. Arithmetic on measures is exact,
+on fractions; nothing in this module knows pint, which only supplies the figures (`dsl.units`).
 
 Invariant: the exponents of a dimension are sorted by name and never zero; so equal dimensions are equal data.
 
@@ -12,6 +12,7 @@ Source: thesis, section 2.2 (Length * Length is an Area, Length / Time a Velocit
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -89,6 +90,9 @@ class Part(NamedTuple):
 class Measure:
     """A unit of measure: what it is called, its dimension, and how many base units make one of it, exactly.
 
+    Degrees Celsius and the like have an offset too: zero of them is so many base units. They measure *points*, which
+    have rules of their own (`dsl.points`).
+
     >>> metre = Measure((Part("metres", "m", 1),), Dimension.of(length=1), Fraction(1))
     >>> print(metre.times(metre), metre.times(metre).dimension)
     m² area
@@ -97,6 +101,7 @@ class Measure:
     parts: tuple[Part, ...]
     dimension: Dimension
     factor: Fraction
+    offset: Fraction = Fraction(0)
 
     def times(self, other: Measure, power: int = 1) -> Measure:
         """Return this measure times ``other`` to the ``power``.
@@ -104,6 +109,8 @@ class Measure:
         >>> NUMBER.times(NUMBER, -1) == NUMBER
         True
         """
+        if self == NUMBER and power == 1:
+            return other
         parts = {(part.spelling, part.symbol): part.exponent for part in self.parts}
         for spelling, symbol, exponent in other.parts:
             parts[spelling, symbol] = parts.get((spelling, symbol), 0) + exponent * power
@@ -120,6 +127,14 @@ class Measure:
         Fraction(1, 1)
         """
         return self.factor / target.factor
+
+    def shift(self, target: Measure) -> Fraction:
+        """Return what zero of this is in ``target``: zero, but for units with an offset.
+
+        >>> NUMBER.shift(NUMBER)
+        Fraction(0, 1)
+        """
+        return (self.offset - target.offset) / target.factor
 
     @property
     def symbol(self) -> str:
@@ -139,7 +154,8 @@ class Measure:
 
     def __repr__(self) -> str:
         """Show all that distinguishes it."""
-        return f"<measure {self.symbol or '1'}: {self.factor} {self.dimension}>"
+        above = f" from {self.offset}" if self.offset else ""
+        return f"<measure {self.symbol or '1'}: {self.factor} {self.dimension}{above}>"
 
 
 @attrs.frozen
@@ -157,6 +173,21 @@ class Sort:
         return self.name
 
 
+@attrs.frozen
+class Choice(Sort):
+    """A text that is one of a few.
+
+    >>> print(Choice("choice", ("tanker", "container")))
+    choice of "tanker", "container"
+    """
+
+    members: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Show the members."""
+        return f"{self.name} of {', '.join(json.dumps(member, ensure_ascii=False) for member in self.members)}"
+
+
 Kind: TypeAlias = Measure | Sort
 
 NUMBER = Measure((), Dimension(), Fraction(1))
@@ -164,6 +195,10 @@ TEXT = Sort("text")
 TRUTH = Sort("truth value")
 POSITION = Sort("position")
 INSTANT = Sort("instant")
+MICROSECONDS = Measure((Part("microseconds", "µs", 1),), Dimension.of(time=1), Fraction(1, 10**6))
+"""What the difference of two instants is measured in."""
+KELVIN = Measure((Part("kelvin", "K", 1),), Dimension.of(temperature=1), Fraction(1))
+"""What the difference of two temperatures in degrees is measured in."""
 
 
 def named(kind: Kind) -> str:
@@ -193,7 +228,16 @@ def alike(left: Kind, right: Kind) -> bool:
     """
     if isinstance(left, Measure) and isinstance(right, Measure):
         return left.dimension == right.dimension
-    return left == right
+    return left == right or (is_text(left) and is_text(right))
+
+
+def is_text(kind: Kind) -> bool:
+    """Whether values of the kind are texts: any, or one of a choice.
+
+    >>> is_text(TEXT), is_text(Choice("choice", ("tanker",))), is_text(NUMBER)
+    (True, True, False)
+    """
+    return kind == TEXT or isinstance(kind, Choice)
 
 
 def formula(powers: list[tuple[str, int]]) -> str:

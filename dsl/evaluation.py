@@ -15,12 +15,16 @@ Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952
 from __future__ import annotations
 
 import operator
-from math import isnan, pi
+from datetime import datetime
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from dsl.checking import common, exact_in
-from dsl.dimensions import POSITION, TRUTH, Dimension, Measure
+from dsl.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
+from dsl.instants import instant_of
 from dsl.places import finder, great_circle
+from dsl.points import measures_of_operands
+from dsl.ranges import lies_between
 from dsl.terms import (
     Arithmetic,
     Between,
@@ -106,13 +110,13 @@ def constant_in(term: Term, measure: Measure) -> int | float:
 def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
     match term:
         case Observation(source, field):
-            return _observed(slots[source.name], field, term.kind)
+            return _observed(slots[source.name], field, term.kind, field in source.optional)
         case Constant(value):
             return _always(value)
         case Arithmetic(symbol, left, right, kind):
-            assert isinstance(kind, Measure)
-            shared = kind if symbol in "+-" else None
-            return _calculated(_OPERATORS[symbol], compiled(left, slots, shared), compiled(right, slots, shared))
+            first, second = measures_of_operands(symbol, left, right, kind)
+            function = _instant_sum(_OPERATORS[symbol]) if kind == INSTANT else _OPERATORS[symbol]
+            return _calculated(function, compiled(left, slots, first), compiled(right, slots, second))
         case Sign(symbol, operand):
             return _signed(operator.neg if symbol == "-" else abs, compiled(operand, slots))
         case Comparison(symbol, left, right):
@@ -126,8 +130,8 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
             return _opposite(compiled(operand, slots))
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            first, last = compiled(low, slots, shared), compiled(high, slots, shared)
-            return _ranged(compiled(operand, slots), first, last, _turn(operand.kind))
+            low_, high_ = compiled(low, slots, shared), compiled(high, slots, shared)
+            return _ranged(lies_between(operand.kind), compiled(operand, slots), low_, high_)
         case Known(operand):
             return _known(slots[operand.source.name], compiled(operand, slots))
         case Coalesce(operand, default):
@@ -147,10 +151,10 @@ def _always(value: object) -> Evaluate:
     return lambda _: value
 
 
-def _observed(slot: int, field: str, kind: Kind) -> Evaluate:
+def _observed(slot: int, field: str, kind: Kind, is_optional: bool) -> Evaluate:
     def observe(situation: Situation) -> Any:
         row = situation.rows[slot]
-        if row is None:
+        if row is None or (is_optional and field not in row):
             return None
         value = row[field]
         return value if value == value else None  # noqa: PLR0124 - NaN
@@ -163,11 +167,27 @@ def _observed(slot: int, field: str, kind: Kind) -> Evaluate:
         position = observe(situation)
         return None if position is None or any(degrees is None or isnan(degrees) for degrees in position) else position
 
-    return observe_truth if kind == TRUTH else observe_position if kind == POSITION else observe
+    def observe_instant(situation: Situation) -> Any:
+        value = observe(situation)
+        return instant_of(value) if isinstance(value, datetime) else value
+
+    def observe_choice(situation: Situation) -> Any:
+        # What is no member is not known to be another one: "Tanker" must not pass for no tanker.
+        value = observe(situation)
+        return value if value in kind.members else None  # type: ignore[union-attr]
+
+    if isinstance(kind, Measure):
+        return observe
+    if isinstance(kind, Choice):
+        return observe_choice
+    return {TRUTH: observe_truth, POSITION: observe_position, INSTANT: observe_instant}.get(kind, observe)
 
 
 def _converted(evaluate: Evaluate, own: Measure, target: Measure) -> Evaluate:
     ratio = own.ratio(target)
+    if own.offset != target.offset:
+        factor, shift = float(ratio), float(own.shift(target))
+        return _signed(lambda value: value * factor + shift, evaluate)
     if ratio == 1:
         return evaluate
     above, below = ratio.numerator, ratio.denominator
@@ -202,6 +222,11 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
         return value if value == value else None  # noqa: PLR0124 - NaN
 
     return calculate
+
+
+def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
+    """An instant plus or minus a time: a whole number again."""
+    return lambda left, right: round(function(left, right))
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
@@ -241,26 +266,8 @@ def _either(left: Evaluate, right: Evaluate) -> Evaluate:
     return disjoin
 
 
-def _turn(kind: Kind) -> float | None:
-    """A whole turn in the measure of an angle; None for what does not wrap around."""
-    if not isinstance(kind, Measure) or kind.dimension != Dimension.of(angle=1):
-        return None
-    return round(2 * pi / float(kind.factor), 9)
-
-
-def _ranged(operand: Evaluate, low: Evaluate, high: Evaluate, turn: float | None) -> Evaluate:
-    def range_(situation: Situation) -> Any:
-        value, first, last = operand(situation), low(situation), high(situation)
-        if turn is None:
-            return _conjunction(
-                None if value is None or first is None else first <= value,
-                None if value is None or last is None else value <= last,
-            )
-        if value is None or first is None or last is None:
-            return None
-        return (value - first) % turn <= (last - first) % turn
-
-    return range_
+def _ranged(test: Callable[[Any, Any, Any], bool | None], operand: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
+    return lambda situation: test(operand(situation), low(situation), high(situation))
 
 
 def _known(slot: int, operand: Evaluate) -> Evaluate:
@@ -275,12 +282,6 @@ def _first(slot: int, operand: Evaluate, default: Evaluate) -> Evaluate:
         return default(situation) if value is None else value
 
     return choose
-
-
-def _conjunction(first: bool | None, second: bool | None) -> bool | None:
-    if first is False or second is False:
-        return False
-    return None if first is None or second is None else True
 
 
 def _opposite(operand: Evaluate) -> Evaluate:

@@ -10,7 +10,9 @@ Source: thesis, Table 2.1; ibis (a fluent face over frozen nodes).
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
@@ -18,14 +20,15 @@ from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
 import attrs
 
 from dsl.checking import arithmetic, comparison, junction, no_truth_value, opposite, sign, spelled
-from dsl.dimensions import NUMBER, TEXT, TRUTH, Measure
+from dsl.dimensions import INSTANT, NUMBER, TEXT, TRUTH, Measure
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
+from dsl.instants import instant_of
 from dsl.terms import Constant, Term
 from dsl.texts import text
 
 Number: TypeAlias = float | Fraction | Decimal
 """A plain number, as a rule writes it; ints are floats to Python's type checkers."""
-Liftable: TypeAlias = "Expression | str | bool | Number"
+Liftable: TypeAlias = "Expression | str | bool | Number | Enum | datetime"
 """What a rule may use as an operand: an expression, or a constant that is lifted to one."""
 
 
@@ -161,7 +164,7 @@ class Unit:
     def __mul__(self, other: Number | Expression) -> Expression: ...
     def __mul__(self, other: Unit | Number | Expression) -> Unit | Expression:
         if isinstance(other, Unit):
-            return Unit(self.measure.times(other.measure))
+            return _product(self, other, 1)
         return self._of(lift(other), 1)
 
     def __rmul__(self, other: Number) -> Expression:
@@ -173,23 +176,37 @@ class Unit:
     def __truediv__(self, other: Number | Expression) -> Expression: ...
     def __truediv__(self, other: Unit | Number | Expression) -> Unit | Expression:
         if isinstance(other, Unit):
-            return Unit(self.measure.times(other.measure, -1))
+            return _product(self, other, -1)
         return Expression(Constant(1, self.measure)) / other
 
     def __rtruediv__(self, other: Number) -> Expression:
         return self._of(lift(other), -1)
 
     def __pow__(self, exponent: int) -> Unit:
-        return Unit(NUMBER.times(self.measure, exponent))
+        return self if exponent == 1 else _product(Unit(NUMBER), self, exponent)
 
     def __repr__(self) -> str:
         return f"<unit {self.symbol or '1'}, {'an' if self.dimension[0] in 'aeiou' else 'a'} {self.dimension}>"
 
     def _of(self, term: Term, power: Literal[1, -1]) -> Expression:
         """Give ``term`` this unit: a plain constant takes it on, anything else is multiplied by one of it."""
-        if isinstance(term, Constant) and isinstance(term.kind, Measure):
+        has_zero = not self.measure.offset or (power == 1 and term.kind == NUMBER)
+        if isinstance(term, Constant) and isinstance(term.kind, Measure) and has_zero and not term.kind.offset:
             return Expression(Constant(term.value, term.kind.times(self.measure, power)))
         return Expression(arithmetic("*" if power == 1 else "/", term, Constant(1, self.measure)))
+
+
+def _product(left: Unit, right: Unit, power: int) -> Unit:
+    """Multiply units; those with an offset have no products."""
+    for each in (left, right):
+        if each.measure.offset:
+            whole = f"{left.symbol or 1} {'*' if power > 0 else '/'} {right.symbol}"
+            notes = [
+                ("why", "degrees have no natural zero, so nothing is measured in multiples of them"),
+                ("fix", "use kelvin, which is as large as a degree Celsius: kelvin / hours"),
+            ]
+            raise InvalidRule(refusal(f"{whole}: expected units without an offset but got {each.symbol}", notes))
+    return Unit(left.measure.times(right.measure, power))
 
 
 def not_(condition: Liftable) -> Expression:
@@ -236,8 +253,16 @@ def lift(value: object) -> Term:
             return value.term
         case bool():
             return Constant(value, TRUTH)
+        case Enum():
+            return lift(value.value)
         case str():
             return Constant(str(value), TEXT)
+        case datetime():
+            instant = instant_of(value)
+            if instant is None:
+                summary = f"a constant: expected an instant with a time zone but got {value!r}"
+                raise InvalidRule(refusal(summary, [("fix", "say which zone it is in: datetime(…, tzinfo=UTC)")]))
+            return Constant(instant, INSTANT)
         case Integral():
             return Constant(int(value), NUMBER)
         case Real() | Decimal():

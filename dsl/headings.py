@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
-from dsl.dimensions import INSTANT, POSITION, TEXT, TRUTH
 from dsl.errors import InvalidRule, refusal
-from dsl.sources import FieldType, Source, declaration, restored
-from dsl.terms import Named
-from dsl.unit_words import unit
+from dsl.fluent import Expression
+from dsl.functions import named
+from dsl.quoting import unescaped
+from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
+from dsl.unit_names import unit
 from dsl.vocabulary import Vocabulary
 from dsl.wording import Wording, literal, name_of, title_of
 
 if TYPE_CHECKING:
     from dsl.parsing import Node, Page
 
-_TYPES: Final[dict[str, FieldType]] = {
-    "number_type": float, "text_type": TEXT, "truth_type": TRUTH, "position_type": POSITION, "instant_type": INSTANT,
+_TYPES: Final[dict[str, PlainType]] = {
+    "number_type": float, "text_type": str, "truth_type": bool, "position_type": position, "instant_type": instant,
 }  # fmt: skip
 
 
@@ -79,29 +80,27 @@ class Headings:
         """
         found = self.optional(kind)
         if found is None:
-            with self.page.at(self.page.tree):
-                raise InvalidRule(
-                    refusal(f"{self.page.file}: expected a line `{form}` but there is none", [("fix", form)])
-                )
+            with self.page.at((self.page.tree.children or [self.page.tree])[0]):
+                summary = f"{self.page.file}: expected a line `{form}` but there is none"
+                raise InvalidRule(refusal(summary, [("fix", "add it at the top")]))
         return found
 
     def _declare(self, node: Node) -> None:
         _, name_node, _, key_node, *field_nodes = node.children
-        name, fields, optional = name_of(name_node), dict[str, FieldType](), []
+        name, fields = name_of(name_node), dict[str, FieldType]()
         for field in filter(None, field_nodes):
             with self.page.at(field):
                 called = name_of(field.children[0])
                 if called in fields:
                     fix = [("fix", "leave one of them out")]
                     raise InvalidRule(refusal(f"source {name}: expected each field once but got {called!r}", fix))
-                fields[called] = _field_type(field.children[1])
-                optional += [called] if field.children[2] else []
+                type_ = _field_type(field.children[1])
+                fields[called] = optional(type_) if field.children[2] else type_
         with self.page.at(name_node):
             if name in self.sources:
                 fix = [("fix", "give two sources two names")]
                 raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
-            source = Source(name, key=None if key_node is None else name_of(key_node), fields=fields)
-            self.sources[name] = restored(attrs.evolve(declaration(source), optional=tuple(optional)))
+            self.sources[name] = Source(name, key=None if key_node is None else name_of(key_node), fields=fields)
 
     def _locate(self, node: Node) -> None:
         table: dict[Any, tuple[float, float]] = {}
@@ -112,15 +111,24 @@ class Headings:
                     fix = [("fix", "leave one of them out")]
                     raise InvalidRule(refusal(f"places: expected each place once but got {id_!r} twice", fix))
                 table[id_] = (latitude, longitude)
-        self.places[title_of(node.children[1])] = table
+        with self.page.at(node.children[1]):
+            name = title_of(node.children[1])
+            if name in self.places:
+                raise InvalidRule(
+                    refusal(f"places {name}: expected to be declared once", [("fix", "rename one of them")])
+                )
+            self.places[name] = table
 
     def _define(self, node: Node) -> None:
         name = title_of(node.children[1])
         with self.page.at(node.children[1]):
-            if name in self.wording.vocabulary.meanings:
-                fix = [("fix", "give it another name")]
-                raise InvalidRule(refusal(f"define {name}: expected a name that means nothing yet", fix))
-        vocabulary = self.wording.vocabulary.defining(Named(name, self.wording.term(node.children[2])))
+            if name in [each.name for each in self.wording.vocabulary.definitions]:
+                raise InvalidRule(
+                    refusal(f"define {name}: expected to be defined once", [("fix", "rename one of them")])
+                )
+        expression = Expression(self.wording.term(node.children[2]))
+        with self.page.at(node.children[1]):
+            vocabulary = self.wording.vocabulary.defining(named(name, expression).term)
         self.wording = attrs.evolve(self.wording, vocabulary=vocabulary)
 
     def _source(self, name: str) -> Source:
@@ -132,7 +140,9 @@ class Headings:
         raise InvalidRule(refusal(f"{name}: expected a source ({known})", fix))
 
 
-def _field_type(node: Node) -> FieldType:
+def _field_type(node: Node) -> PlainType:
+    if node.data == "choice_type":
+        return choice(*(unescaped(member) for member in node.children[1:]))
     if node.data in {"unit", "exact_unit"}:
         return unit(str(node.children[0]))
     return _TYPES[node.data]

@@ -56,11 +56,11 @@ class Judge:
         slots = {source.name: number for number, source in enumerate(self.sources)}
         object.__setattr__(self, "_checks", tuple(_check(statement, slots, None) for statement in self.statements))
 
-    def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict:
-        """Judge one combination of rows."""
+    def __call__(self, *rows: Mapping[str, Any] | None, now: int | None = None) -> Verdict:
+        """Judge one combination of rows, at an instant."""
         failed: list[Reason] = []
         undecided: list[Reason] = []
-        situation = Situation(rows)
+        situation = Situation(rows, now)
         try:
             for check in self._checks:
                 check(situation, (), failed, undecided)

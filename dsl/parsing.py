@@ -20,7 +20,7 @@ from lark.indenter import DedentError, Indenter
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import Span, in_bytes, reading
 from dsl.syntax_errors import Unexpected, indentation_error, syntax_error
-from dsl.unit_words import UNIT
+from dsl.unit_names import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,6 +1,6 @@
 """Rule packs: the rules about one kind of subject, with the links to whatever they observe.
 
-A pack is opened with `with` to write rules into it; `judge` evaluates one situation at once; `table` and `warnings` are
+A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
 Source: thesis, chapter 2; DESIGN.md, section 6.
@@ -8,17 +8,17 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
-from cartesius.errors import InvalidArgument
 from dsl.errors import InvalidRule, refusal
+from dsl.excerpts import is_reading
 from dsl.fluent import Expression
 from dsl.judging import Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
 from dsl.reading import read
+from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.terms import sources
@@ -27,6 +27,7 @@ from dsl.writing import begin, end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
@@ -47,10 +48,10 @@ class RulePack:
     >>> with port:
     ...     require(berth.depth - vessel.draught >= 50 * centimetres, name="clearance")
     >>> ship = {"mmsi": 1, "draught": 14.8, "destination": "A"}
-    >>> verdict = port.judge({"vessel": ship, "berth": {"id": "A", "depth": 15.0}})
+    >>> verdict = port.check({"vessel": ship, "berth": {"id": "A", "depth": 15.0}})
     >>> verdict.status, verdict.because[0].name
     ('restricted', 'clearance')
-    >>> port.judge({"vessel": ship, "berth": None}).because[0].missing
+    >>> port.check({"vessel": ship, "berth": None}).because[0].missing
     ('berth',)
 
     Args:
@@ -98,7 +99,7 @@ class RulePack:
         ...     draught: metres
         ... draught must be at most 15 m
         ... ''')
-        >>> port.judge({"vessel": {"mmsi": 1, "draught": 15.2}}).status
+        >>> port.check({"vessel": {"mmsi": 1, "draught": 15.2}}).status
         'restricted'
 
         Args:
@@ -186,30 +187,32 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def judge(self, rows: Mapping[str, Mapping[str, Any] | None]) -> Verdict:
-        """Judge one situation: a row of bare values, in the declared units, for each source.
+    def check(self, rows: Mapping[str, Mapping[str, object] | None], now: int | datetime | None = None) -> Verdict:
+        """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
-        A source that is left out, or None, has no row; a field that is left out is missing; rows of sources that the
-        rules do not use are ignored. The rows are taken as linked. This is also what the table computes.
+        A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
+        is left out, or None, has no row; a field that is left out is missing. The rows are taken as linked.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import feet, metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres)
+        >>> port.check({"vessel": {"length": 300 * feet}}).status, port.check({"vessel": {"length": 101}}).status
+        ('allowed', 'restricted')
 
         Args:
-            rows: Source name → row. The subject must have one.
+            rows: Source name → row: field → value. The subject must have one.
+            now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
+                (or what the engine counts in). None: the time is missing.
 
         Raises:
-            InvalidArgument: The subject has no row, or a name is a near miss of a source that has none.
+            InvalidArgument: The subject has no row, there is no such source or field, or something else than a row.
+            DimensionMismatch: A value does not fit its field.
         """
-        absent = [source.name for source in self._used if source.name not in rows]
-        for name in rows:
-            close = get_close_matches(str(name), absent, n=1)
-            if close and name not in self._known:
-                message = (
-                    f"{self.name}.judge: expected rows of its sources but got {name!r}; did you mean {close[0]!r}?"
-                )
-                raise InvalidArgument(message)
-        if rows.get(self._subject.name) is None:
-            message = f"{self.name}.judge: expected a row of the subject {self._subject.name!r} but got none"
-            raise InvalidArgument(message)
-        return self._judgement()(*(_complete(source, rows.get(source.name)) for source in self._used))
+        complete_rows = complete(self.name, self._used, rows)
+        return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
@@ -232,6 +235,8 @@ class RulePack:
             if source.key is not None:
                 summary = f"{text(term)}: expected sources that pack {self.name!r} links but got {source.name!r}"
                 fix = f"add a link to the pack: links=[{source.name}.{source.key} == …]; or key=None for one row in all"
+                if is_reading():
+                    fix = f"say which row, below links: {source.name} {source.key} is …; or leave out by {source.key}"
                 raise InvalidRule(refusal(summary, [("fix", fix)]))
             self._known[source.name] = source
 
@@ -247,7 +252,3 @@ def _is_name(value: object) -> bool:
 
 def _is_keyed(value: object) -> bool:
     return isinstance(value, Source) and declaration(value).key is not None
-
-
-def _complete(source: Declaration, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if row is None else {name: row.get(name) for name, _ in source.fields}

@@ -9,9 +9,12 @@ Source: thesis, Table 2.1 (observations).
 from __future__ import annotations
 
 from difflib import get_close_matches
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
-from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH, Kind, Sort, described
+import attrs
+
+from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Kind, Sort, described, is_text
 from dsl.errors import InvalidRule, UnknownField, refusal
 from dsl.fluent import Expression, Unit
 from dsl.terms import Declaration, Observation
@@ -19,11 +22,77 @@ from dsl.terms import Declaration, Observation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FieldType: TypeAlias = Unit | Sort | type[str] | type[int] | type[float] | type[bool]
-"""What a field holds: a quantity in a unit, a text, a plain number, a truth value, or a `position`."""
-
 position = POSITION
 """The type of a field that holds a position: (latitude, longitude), two floats, degrees north and east."""
+
+instant = INSTANT
+"""The type of a field that holds an instant: whole microseconds since the epoch, or a datetime with a time zone."""
+
+
+@final
+@attrs.frozen
+class Optional:
+    """The type of a field that a row may lack: made by `optional`."""
+
+    type: PlainType
+
+
+PlainType: TypeAlias = Unit | Sort | type[str] | type[int] | type[float] | type[bool]
+FieldType: TypeAlias = PlainType | Optional
+"""What a field holds: a quantity in a unit, a text, a `choice`, a plain number, a truth value, a `position`, an
+`instant`; or one of these where a row may lack it (`optional`)."""
+
+
+def optional(type_: PlainType) -> Optional:
+    """Declare a field that a row may lack: what rules about it ask with `known` and `coalesce`.
+
+    Any field of a row may be None: missing, because nobody knows it at the moment. An optional one may not be there at
+    all, and rules may ask whether it is. A comparison with what is missing is unknown in both cases.
+
+    >>> from dsl import Source, instant, known, optional
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, eta=optional(instant))
+    >>> known(vessel.eta)
+    known(vessel.eta)
+
+    Args:
+        type_: What the field holds where it is there: a unit or a type.
+
+    Raises:
+        InvalidRule: ``type_`` is optional already.
+    """
+    if isinstance(type_, Optional):
+        raise InvalidRule(
+            refusal("optional: expected a unit or a type but got an optional field", [("fix", "say it once")])
+        )
+    return Optional(type_)
+
+
+def choice(*members: str | type[Enum]) -> Choice:
+    """Declare a field that holds one of a few texts; comparing it with another text is refused.
+
+    A row's value that is no member is missing: it is not known to differ from any of them.
+
+    >>> from dsl import Source, choice
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, vessel_type=choice("tanker", "container"))
+    >>> vessel.vessel_type != "tanker"
+    vessel.vessel_type != "tanker"
+
+    Args:
+        *members: The texts; or one Enum class, whose values are the texts.
+
+    Raises:
+        InvalidRule: There is none, one is no text, or one is given twice.
+    """
+    given: list[object] = list(members)
+    if len(members) == 1 and isinstance(members[0], type) and issubclass(members[0], Enum):
+        given = [member.value for member in members[0]]
+    texts = tuple(str(each) for each in given if isinstance(each, str) and each)
+    if not texts or len(texts) < len(given) or len(set(texts)) < len(texts):
+        shown = ", ".join(repr(each) for each in given) or "none"
+        fix = [("fix", 'name each once, as the rows have it: choice("tanker", "container")')]
+        raise InvalidRule(refusal(f"choice: expected different texts, or one Enum of texts, but got {shown}", fix))
+    return Choice("choice", texts)
+
 
 _TYPES: dict[object, Kind] = {str: TEXT, int: NUMBER, float: NUMBER, bool: TRUTH}
 
@@ -65,15 +134,23 @@ class Source:
         """Declare a source."""
         if not _is_identifier(name):
             raise InvalidRule(refusal(f"Source: expected a name that is a Python identifier but got name={name!r}"))
-        kinds = {field: _kind(name, field, type_) for field, type_ in {**declared, **(fields or {})}.items()}
+        given = {**declared, **(fields or {})}
+        optional_fields = tuple(field for field, type_ in given.items() if isinstance(type_, Optional))
+        plain = {field: type_.type if isinstance(type_, Optional) else type_ for field, type_ in given.items()}
+        kinds = {field: _kind(name, field, type_) for field, type_ in plain.items()}
         both = sorted(set(declared) & set(fields or {}))
         if both:
             raise InvalidRule(refusal(f"Source {name!r}: expected each field once but {both[0]!r} is declared twice"))
-        if key is not None and (key not in kinds or kinds[key] not in {TEXT, NUMBER}):
+        if key is not None and key in optional_fields:
+            fix = [("fix", f"declare {key} without optional(…): every row has its key")]
+            raise InvalidRule(
+                refusal(f"Source {name!r}: expected a key that every row has but {key!r} is optional", fix)
+            )
+        if key is not None and (key not in kinds or (kinds[key] != NUMBER and not is_text(kinds[key]))):
             wrong = "which it does not declare" if key not in kinds else f"which is {described(kinds[key])}"
             fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
-        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items())))
+        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items()), optional_fields))
 
     def __getattribute__(self, name: str) -> Expression:
         """Return the observation of the field ``name``."""
@@ -92,7 +169,7 @@ class Source:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by declaration."""
-        return restored, (declaration(self),)
+        return _restored, (declaration(self),)
 
     def __repr__(self) -> str:
         """Show name, key and fields."""
@@ -109,14 +186,13 @@ def declaration(source: Source) -> Declaration:
     return object.__getattribute__(source, "_declaration")  # type: ignore[no-any-return]
 
 
-def restored(known: Declaration) -> Source:
-    """Return the source of a declaration that was checked when it was made."""
+def _restored(known: Declaration) -> Source:
     source = Source.__new__(Source)
     object.__setattr__(source, "_declaration", known)
     return source
 
 
-def _kind(source: str, field: str, type_: FieldType) -> Kind:
+def _kind(source: str, field: str, type_: PlainType) -> Kind:
     if not _is_identifier(field) or field.startswith("__"):
         raise InvalidRule(refusal(f"Source {source!r}: expected a field name that is an identifier but got {field!r}"))
     if isinstance(type_, Unit):
@@ -125,7 +201,9 @@ def _kind(source: str, field: str, type_: FieldType) -> Kind:
         return type_
     kind = _TYPES.get(type_) if _is_type(type_) else None
     if kind is None:
-        fix = [("fix", f"declare a unit or one of str, int, float, bool, position: {field}=metres")]
+        fix = [("fix", f"declare a unit, str, int, float, bool, position, instant or choice(…): {field}=metres")]
+        if isinstance(type_, type) and issubclass(type_, Enum):
+            fix = [("fix", f"{field}=choice({type_.__name__})")]
         raise InvalidRule(refusal(f"Source {source!r}: expected a unit or a type but got {field}={type_!r}", fix))
     return kind
 

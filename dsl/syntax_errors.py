@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import Span, in_bytes, reading
+from dsl.unit_names import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ _SPOKEN: Final = {
     "LPAR": "an opening parenthesis", "RPAR": "a closing parenthesis", "COMMA": "a comma", "COLON": "a colon",
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "PACK": "pack: <name>", "SUBJECT": "subject:",
     "LOCATION": "location:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
-    "OPTIONAL": "optional", "$END": "the end of the text",
+    "OPTIONAL": "optional", "INSTANT": "an instant", "$END": "the end of the text",
 }  # fmt: skip
 _PHRASES: Final = (
     "is", "is at least", "is at most", "is above", "is below", "is between", "is known", "is not", "must be",
@@ -38,6 +39,14 @@ _SYMBOLS: Final = {
     "≤": "is at most", "≠": "is not", "\u00d7": "*", "÷": "/", "\u2212": "-", "\u2013": "-", "[": "(", "]": ")",
     ";": "a new line",
 }  # fmt: skip
+_SYNONYMS: Final = {
+    "should be": "must be", "shall be": "must be", "has to be": "must be", "must hold": "it must hold that …",
+    "must be not": "must not be", "less than": "below", "smaller than": "below", "more than": "above",
+    "greater than": "above", "larger than": "above", "higher than": "above", "no more than": "at most",
+    "no less than": "at least", "up to": "at most", "equal to": "is", "equals": "is", "unless": "when not",
+    "else": "otherwise", "while": "when",
+}  # fmt: skip
+_OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
 
 class Unexpected(NamedTuple):
@@ -53,8 +62,9 @@ class Unexpected(NamedTuple):
 def syntax_error(found: Unexpected, lines: list[str], file: str) -> InvalidRule:
     """Return the error for a text whose ``lines`` do not parse."""
     line, column = found.line, found.column - 1
-    if not 0 < line <= len(lines) or found.type == "$END":
-        line, column = len(lines), len(lines[-1])
+    if not 0 < line <= len(lines) or found.type in {"$END", "_DEDENT"}:
+        line = max((number for number, _ in _indentations(lines[: found.line])), default=1)
+        column = len(lines[line - 1].rstrip())
     if found.type == "_NL":
         column = len(lines[line - 1].partition("#")[0].rstrip())
     before, after = lines[line - 1][:column], lines[line - 1][column:]
@@ -100,11 +110,14 @@ def _spoken(allowed: set[str]) -> str:
     """Say what may stand somewhere: the kinds of token first, groups by one name."""
     names: list[str] = []
     if allowed >= _OPERANDS:
-        names.append("a name, a number, a text in quotes or a parenthesis")
+        names.append("a name, a number, a text in quotes, an opening parenthesis")
         allowed -= _OPERANDS | {
-            "BACKTICKED", "MINUS", "ABSOLUTE_VALUE_OF", "DISTANCE_FROM", "NEAREST", "TRUE", "FALSE", "NOW",
+            "BACKTICKED", "MINUS", "ABSOLUTE_VALUE_OF", "DISTANCE_FROM", "NEAREST", "TRUE", "FALSE", "NOW", "INSTANT",
         }  # fmt: skip
-    names += sorted(_SPOKEN.get(each) or each.lower().replace("_", " ") for each in allowed)
+    if allowed & _OPERATORS:
+        names.append("an operator (+ - * /)")
+        allowed -= _OPERATORS
+    names += sorted(_SPOKEN.get(each) or f'"{each.lower().replace("_", " ")}"' for each in allowed)
     most = 9
     names = names[:most]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}" if names else "something else"
@@ -115,13 +128,22 @@ def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
         return f"write {_SYMBOLS[after[0]]} for {re.match(r'[<>=!&|]+|.', after)[0]}"  # type: ignore[index]
     if re.match(r"(and|or)\b", after) and re.search(r"\b(and|or)\b", before):
         return "put parentheses around what belongs together: a and (b or c)"
-    close = _near_phrase(before, after)
-    if close:
-        return close
+    if "UNIT" in allowed and re.match(r"[^\W\d]", after):
+        word = re.findall(r"[^\W\d]+", after)[0]
+        close = get_close_matches(word, UNITS, n=1)
+        return f"did you mean: {close[0]}?" if close else "write a unit such as m, kn, °, min, or nautical miles"
+    said = next((phrase for phrase in _SYNONYMS if re.search(rf"\b{phrase}\b", before + after)), None)
+    if said is not None:
+        return f"write {_SYNONYMS[said]} for {said}"
+    close_phrase = _near_phrase(before, after)
+    if close_phrase:
+        return close_phrase
     if {"IS", "MUST_BE"} & allowed:
         return "say what must hold, such as: draught must be at most 15 m"
     if "_INDENT" in allowed:
         return "indent the lines that belong to this one by four spaces; or write: nothing"
+    if allowed == {"COLON", "COMMA"}:
+        return "write a colon, and what must hold then; or a comma, and another condition"
     return "compare the line with those around it; docs/rules_as_text.md shows every form"
 
 
@@ -131,7 +153,7 @@ def _near_phrase(before: str, after: str) -> str:
     for taken in range(4):
         for coming in range(4):
             around = " ".join([*(old[-taken:] if taken else []), *new[:coming]])
-            if around and around not in _PHRASES:
+            if around and not any(around in phrase for phrase in _PHRASES):
                 found = get_close_matches(around, _PHRASES, n=1, cutoff=0.8)
                 if found and found[0] not in f"{before}{after}":
                     return f"did you mean: {found[0]}?"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from dsl.dimensions import Measure
+from dsl.dimensions import INSTANT, Measure
+from dsl.instants import moment_of
 from dsl.terms import (
     Arithmetic,
     Between,
@@ -56,6 +57,8 @@ def constant(value: str | int | float | bool, kind: object) -> str:
     >>> constant("oil", None), constant(2, None)
     ('"oil"', '2')
     """
+    if kind == INSTANT and isinstance(value, int):
+        return moment_of(value).strftime("%Y-%m-%d %H:%M:%SZ").replace(":00Z", "Z")
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     symbol = kind.symbol if isinstance(kind, Measure) else ""
@@ -67,7 +70,7 @@ def _rendered(term: Term) -> tuple[str, int]:
         case Observation():
             return label(term), _ATOM
         case Constant(value, kind):
-            negative = not isinstance(value, str) and value < 0
+            negative = isinstance(kind, Measure) and not isinstance(value, str) and value < 0
             return constant(value, kind), _SIGN if negative else _ATOM
         case Arithmetic(operator, left, right):
             level = _SUM if operator in "+-" else _PRODUCT

@@ -43,23 +43,24 @@ def unit(name: str, *, spelling: str | None = None, symbol: str | None = None) -
         symbol: Its symbol; default: pint's.
 
     Raises:
-        InvalidRule: pint does not know it, or it has an offset (degrees Celsius) or a broken power.
+        InvalidRule: pint does not know it, or it has a broken power.
     """
     try:
         one = _REGISTRY.Quantity(Fraction(1), name)
         base, nothing = one.to_root_units(), _REGISTRY.Quantity(Fraction(0), name).to_root_units()
         powers, written = _powers(base), _powers(one)
         shown = formula([(str(_REGISTRY.get_symbol(each)), power) for each, power in written.items()])
+        if not name:
+            message = "it is empty"
+            raise ValueError(message)
     except Exception as error:  # pint's parser raises whatever it stumbles over
         raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}: {error}")) from error
-    if nothing.magnitude or not str(name):
-        fix = [("fix", "use one that starts at zero, such as kelvin")]
-        raise InvalidRule(refusal(f"unit: expected a unit without an offset but got name={name!r}", fix))
     dimension = Dimension.of(**{_BASES.get(each, each): power for each, power in powers.items()})
-    factor = Fraction(str(base.magnitude))
+    offset = Fraction(str(nothing.magnitude))
+    factor = Fraction(str(base.magnitude)) - offset
     if not dimension.exponents and factor == 1:
         return Unit(Measure((), dimension, factor))
-    return Unit(Measure((Part(spelling or f"units.unit({name!r})", symbol or shown, 1),), dimension, factor))
+    return Unit(Measure((Part(spelling or f"units.unit({name!r})", symbol or shown, 1),), dimension, factor, offset))
 
 
 def _powers(quantity: Any) -> dict[str, int]:
@@ -89,6 +90,7 @@ seconds = _named("seconds", "second", "s")
 minutes = _named("minutes", "minute", "min")
 hours = _named("hours", "hour", "h")
 days = _named("days", "day", "d")
+microseconds = _named("microseconds", "microsecond", "µs")
 
 knots = _named("knots", "knot", "kn")
 metres_per_second = _named("metres_per_second", "metre / second", "m/s")
@@ -97,6 +99,9 @@ miles_per_hour = _named("miles_per_hour", "mile / hour", "mph")
 
 degrees = _named("degrees", "degree", "°")
 radians = _named("radians", "radian", "rad")
+
+celsius = _named("celsius", "degree_Celsius", "°C")
+kelvin = _named("kelvin", "kelvin", "K")
 
 kilograms = _named("kilograms", "kilogram", "kg")
 tonnes = _named("tonnes", "tonne", "t")

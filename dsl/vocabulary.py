@@ -71,8 +71,9 @@ class Vocabulary:
     sources: tuple[Declaration, ...]
     definitions: tuple[Named, ...] = ()
 
-    def defining(self, named: Named) -> Vocabulary:
+    def defining(self, named: Term) -> Vocabulary:
         """Return this vocabulary with one more named expression."""
+        assert isinstance(named, Named)
         return attrs.evolve(self, definitions=(*self.definitions, named))
 
     @cached_property
@@ -106,7 +107,8 @@ class Vocabulary:
             ways = " or ".join(quoted(_letters(term)) for term in found)
             fix = [("fix", f"write {ways}")]
             raise InvalidRule(refusal(f"{name}: expected a name with one meaning but it has {len(found)}", fix))
-        raise UnknownField(refusal(f"{name}: expected {self._choices()}{self._hint(name)}"))
+        fix = [("fix", self._hint(name))]
+        raise UnknownField(refusal(f"{name}: expected {self._choices()}", fix))
 
     def written(self, term: Observation | Named) -> str:
         """Return the shortest name of ``term`` that means it alone.
@@ -143,8 +145,8 @@ class Vocabulary:
     def _hint(self, name: str) -> str:
         close = get_close_matches(name, self.meanings, n=1) or get_close_matches(name.lower(), self.meanings, n=1)
         if close:
-            return f"; did you mean {close[0]}?"
-        return f'; write a text in quotes: "{name}"'
+            return f"did you mean {close[0]}?"
+        return f'write a text in quotes: "{name}"; or declare the field'
 
 
 def _letters(term: Term) -> str:

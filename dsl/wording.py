@@ -7,6 +7,7 @@ Invariant: a term is built by `dsl.checking` and its like alone; nothing in a te
 
 from __future__ import annotations
 
+from datetime import datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -16,11 +17,13 @@ from dsl import checking
 from dsl.dimensions import NUMBER, TRUTH, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, lift
+from dsl.functions import between, coalesce, distance, known, now
 from dsl.parsing import Leaf
 from dsl.places import nearest
 from dsl.quoting import unescaped, unquoted
-from dsl.terms import Between, Coalesce, Constant, Distance, Known, Now, Observation
-from dsl.unit_words import unit
+from dsl.terms import Constant, Observation
+from dsl.texts import text
+from dsl.unit_names import unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,10 +74,12 @@ class Wording:
                     return _quantity(*node.children)
                 case "string":
                     return lift(unescaped(node.children[0]))
+                case "instant":
+                    return _instant(node.children[0])
                 case "truth":
                     return lift(node.children[0] == "true")
                 case "now":
-                    return Now()
+                    return now.term
                 case "parenthesised":
                     return self.term(node.children[0])
                 case "arithmetic":
@@ -95,9 +100,9 @@ class Wording:
                 case "difference":
                     return checking.comparison("!=", self.term(node.children[0]), self.term(node.children[-1]))
                 case "coalesce":
-                    return self._coalesce(node)
+                    return coalesce(self._optional_field(node.children[0]), self._expression(node.children[2])).term
                 case "distance":
-                    return self._distance(node)
+                    return distance(self._expression(node.children[1]), self._expression(node.children[3])).term
                 case _:
                     return self._nearest(node)
 
@@ -115,26 +120,25 @@ class Wording:
             case "":
                 return checking.comparison("==", self.term(left), self.term(relation))
             case "KNOWN":
-                return Known(self._optional_field(left, "is known"))
+                return known(self._optional_field(left)).term
             case "BETWEEN":
-                return Between(self.term(left), *(self.term(bound) for bound in others))
+                return between(*map(self._expression, (left, *others))).term
             case phrase:
                 operator: Any = _RELATIONS[phrase]
                 return checking.comparison(operator, self.term(left), self.term(others[0]))
 
-    def _optional_field(self, node: Node, call: str) -> Observation:
+    def _expression(self, node: Node) -> Expression:
+        return Expression(self.term(node))
+
+    def _optional_field(self, node: Node) -> Expression:
+        """A field that may lack a value; of others it is refused to ask."""
         term = self.term(node)
-        if not isinstance(term, Observation):
+        if not (isinstance(term, Observation) and term.field in term.source.optional):
             with self.page.at(node):
-                raise InvalidRule(refusal(f"{call}: expected an optional field", [("fix", "name a field")]))
-        return term
-
-    def _coalesce(self, node: Node) -> Term:
-        return Coalesce(self._optional_field(node.children[0], "if known else"), self.term(node.children[2]))
-
-    def _distance(self, node: Node) -> Term:
-        _, left, _, right = node.children
-        return Distance(self.term(left), self.term(right), unit("m").measure)
+                got = f"{text(term)} is in every row" if isinstance(term, Observation) else text(term)
+                fix = [("fix", "declare it so: <field>: <type>, optional")]
+                raise InvalidRule(refusal(f"known: expected an optional field but {got}", fix))
+        return Expression(term)
 
     def _nearest(self, node: Node) -> Term:
         _, name_node, _, position = node.children
@@ -145,7 +149,7 @@ class Wording:
                 ("fix", f"write {close[0]}" if close else f'declare them: places {name}: and "<id>": 51.9, 4.1 below')
             ]
             raise InvalidRule(refusal(f"nearest {name}: expected a table of places", fix))
-        return nearest(self.places[name], Expression(self.term(position))).term
+        return nearest(self.places[name], self._expression(position)).term
 
 
 def _kind(part: Node | Leaf) -> str:
@@ -194,6 +198,14 @@ def literal(leaf: Leaf) -> Any:
 def _quantity(number: Leaf, measure: Leaf | None) -> Term:
     kind = NUMBER if measure is None else unit(str(measure)).measure
     return Constant(literal(number), kind)
+
+
+def _instant(leaf: Leaf) -> Term:
+    try:
+        return lift(datetime.fromisoformat(leaf))
+    except ValueError:
+        fix = [("fix", "write it as 2026-05-01 14:30Z, in UTC")]
+        raise InvalidRule(refusal(f"{leaf}: expected an instant but there is no such day or time", fix)) from None
 
 
 def place_of(node: Node) -> Any:

@@ -12,14 +12,15 @@ Source: thesis, chapter 2, Listings 1 to 11.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, final
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, final, get_args
 
 from dsl.checking import comparison, condition, opposite
 from dsl.dimensions import alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.excerpts import current_span, excerpt
 from dsl.fluent import Expression, lift
-from dsl.statements import Conditional, Located, Requirement
+from dsl.statements import Conditional, Located, Requirement, Severity
 from dsl.terms import Constant
 from dsl.texts import text
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from dsl.statements import Severity, Statement
+    from dsl.statements import Statement
     from dsl.terms import Term
 
 
@@ -111,18 +112,18 @@ def require(
     >>> port = RulePack("port", subject=vessel)
     >>> with port:
     ...     require(vessel.length <= 100 * metres, because="the lock is 110 m long")
-    >>> port.judge({"vessel": {"mmsi": 1, "length": 120.0}}).status
+    >>> port.check({"vessel": {"mmsi": 1, "length": 120.0}}).status
     'restricted'
 
     Args:
         condition: A condition over observations.
         name: What verdicts call the requirement; default: the condition's text.
         because: Why it is required, for the people who read the verdict.
-        severity: How grave a failure is: "minor", "major" or "critical". It never changes the status.
-        reference: The regulation that says so.
+        severity: How grave it is that it fails: ``"minor"``, ``"major"`` or ``"critical"``. Any of them restricts.
+        reference: Where the regulation says so, such as ``"Port Regulations 4.2"``.
 
     Raises:
-        InvalidRule: Outside a pack, a constant condition, or a source that has no link to the subject.
+        InvalidRule: Outside a pack, a constant condition, a source that has no link to the subject, or no severity.
         DimensionMismatch: ``condition`` is no condition.
     """
     block = _current("require")
@@ -130,6 +131,11 @@ def require(
     _check_text("name", name)
     _check_text("because", because)
     _check_text("reference", reference)
+    if severity not in get_args(Severity):
+        close = get_close_matches(str(severity), get_args(Severity), n=1) or ["major"]
+        shown = ", ".join(repr(each) for each in get_args(Severity))
+        summary = f"require: expected a severity ({shown}) but got severity={severity!r}"
+        raise InvalidRule(refusal(summary, [("fix", f'severity="{close[0]}"')]))
     block.add(Requirement(term, text(term) if name is None else name, because, severity, reference))
 
 
@@ -143,7 +149,7 @@ def when(condition: Expression) -> Clause:
     >>> port = RulePack("port", subject=vessel)
     >>> with port, when(vessel.length >= 200 * metres):
     ...     require(wind.velocity <= 35 * knots)
-    >>> port.judge({"vessel": {"mmsi": 1, "length": 100.0}, "wind": {"velocity": 50.0}}).status
+    >>> port.check({"vessel": {"mmsi": 1, "length": 100.0}, "wind": {"velocity": 50.0}}).status
     'allowed'
 
     Raises:
@@ -169,7 +175,7 @@ def otherwise() -> Clause:
     ...         require(vessel.draught <= 15 * metres)
     ...     with otherwise():
     ...         require(vessel.draught <= 10 * metres)
-    >>> port.judge({"vessel": {"mmsi": 1, "length": 100.0, "draught": 12.0}}).status
+    >>> port.check({"vessel": {"mmsi": 1, "length": 100.0, "draught": 12.0}}).status
     'restricted'
 
     Raises:
@@ -191,7 +197,7 @@ def location(place: str | int) -> Clause:
     >>> port = RulePack("port", subject=vessel, location=vessel.destination)
     >>> with port, location("wilhelminakade"):
     ...     require(vessel.vessel_type != "chemical")
-    >>> port.judge({"vessel": {"mmsi": 1, "vessel_type": "chemical", "destination": "elsewhere"}}).status
+    >>> port.check({"vessel": {"mmsi": 1, "vessel_type": "chemical", "destination": "elsewhere"}}).status
     'allowed'
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
             item.add_marker(pytest.mark.xdist_group("spark"))  # one process of `make test` has the session
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected out of later collections: fifty tests look at every object there is."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -45,7 +45,7 @@ def pack(*rules: Callable[[], None], name: str = "port") -> RulePack:
 def judged(rule: Callable[[], None], **rows: dict[str, Any] | None) -> Verdict:
     """The verdict of one rule on a ship 1, of which only the fields given are known."""
     rows["vessel"] = {"mmsi": 1, **(rows.get("vessel") or {})}
-    return pack(rule).judge(rows)
+    return pack(rule).check(rows)
 
 
 def status(rule: Callable[[], None], **rows: dict[str, Any] | None) -> str:

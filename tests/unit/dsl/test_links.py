@@ -83,7 +83,7 @@ def test_a_source_without_a_key_needs_no_link():
     pack = RulePack("port", subject=ship)
     with pack:
         require(wind.velocity < 30)
-    assert pack.judge({"ship": {"id": "x"}, "wind": {"velocity": 20}}).status == "allowed"
+    assert pack.check({"ship": {"id": "x"}, "wind": {"velocity": 20}}).status == "allowed"
 
 
 @pytest.mark.parametrize("subject", [wind, None, ship.berth])

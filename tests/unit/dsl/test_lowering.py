@@ -71,7 +71,7 @@ def from_scratch(pack: RulePack, tables: dict[str, dict[Any, Any]]) -> dict[Any,
         berth = tables["quay"].get(row["quay"])
         where = berth and berth["position"]
         closest = where and min(SENSORS, key=lambda sensor: great_circle(where, SENSORS[sensor]))
-        found[id_] = pack.judge(
+        found[id_] = pack.check(
             {
                 "ship": row,
                 "quay": berth,

@@ -17,40 +17,27 @@ def strong_wind() -> None:
 
 def test_a_situation_names_sources_and_bare_values():
     made = pack(strong_wind)
-    assert made.judge({"vessel": {"mmsi": 7}, "wind": {"velocity": 46}}).status == "restricted"
-    assert made.judge({"vessel": {"mmsi": 7}, "wind": {"velocity": 45}}).subject == 7
+    assert made.check({"vessel": {"mmsi": 7}, "wind": {"velocity": 46}}).status == "restricted"
+    assert made.check({"vessel": {"mmsi": 7}, "wind": {"velocity": 45}}).subject == 7
 
 
 def test_a_source_that_is_left_out_is_none():
     made = pack(strong_wind)
-    assert made.judge({"vessel": {"mmsi": 7}}) == made.judge({"vessel": {"mmsi": 7}, "wind": None})
-
-
-def test_one_situation_serves_packs_that_use_less_of_it():
-    made = pack(lambda: require(vessel.length < 9 * metres))
-    assert (
-        made.judge({"vessel": {"mmsi": 7, "length": 8.0}, "wind": {"velocity": 3}, "weather": {}}).status == "allowed"
-    )
-
-
-def test_a_near_miss_of_a_source_is_refused():
-    made = pack(strong_wind)
-    with pytest.raises(InvalidArgument, match="did you mean 'wind'"):
-        made.judge({"vessel": {"mmsi": 7}, "wnid": {"velocity": 3}})
+    assert made.check({"vessel": {"mmsi": 7}}) == made.check({"vessel": {"mmsi": 7}, "wind": None})
 
 
 @pytest.mark.parametrize("rows", [{}, {"vessel": None}, {"wind": {"velocity": 3}}])
 def test_the_subject_must_be_there(rows):
     with pytest.raises(InvalidArgument, match="expected a row of the subject 'vessel'"):
-        pack(strong_wind).judge(rows)
+        pack(strong_wind).check(rows)
 
 
 def test_a_pack_may_be_opened_again_until_its_table_is_made():
     made = pack(strong_wind)
-    assert made.judge({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "allowed"
+    assert made.check({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "allowed"
     with made:
         require(vessel.length < 9 * metres)
-    assert made.judge({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "restricted"
+    assert made.check({"vessel": {"mmsi": 7, "length": 9.0}, "wind": {"velocity": 3}}).status == "restricted"
     made.table()
     with pytest.raises(InvalidRule, match="table is not made yet"), made:
         pass
@@ -67,7 +54,7 @@ def test_the_table_and_the_warnings_are_the_same_every_time():
 
 
 def test_a_pack_without_rules_allows_everything():
-    assert RulePack("empty", subject=vessel).judge({"vessel": {"mmsi": 7}}).status == "allowed"
+    assert RulePack("empty", subject=vessel).check({"vessel": {"mmsi": 7}}).status == "allowed"
 
 
 @pytest.mark.parametrize("name", ["", None, 7])

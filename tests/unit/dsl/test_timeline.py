@@ -88,7 +88,7 @@ def test_judged_event_by_event(port):
         else:
             latest[source] = row
         for mmsi, each in ships.items():
-            verdict = port.judge({"vessel": each, **latest})
+            verdict = port.check({"vessel": each, **latest})
             if verdict != shown.get(mmsi):
                 shown[mmsi] = verdict
                 changes.append((at, mmsi, verdict.status, {reason.name for reason in verdict.because}))
@@ -97,9 +97,9 @@ def test_judged_event_by_event(port):
 
 def test_the_values_of_the_story(port):
     rows = {"vessel": ship(B, 15.5), "berth": BERTH, "wind": blow(20.0)}
-    [reason] = port.judge({**rows, "tide": gauge(-0.5)}).because
+    [reason] = port.check({**rows, "tide": gauge(-0.5)}).because
     assert ("berth.depth + tide.height - vessel.draught", -1.0, "m") in reason.values
-    assert port.judge({**rows, "tide": gauge(2.0)}).because == ()
+    assert port.check({**rows, "tide": gauge(2.0)}).because == ()
 
 
 def run(port: RulePack, *, restoring: bool) -> tuple[list[Any], list[Any]]:

@@ -130,7 +130,7 @@ def test_any_unit_that_pint_knows():
     assert str(units.unit("volt").measure.dimension) == "length²·mass/electric current·time³"
 
 
-@pytest.mark.parametrize("name", ["furlnog", "degree_Celsius", "metre**0.5", "", "3 +", 7])
+@pytest.mark.parametrize("name", ["furlnog", "metre**0.5", "", "3 +", 7])
 def test_what_is_no_unit_is_refused(name):
     with pytest.raises(InvalidRule, match="unit: expected a unit"):
         units.unit(name)

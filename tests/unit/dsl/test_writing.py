@@ -50,9 +50,9 @@ def test_an_empty_block_means_nothing():
         with when(deep):
             pass
 
-    assert pack(rule).judge({"vessel": {"mmsi": 1, "draught": 15.0}}).status == "allowed"
-    assert pack(rule).judge({"vessel": {"mmsi": 1}}).status == "allowed"
-    assert pack().judge({"vessel": {"mmsi": 1}}).status == "allowed"
+    assert pack(rule).check({"vessel": {"mmsi": 1, "draught": 15.0}}).status == "allowed"
+    assert pack(rule).check({"vessel": {"mmsi": 1}}).status == "allowed"
+    assert pack().check({"vessel": {"mmsi": 1}}).status == "allowed"
 
 
 def test_a_requirement_is_called_by_its_text_unless_named():

@@ -128,7 +128,7 @@ def assert_does_not_grow(held):
 
 @pytest.mark.parametrize("restrict", BOUNDED, ids=repr)
 def test_memory_does_not_grow_with_the_windows_that_there_have_been(restrict):
-    assert_does_not_grow(held_at(restrict, 8_000))
+    assert_does_not_grow(held_at(restrict, 4_000))
 
 
 @pytest.mark.slow

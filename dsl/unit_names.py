@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dsl.dimensions import Measure
 
 _POWERS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_FACTOR: Final = re.compile(r"([a-z_]{1,40}|units\.unit\('[a-z_]{1,40}'\))(?: \*\* (-?[1-9]))?")
+_FACTOR: Final = re.compile(r"(\w{1,40})(?: \*\* (-?[1-9]))?", re.ASCII)
 
 
 def _spellings() -> dict[str, Unit]:
@@ -31,7 +31,7 @@ def _spellings() -> dict[str, Unit]:
     for name, one in known.items():
         words = name.replace("_", " ")
         singular = re.sub(r"s( per|$)", r"\1", words) if words.endswith("s") or " per" in words else words
-        found |= {one.symbol: one, words: one} | ({} if name == "celsius" else {singular: one})
+        found |= {one.symbol: one, words: one} | ({singular: one} if singular != "celsiu" else {})
     return found
 
 
@@ -82,8 +82,8 @@ def _exact_unit(text: str) -> Unit:
             raise InvalidRule(refusal(f"`{text}`: expected a product of units but got {factor!r}", fix))
         name, power = found.groups()
         ours = vars(units).get(name)
-        one = ours if isinstance(ours, Unit) else units.unit(name.removeprefix("units.unit('").removesuffix("')"))
-        product *= one ** int(power or 1)
+        one = ours if isinstance(ours, Unit) else units.unit(name)
+        product = one if factor == text else product * one ** int(power or 1)
     return product
 
 
@@ -98,7 +98,7 @@ def unit_words(measure: Measure) -> str:
     """
     if not measure.parts:
         return ""
-    exact = "`" + " * ".join(f"{part.spelling}{_exponent(part.exponent)}" for part in measure.parts) + "`"
+    exact = "`" + " * ".join(f"{_bare(part.spelling)}{_exponent(part.exponent)}" for part in measure.parts) + "`"
     for words in (measure.symbol, exact):
         if re.fullmatch(UNIT, words) or words is exact:
             try:
@@ -112,3 +112,7 @@ def unit_words(measure: Measure) -> str:
 
 def _exponent(power: int) -> str:
     return "" if power == 1 else f" ** {power}"
+
+
+def _bare(spelling: str) -> str:
+    return spelling.removeprefix("units.unit('").removesuffix("')")

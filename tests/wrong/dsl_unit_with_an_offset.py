@@ -1,3 +1,0 @@
-from dsl import units
-
-celsius = units.unit("degree_Celsius")
