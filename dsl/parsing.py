@@ -80,8 +80,8 @@ _PARSER: Final = _parser()
 class Page:
     """A text of rules with its syntax tree: what errors show the lines of.
 
-    >>> Page.parsed("draught must be below 15 m", "example").tree.children[0].data
-    'sentence'
+    >>> print(Page.parsed("draught must be below 15 m", "example").tree.children[0].data)
+    sentence
     """
 
     file: str
