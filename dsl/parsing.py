@@ -37,8 +37,11 @@ class Node(Protocol):
     """The name of the grammar's rule."""
     children: list[Any]
 
+    meta: Any
+    """Its place: lines and columns, from 1."""
+
     def scan_values(self, pred: Callable[[Any], bool], /) -> Iterator[Any]:
-        """Yield the tokens that it is made of, in order."""
+        """Yield the leaves that it is made of, in order."""
 
 
 LONGEST: Final = 1_000_000
@@ -73,6 +76,11 @@ def _parser() -> Lark:
 
 
 _PARSER: Final = _parser()
+
+
+def tokens(node: Node) -> list[Leaf]:
+    """Return the tokens that ``node`` is made of, in order."""
+    return list(node.scan_values(lambda leaf: isinstance(leaf, Token)))
 
 
 @final

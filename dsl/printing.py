@@ -18,6 +18,7 @@ from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measu
 from dsl.errors import InvalidRule, refusal
 from dsl.parsing import Page
 from dsl.phrasing import Phrasing, literal
+from dsl.quoting import free
 from dsl.statements import Conditional, Located, Requirement, conditions
 from dsl.terms import Comparison, Named, Nearest, Not, Observation, parts
 from dsl.texts import text
@@ -82,7 +83,7 @@ class Printer:
         Raises:
             InvalidRule: It cannot be written.
         """
-        lines = [f"pack: {_free(name)}", f"subject: {identifier(self.sources[0].name)}"]
+        lines = [f"pack: {free(name)}", f"subject: {identifier(self.sources[0].name)}"]
         if self.place is not None:
             lines.append(f"location: {self.phrasing.term(self.place)}")
         for source in self.sources:
@@ -139,13 +140,13 @@ class Printer:
 
     def _properties(self, requirement: Requirement) -> Iterator[str]:
         if requirement.name != text(requirement.condition):
-            yield f"name: {_free(requirement.name)}"
+            yield f"name: {free(requirement.name)}"
         if requirement.because is not None:
-            yield f"because: {_free(requirement.because)}"
+            yield f"because: {free(requirement.because)}"
         if requirement.severity != "major":
             yield f"severity: {requirement.severity}"
         if requirement.reference is not None:
-            yield f"reference: {_free(requirement.reference)}"
+            yield f"reference: {free(requirement.reference)}"
 
     def _source(self, source: Declaration) -> Iterator[str]:
         key = "" if source.key is None else f" by {identifier(source.key)}"
@@ -210,8 +211,3 @@ def _type(kind: Kind) -> str:
         return "number"
     names = (name for name, unit in UNITS.items() if unit.measure == kind and name != words)
     return next(names, words)
-
-
-def _free(written: str) -> str:
-    plain = written and written == written.strip() and not written.startswith('"') and written.isprintable()
-    return written if plain else literal(written)

@@ -29,6 +29,16 @@ def unquoted(text: str) -> str:
     return unescaped(f'"{body}"')
 
 
+def free(written: str) -> str:
+    """Return what stands after a label and its colon: the text itself, or in quotes where that would not be the same.
+
+    >>> free("she must stay afloat"), free(" two  "), free("")
+    ('she must stay afloat', '" two  "', '""')
+    """
+    plain = written and written == written.strip() and not written.startswith('"') and written.isprintable()
+    return written if plain else json.dumps(written, ensure_ascii=False)
+
+
 def unescaped(text: str) -> str:
     r"""Return the text that stands in double quotes, with JSON's escapes.
 

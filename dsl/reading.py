@@ -43,7 +43,17 @@ def read(text: str, file: str, make: Callable[..., RulePack]) -> RulePack:
         DimensionMismatch: Operands do not fit each other.
         UnknownField: A name means nothing.
     """
-    headings = Headings(Page.parsed(text, file))
+    return written_pack(Headings(Page.parsed(text, file)), make)
+
+
+def written_pack(headings: Headings, make: Callable[..., RulePack]) -> RulePack:
+    """Return the pack of a text whose headings are read.
+
+    Raises:
+        InvalidRule: Its links form no tree, a rule observes what is not linked, …
+        DimensionMismatch: Operands do not fit each other.
+        UnknownField: A name means nothing.
+    """
     page, wording = headings.page, headings.wording
     heading, located = headings.one("pack", "pack: <a name>"), headings.optional("location")
     with page.at(heading):

@@ -18,7 +18,7 @@ from dsl.dimensions import NUMBER, TRUTH, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, lift
 from dsl.functions import between, coalesce, distance, known, now
-from dsl.parsing import Leaf
+from dsl.parsing import Leaf, tokens
 from dsl.places import nearest
 from dsl.quoting import unescaped, unquoted
 from dsl.terms import Constant, Observation
@@ -53,7 +53,7 @@ class Wording:
         term = self.term(node)
         if term.kind != TRUTH:
             with self.page.at(node):
-                shown = " ".join(map(str, node.scan_values(lambda _: True)))
+                shown = " ".join(tokens(node))
                 fix = [("fix", f"say what must hold of it, such as: {shown} is at least …, or {shown} is …")]
                 raise DimensionMismatch(refusal(f"{call}: expected a condition but got {named(term.kind)}", fix))
         return term
