@@ -18,7 +18,7 @@ import attrs
 
 from dsl.dimensions import TRUTH, Choice, is_text
 from dsl.intervals import Choices, Numbers
-from dsl.linear import is_linear, linear
+from dsl.linear_forms import is_linear, linear
 from dsl.ranges import turn
 from dsl.terms import Between, Comparison, Constant, Junction, Named, Not
 

@@ -15,10 +15,13 @@ from attrs import evolve
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
+from dsl.excerpts import is_reading
 from dsl.fluent import Expression
 from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
+from dsl.printing import printed
+from dsl.reading import read
 from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
@@ -102,6 +105,40 @@ class RulePack:
         if self._only is not None:
             self._admit(self._only)
             self._used = tuple(dict.fromkeys((*self._used, *sources(self._only))))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "rules") -> RulePack:
+        """Return the pack that a text of rules describes (docs/rules_as_text.md).
+
+        >>> port = RulePack.from_text('''
+        ... pack: port
+        ... subject: vessel
+        ... source vessel by mmsi:
+        ...     mmsi: number
+        ...     draught: metres
+        ... draught must be at most 15 m
+        ... ''')
+        >>> port.check({"vessel": {"mmsi": 1, "draught": 15.2}}).status
+        'restricted'
+
+        Args:
+            text: Declarations and rules, one requirement a sentence.
+            file: What error messages call it.
+
+        Raises:
+            InvalidRule: It is no text of rules, or says what no pack may say.
+            DimensionMismatch: Operands do not fit each other.
+            UnknownField: A name means nothing.
+        """
+        return read(text, file, cls)
+
+    def to_text(self) -> str:
+        """Return the pack as a text that `from_text` reads back as the same declarations, links and rules.
+
+        Raises:
+            InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
+        """
+        return printed(self.name, self._place, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -223,6 +260,8 @@ class RulePack:
             if source.key is not None:
                 summary = f"{text(term)}: expected sources that pack {self.name!r} links but got {source.name!r}"
                 fix = f"add a link to the pack: links=[{source.name}.{source.key} == …]; or key=None for one row in all"
+                if is_reading():
+                    fix = f"say which row, below links: {source.name} {source.key} is …; or leave out by {source.key}"
                 raise InvalidRule(refusal(summary, [("fix", fix)]))
             self._known[source.name] = source
 
