@@ -9,9 +9,11 @@ In reading order:
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
-- `dsl.evaluation`: terms to closures; `dsl.judging`: statements to verdicts; `dsl.verdicts`: what a verdict says
+- `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
+- `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
+- `dsl.verdicts`: what a verdict says
 - `dsl.lowering`: a pack to one correlation
-- `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
+- `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
 from dsl import units as units

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from attrs import evolve
+
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
-from dsl.judging import Judge
+from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
 from dsl.situations import bare_instant, complete
@@ -176,6 +178,11 @@ class RulePack:
         """
         complete_rows = complete(self.name, self._used, rows)
         return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
+
+    @property
+    def stats(self) -> Evaluations:
+        """What judging has taken so far, in this process; counted anew after rules are added."""
+        return evolve(self._judgement().evaluations)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dsl.terms import Term
 
 Severity: TypeAlias = Literal["minor", "major", "critical"]
-"""How grave it is that a requirement fails. Any of them restricts: a pack is the conjunction of its requirements."""
+"""How grave it is that a requirement fails, in this order. Any of them restricts: a pack is their conjunction."""
 
 
 @attrs.frozen

@@ -9,12 +9,12 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
 from cartesius import storable
-from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
+from dsl.statements import Severity
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -75,6 +75,11 @@ class Verdict:
     def failed(self) -> tuple[Reason, ...]:
         """The requirements that failed."""
         return tuple(reason for reason in self.because if not reason.missing)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The gravest of the failed requirements; None where none failed."""
+        return max((reason.severity for reason in self.failed), key=get_args(Severity).index, default=None)
 
     @property
     def undecided(self) -> tuple[Reason, ...]:
