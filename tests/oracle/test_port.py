@@ -166,8 +166,8 @@ def test_a_ship_with_room_enough_is_allowed_and_nothing_more_is_said(changes):
         (30, "", ("unknown", [], ["vessel.length"])),  # the wind is low enough; the berth may be too short
         (31, "", ("unknown", [], ["vessel.length"])),
         (46, "", ("restricted", ["wind limit"], ["vessel.length"])),
-        ("", 100, ("unknown", [], ["wind.velocity"])),
-        ("", "", ("unknown", [], ["vessel.length", "wind.velocity"])),
+        ("", 100, ("unknown", [], ["wind.gust", "wind.velocity"])),
+        ("", "", ("unknown", [], ["vessel.length", "wind.gust", "wind.velocity"])),
     ],
 )
 def test_wind_limits_by_length(changes, knots, length, expected):
