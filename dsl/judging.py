@@ -6,7 +6,8 @@ logic, and a requirement that fails regardless of what is missing restricts. Rea
 is undecided.
 
 A judge remembers what it last made of each subject (`dsl.remembering`), and evaluates again only what depends on a
-leaf that changed (`dsl.dependencies`, `dsl.reevaluation`).
+leaf that changed (`dsl.dependencies`, `dsl.reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`dsl.simplifying`); what a reason says, from the condition as written.
 
 Invariant: a judgement is what it would be without any memory, to the values shown and their order.
 
@@ -28,6 +29,7 @@ from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
+from dsl.simplifying import simplified
 from dsl.statements import Located, Requirement, Statement, conditions
 from dsl.terms import (
     Between,
@@ -181,13 +183,13 @@ class _Compiler:
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(statement.condition, self.slots), _doubt(statement.condition, self.slots)
+        holds, doubt = compiled(simplified(statement.condition), self.slots), _doubt(statement.condition, self.slots)
         return Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
+    holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
     name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
