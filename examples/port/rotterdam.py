@@ -15,6 +15,7 @@ from dsl import RulePack, Source, choice, instant, known, now, optional, require
 from dsl.units import centimetres, hours, knots, metres
 from examples.port.derive import ELSEWHERE
 from examples.port.observations import kinds
+from examples.port.water_rules import CHANNELS
 
 if TYPE_CHECKING:
     from examples.port.input_files import Values

@@ -52,7 +52,8 @@ def at(place, mmsi=1, **more):
 def ship(mmsi=1, **more):
     cells = {
         "type": 5, "mmsi": mmsi, "shipname": "ANNA", "ship_type": 70, "to_bow": 300, "to_stern": 42, "to_port": 30,
-        "to_starboard": 33, "draught": 20.0, "destination": "ROTTERDAM", "month": 6, "day": 11, "hour": 20, "minute": 30,
+        "to_starboard": 33, "draught": 20.0, "destination": "ROTTERDAM", "month": 6, "day": 11, "hour": 20,
+        "minute": 30,
     }  # fmt: skip
     return encode_dict({**cells, **more}, seq_id=3)
 
