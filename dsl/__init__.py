@@ -12,7 +12,7 @@ In reading order:
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
-- `dsl.lowering`: a pack to one correlation
+- `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
 - `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 

@@ -227,7 +227,7 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time, in whole microseconds: as a float the sum would lose some after the year 2255."""
+    """An instant plus or minus a time, in whole microseconds: a float has none of its own after the year 2255."""
     return lambda left, right: function(round(left), round(right))
 
 
