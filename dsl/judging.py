@@ -6,7 +6,8 @@ logic, and a requirement that fails regardless of what is missing restricts. Rea
 is undecided.
 
 A judge remembers what it last made of each subject (`dsl.remembering`), and evaluates again only what depends on a
-leaf that changed (`dsl.dependencies`, `dsl.reevaluation`).
+leaf that changed (`dsl.dependencies`, `dsl.reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`dsl.simplifying`); what a reason says, from the condition as written.
 
 Invariant: a judgement is what it would be without any memory, to the values shown and their order.
 
@@ -22,11 +23,13 @@ import attrs
 from cartesius.errors import InvalidArgument
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import compiled
 from dsl.margins import margin, written_measure
+from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
+from dsl.simplifying import simplified
 from dsl.statements import Located, Requirement, Statement, conditions
 from dsl.terms import (
     Between,
@@ -35,6 +38,7 @@ from dsl.terms import (
     Declaration,
     Junction,
     Known,
+    Now,
     Observation,
     observations,
     operands,
@@ -44,9 +48,9 @@ from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.terms import Term
 
@@ -131,19 +135,20 @@ class Judge:
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
             if judged.is_of(rows) and (judged.now == now or not judged.readings):
                 self.evaluations.remembered += 1
                 return judged.verdict
-        situation = Situation(rows, now)
+        situation = situated(self.sources, rows, now)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self.leaves.changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
+            changed = self._changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
@@ -153,6 +158,9 @@ class Judge:
             judged = Judged(references, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
+
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final
@@ -175,13 +183,13 @@ class _Compiler:
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(statement.condition, self.slots), _doubt(statement.condition, self.slots)
+        holds, doubt = compiled(simplified(statement.condition), self.slots), _doubt(statement.condition, self.slots)
         return Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
+    holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
     name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
@@ -194,7 +202,9 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
         by = None if distance is None else distance[0](situation)
         limit = None if distance is None or by is None else (by, distance[1].symbol)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference, limit)
+        stale = tuple(name for name in missing if name in situation.stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
@@ -240,6 +250,8 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
     """Yield, for each observation in ``term``, the function that names it where its absence matters."""
     if isinstance(term, Observation):
         yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
     for operand in operands(term):
         yield from _absences_under(term, operand, slots)
 

@@ -43,6 +43,7 @@ ENTRIES = (
     ("location", "the location that it is about, if it is about one"),
     ("because", "why it is required"),
     ("missing", "what is not known; empty where the requirement fails"),
+    ("stale", "those of the missing whose last row is too old to count"),
     ("values", "the values that were judged, and what they were compared with, in the units of the rule"),
     ("severity", "how grave it is: minor, major or critical"),
     ("reference", "the regulation that it comes from"),
@@ -69,16 +70,24 @@ class Describer:
     sources: tuple[Declaration, ...]
     """What the pack observes, the subject first."""
     links: tuple[Link, ...]
+    only: Term | None = None
+    """Which subjects are considered."""
 
     def text(self, statements: Sequence[Statement]) -> str:
         """Return the whole description."""
-        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._rules(statements)]
+        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._considered(), *self._rules(statements)]
         blocks += [block for block in (self._names(statements), self._origins(statements), self._columns()) if block]
         return "\n\n".join(blocks) + "\n"
 
     @property
     def _subject(self) -> str:
         return self.sources[0].name.replace("_", " ")
+
+    def _considered(self) -> list[str]:
+        if self.only is None:
+            return []
+        said = phrase(self.only, "is", self.sources[0].name).text("is")
+        return [f"A {self._subject} is considered unless it is known to be otherwise: {said}."]
 
     def _rules(self, statements: Sequence[Statement]) -> list[str]:
         groups: dict[str, list[str]] = {}
@@ -151,7 +160,11 @@ class Describer:
 
     def _origins(self, statements: Sequence[Statement]) -> str:
         """Say which row of each source is looked at, and in which units its figures are."""
-        terms = [*conditions(tuple(statements)), *(link.value for link in self.links)]
+        terms = [
+            *conditions(tuple(statements)),
+            *(link.value for link in self.links),
+            *([self.only] if self.only else []),
+        ]
         used = {each for term in terms for each in observations(term)}
         ways = {link.source.name: noun(link.value, self.sources[0].name) for link in self.links}
         lines = []
@@ -169,7 +182,8 @@ class Describer:
                 else f"one row for every {self._subject}"
             )
             where = f"one row each, by {key}" if source == self.sources[0] else way
-            lines.append(f"  {name}: {where}{'; ' if fields else ''}{', '.join(fields)}")
+            age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
+            lines.append(f"  {name}: {where}{age}{'; ' if fields else ''}{', '.join(fields)}")
         return "\n".join(["Where the figures come from", *lines])
 
     def _columns(self) -> str:
@@ -204,6 +218,13 @@ def _unit(source: Declaration, field: str) -> str:
         case _:
             shown = _SHOWN.get(kind.name, kind.name)
     return f"{shown}, optional" if field in source.optional else shown
+
+
+def _duration(microseconds: int) -> str:
+    """Return a duration in the largest unit that it is a whole number of."""
+    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
+    size, symbol = next(each for each in units if microseconds % each[0] == 0)
+    return f"{microseconds // size} {symbol}"
 
 
 def _capital(said: str) -> str:

@@ -1,8 +1,8 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements and of missing sources are; the values that are shown with a reason make no difference, so
-that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no
+difference, so that a table of verdicts changes only when its meaning does.
 
 Source: DESIGN.md, section 6.
 """
@@ -50,12 +50,15 @@ class Reason:
     margin: tuple[float, str] | None = attrs.field(default=None, eq=False)
     """How far the values are from the limit, and the symbol of the unit of that, which is the rule's: negative is
     beyond the limit. None where there is no such distance, or a value is missing (see `dsl.margins`)."""
+    stale: tuple[str, ...] = ()
+    """Those of ``missing`` that are sources with a row that is too old."""
 
 
-def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:
-    """What makes two verdicts different: which requirements failed, and what is missing."""
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
+    """What makes two verdicts different: which requirements failed, what is missing, and what of it is stale."""
     failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
-    return failed, frozenset(name for each in because for name in each.missing)
+    missing = frozenset(name for each in because for name in each.missing)
+    return failed, missing, frozenset(name for each in because for name in each.stale)
 
 
 @storable

@@ -311,6 +311,7 @@ def test_a_failed_requirement_says_what_failed_it():
         "major",
         None,
         (-1.5, "m"),
+        (),
     )
 
 

@@ -35,7 +35,7 @@ from dsl import (
 from dsl.evaluation import Situation, compiled
 from dsl.phrases import conjuncts, phrase, positive
 from dsl.sentences import COLUMNS, ENTRIES
-from dsl.units import centimetres, degrees, hours, knots, metres
+from dsl.units import centimetres, degrees, hours, knots, metres, minutes
 from examples.port.rules import port_rules
 
 vessel = Source(
@@ -206,6 +206,18 @@ def test_conditions_are_repeated_in_every_sentence():
         "For vessels bound for berth A whose draught is at least 3 m and below 9 m: the length must be at most 90 m. "
         "(length; major)",
     ]
+
+
+def test_who_is_considered_and_what_is_too_old():
+    gauge = Source("gauge", key=None, height=metres, stale_after=90 * minutes)
+    made = pack(only=known(vessel.eta) & (vessel.eta - now <= 24 * hours))
+    with made:
+        require(gauge.height >= 1 * metres)
+    assert (
+        "A vessel is considered unless it is known to be otherwise: the eta is known, and eta - now is at most 24 h."
+    ) in made.describe()
+    assert "  gauge: one row for every vessel, missing when older than 90 min; height (in m)" in made.describe()
+    assert "eta (instant, optional)" in made.describe()
 
 
 @pytest.mark.parametrize(
