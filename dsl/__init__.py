@@ -13,7 +13,7 @@ In reading order:
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
-- `dsl.lowering`: a pack to one correlation
+- `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
   `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
   `dsl.vocabulary`, `dsl.unit_names`, `dsl.quoting`: what words and quotes mean

@@ -22,6 +22,7 @@ from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
 from dsl.reading import read
+from dsl.sentences import Describer
 from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
@@ -237,6 +238,20 @@ class RulePack:
     def stats(self) -> Evaluations:
         """What judging has taken so far, in this process; counted anew after rules are added."""
         return evolve(self._judgement().evaluations)
+
+    def describe(self) -> str:
+        """Return the rules as plain English, one sentence a requirement, with the table's columns: to read and to sign.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres, "lock", because="the lock is 110 m long", severity="critical")
+        >>> print(port.describe().splitlines()[3])
+          1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
+        """
+        return Describer(self.name, self._used, self._links, self._only).text(self._statements)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
