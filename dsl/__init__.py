@@ -12,6 +12,9 @@ In reading order:
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says
+- `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
+- `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
+- `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
 - `dsl.lowering`: a pack to one correlation
 - `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
@@ -21,6 +24,7 @@ from dsl.errors import DimensionMismatch as DimensionMismatch
 from dsl.errors import InvalidRule as InvalidRule
 from dsl.errors import NoTruthValue as NoTruthValue
 from dsl.errors import UnknownField as UnknownField
+from dsl.findings import Finding as Finding
 from dsl.fluent import Expression as Expression
 from dsl.fluent import absolute as absolute
 from dsl.fluent import not_ as not_
@@ -47,6 +51,7 @@ from dsl.writing import when as when
 __all__ = [
     "DimensionMismatch",
     "Expression",
+    "Finding",
     "InvalidRule",
     "NoTruthValue",
     "Reason",
