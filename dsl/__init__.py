@@ -8,10 +8,11 @@ In reading order:
 - `dsl.fluent`: Python's operators over terms; `dsl.functions`: what rules say by name; `dsl.places`: nearest places
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
-- `dsl.verdicts`: what a verdict says
+- `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
 - `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
 - `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
 - `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack

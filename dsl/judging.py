@@ -21,23 +21,36 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from dsl.checking import common
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import compiled
+from dsl.margins import margin, written_measure
+from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
 from dsl.simplifying import simplified
 from dsl.statements import Located, Requirement, Statement, conditions
-from dsl.terms import Coalesce, Comparison, Declaration, Junction, Known, Observation, observations, operands, parts
+from dsl.terms import (
+    Between,
+    Coalesce,
+    Comparison,
+    Declaration,
+    Junction,
+    Known,
+    Now,
+    Observation,
+    observations,
+    operands,
+    parts,
+)
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.terms import Term
 
@@ -122,19 +135,20 @@ class Judge:
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
             if judged.is_of(rows) and (judged.now == now or not judged.readings):
                 self.evaluations.remembered += 1
                 return judged.verdict
-        situation = Situation(rows, now)
+        situation = situated(self.sources, rows, now)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self.leaves.changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
+            changed = self._changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
@@ -144,6 +158,9 @@ class Judge:
             judged = Judged(references, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
+
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final
@@ -173,7 +190,7 @@ class _Compiler:
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
     holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
-    name, written, because = statement.name, text(condition), statement.because
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
@@ -183,16 +200,21 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
+        by = None if distance is None else distance[0](situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
+        stale = tuple(name for name in missing if name in situation.stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
-        measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
         for side in operands(comparison):
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
@@ -228,6 +250,8 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
     """Yield, for each observation in ``term``, the function that names it where its absence matters."""
     if isinstance(term, Observation):
         yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
     for operand in operands(term):
         yield from _absences_under(term, operand, slots)
 

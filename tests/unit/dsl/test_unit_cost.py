@@ -64,7 +64,7 @@ def test_no_function_of_pint_is_called_while_events_flow():
             engine.push(made.sources["tidal_stream"], {"sensor": "A", "rate": 0.1 * step, "direction": 0.0})
         restored = Engine.restore(engine.snapshot(), made.table(), made.warnings())
         statuses = {verdict.status for verdict in restored.query(made.table()).values()}
-        made.judge({"vessel": row})
+        made.check({"vessel": row})
     assert statuses == {"restricted"}
     assert made.stats.requirements > 50
     assert called == []
