@@ -13,6 +13,9 @@ In reading order:
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
+- `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
+- `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
+- `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
 - `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
   `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
@@ -25,6 +28,7 @@ from dsl.errors import DimensionMismatch as DimensionMismatch
 from dsl.errors import InvalidRule as InvalidRule
 from dsl.errors import NoTruthValue as NoTruthValue
 from dsl.errors import UnknownField as UnknownField
+from dsl.findings import Finding as Finding
 from dsl.fluent import Expression as Expression
 from dsl.fluent import absolute as absolute
 from dsl.fluent import not_ as not_
@@ -51,6 +55,7 @@ from dsl.writing import when as when
 __all__ = [
     "DimensionMismatch",
     "Expression",
+    "Finding",
     "InvalidRule",
     "NoTruthValue",
     "Reason",

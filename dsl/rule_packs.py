@@ -19,6 +19,7 @@ from dsl.excerpts import is_reading
 from dsl.fluent import Expression
 from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
+from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
 from dsl.reading import read
@@ -26,6 +27,7 @@ from dsl.sentences import Describer
 from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
+from dsl.surroundings import unknown_locations, unused_sources
 from dsl.terms import sources
 from dsl.texts import text
 from dsl.writing import begin, end
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cartesius import Reactive
+    from dsl.findings import Finding
     from dsl.statements import Statement
+    from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
 
@@ -233,6 +237,34 @@ class RulePack:
         """
         complete_rows = complete(self.name, self._used, rows)
         return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
+
+    def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
+        """Return what is wrong with the rules, as far as it is proved; the findings print well.
+
+        A requirement or block that can never matter, requirements that cannot both hold, or of which one implies the
+        other, duplicate names, unused sources. The proofs are about situations of which all is known.
+
+        >>> from dsl import Source, require, when
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port, when(vessel.draught >= 15 * metres), when(vessel.draught < 10 * metres):
+        ...     require(vessel.length <= 300 * metres)
+        >>> [finding] = port.lint()
+        >>> finding.kind, finding.text
+        ('never applies', 'vessel.draught < 10 m cannot hold where vessel.draught >= 15 m')
+
+        Args:
+            rows: The places that there are, so that locations are looked at too: ids, or the rows of the source that
+                the pack's ``location`` is linked to, as ``{"berth": [{"id": "A"}, …]}``.
+
+        Raises:
+            InvalidArgument: The rows are of another source, or have no key.
+        """
+        place = () if self._place is None else (self._place,)
+        unused = unused_sources(self._statements, self._links, place)
+        unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
+        return (*flaws(self._statements), *unknown, *unused)
 
     @property
     def stats(self) -> Evaluations:
