@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from dsl import foreseen
 from dsl.checking import common
 from dsl.clocks import mentions_clock
 from dsl.dependencies import Leaves
@@ -196,6 +197,7 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
+    shown.update(foreseen.shown(condition, slots))
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
         measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
         for side in operands(comparison):
@@ -221,6 +223,7 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
 
         return doubt
     absences = tuple(_absence(each, slots) for each in observations(term))
+    absences += foreseen.absences(term, slots)
     if mentions_clock(term):
         absences = (*absences, lambda situation: "now" if situation.now is None else None)
 
