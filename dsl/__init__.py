@@ -12,11 +12,11 @@ In reading order:
 - `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
   `dsl.foreseen`: what a verdict says of them
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
-- `dsl.evaluation`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: statements to verdicts
+- `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
-- `dsl.verdicts`: what a verdict says
+- `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
 - `dsl.lowering`: a pack to one correlation
-- `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
+- `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
 from dsl import units as units

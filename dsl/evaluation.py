@@ -9,6 +9,8 @@ written.
 
 Invariant: a closure of a condition returns something true, something false, or None; never NaN.
 
+This module is over 300 lines because what each term means is read together; schedules are looked up in `dsl.lookups`.
+
 Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 """
 
@@ -242,8 +244,8 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time: a whole number again."""
-    return lambda left, right: round(function(left, right))
+    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
+    return lambda left, right: function(round(left), round(right))
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dsl.checking import common
 from dsl.dimensions import Measure
 from dsl.evaluation import compiled, span
-from dsl.terms import Comparison, Observation, operands, parts
+from dsl.margins import written_measure
+from dsl.terms import Between, Comparison, Observation, operands, parts
 from dsl.texts import label, text
 from dsl.timed_terms import Prediction, Throughout
 
@@ -47,8 +47,9 @@ def _shown_of_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[tuple
     for part in parts(term.condition):
         if isinstance(part, Observation) and part.source.forecast:
             yield label(part), (_there(over, compiled(part, slots)), _symbol(part))
-        elif isinstance(part, Comparison):
-            measure = common(part.left, part.right) if isinstance(part.left.kind, Measure) else None
+        elif isinstance(part, Comparison | Between):
+            first, second, *_ = operands(part)
+            measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
             for side in operands(part):
                 if not isinstance(side, Observation):
                     symbol = measure.symbol if measure else ""
@@ -69,15 +70,12 @@ def _symbol(term: Term) -> str:
     return term.kind.symbol if isinstance(term.kind, Measure) else ""
 
 
-def absences(term: Term, slots: Mapping[str, int]) -> tuple[Absence, ...]:
-    """Return the functions that say which prediction in ``term`` is missing, if it is."""
-    found: list[Absence] = []
-    for part in parts(term):
-        if isinstance(part, Prediction):
-            found.append(_absence(part, slots))
-        elif isinstance(part, Throughout):
-            found += _absences_in_span(part, slots)
-    return tuple(found)
+def absences(term: Term, slots: Mapping[str, int]) -> Iterator[Absence]:
+    """Yield the functions that say what is missing for ``term``, a prediction or a span; none for other terms."""
+    if isinstance(term, Prediction):
+        yield _absence(term, slots)
+    elif isinstance(term, Throughout):
+        yield from _absences_in_span(term, slots)
 
 
 def _absence(term: Prediction, slots: Mapping[str, int]) -> Absence:
@@ -94,19 +92,21 @@ def _absence(term: Prediction, slots: Mapping[str, int]) -> Absence:
 
 def _absences_in_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[Absence]:
     over, where = span(term, slots), f"from {text(term.first)} to {text(term.last)}"
-    observed = dict.fromkeys(each for each in parts(term.condition) if isinstance(each, Observation))
-    for each in observed:
-        if each.source.forecast:
-            slot, value = slots[each.source.name], _there(over, compiled(each, slots))
-            yield _absence_in_span(each.source.name, where, slot, over, value)
+    for part in dict.fromkeys(parts(term.condition)):
+        if isinstance(part, Prediction):
+            yield _absence(part, slots)
+        elif isinstance(part, Observation):
+            name = f"{part.source.name} {where}" if part.source.forecast else label(part)
+            value = _there(over, compiled(part, slots))
+            yield _absence_in_span(part.source.name, name, slots[part.source.name], over, value)
 
 
-def _absence_in_span(source: str, where: str, slot: int, over: Span, value: Evaluate) -> Absence:
+def _absence_in_span(source: str, name: str, slot: int, over: Span, value: Evaluate) -> Absence:
     def absent(situation: Situation) -> str | None:
         if situation.rows[slot] is None:
             return source
         undecided = over.witness(situation).moment is not None and value(situation) is None
-        return f"{source} {where}" if undecided else None
+        return name if undecided else None
 
     return absent
 

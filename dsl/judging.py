@@ -6,7 +6,8 @@ logic, and a requirement that fails regardless of what is missing restricts. Rea
 is undecided.
 
 A judge remembers what it last made of each subject (`dsl.remembering`), and evaluates again only what depends on a
-leaf that changed (`dsl.dependencies`, `dsl.reevaluation`).
+leaf that changed (`dsl.dependencies`, `dsl.reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`dsl.simplifying`); what a reason says, from the condition as written.
 
 Invariant: a judgement is what it would be without any memory, to the values shown and their order.
 
@@ -21,22 +22,34 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from dsl import foreseen
-from dsl.checking import common
-from dsl.clocks import mentions_clock
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.evaluation import compiled
+from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
+from dsl.simplifying import simplified
 from dsl.statements import Located, Requirement, Statement, conditions
-from dsl.terms import Comparison, Declaration, Junction, Observation, observations, operands, parts
+from dsl.terms import (
+    Between,
+    Coalesce,
+    Comparison,
+    Declaration,
+    Junction,
+    Known,
+    Now,
+    Observation,
+    observations,
+    operands,
+    parts,
+)
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
@@ -171,14 +184,14 @@ class _Compiler:
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(statement.condition, self.slots), _doubt(statement.condition, self.slots)
+        holds, doubt = compiled(simplified(statement.condition), self.slots), _doubt(statement.condition, self.slots)
         return Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
-    name, written, because = statement.name, text(condition), statement.because
+    holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
@@ -188,18 +201,22 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
+        by = None if distance is None else distance[0](situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
         stale = tuple(name for name in missing if name in situation.stale)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference, stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
     shown.update(foreseen.shown(condition, slots))
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
-        measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
         for side in operands(comparison):
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
@@ -222,16 +239,36 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
             return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
-    absences = tuple(_absence(each, slots) for each in observations(term))
-    absences += foreseen.absences(term, slots)
-    if mentions_clock(term):
-        absences = (*absences, lambda situation: "now" if situation.now is None else None)
+    absences = tuple(_absences(term, slots))
 
     def absent(situation: Situation) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))
         return found or (written if holds(situation) is None else ())
 
     return absent
+
+
+def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
+    """Yield, for each observation in ``term``, the function that names it where its absence matters."""
+    if isinstance(term, Observation):
+        yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
+    yield from foreseen.absences(term, slots)
+    for operand in operands(term):
+        yield from _absences_under(term, operand, slots)
+
+
+def _absences_under(
+    whole: Term, operand: Term, slots: Mapping[str, int]
+) -> Iterator[Callable[[Situation], str | None]]:
+    if not isinstance(whole, Coalesce | Known):
+        yield from _absences(operand, slots)
+        return
+    holds = compiled(whole, slots)
+    for absence in _absences(operand, slots):
+        # What a coalesce does without, and what is known to be absent, is not what is missing.
+        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:

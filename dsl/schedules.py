@@ -59,8 +59,9 @@ class Schedule:
 
     @classmethod
     def of(cls, predictions: Iterable[Record]) -> Schedule:
-        """Return the schedule of predictions that are given in any order."""
-        return cls(tuple(sorted(predictions, key=_place)))
+        """Return the schedule of predictions as they came; of those of one issue and start the last counts."""
+        latest = {_place(prediction): prediction for prediction in predictions}
+        return cls(tuple(latest[place] for place in sorted(latest)))
 
     def including(self, prediction: Record) -> Schedule:
         """Return the schedule with one more prediction, which replaces one of its issue and start."""

@@ -20,7 +20,6 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from cartesius.records import Record
-from dsl.checking import example, spelled
 from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, alike, described, named
 from dsl.errors import DimensionMismatch, refusal
 from dsl.evaluation import constant_in
@@ -29,6 +28,7 @@ from dsl.instants import instant_of
 from dsl.schedules import Forecasting, Schedule, scheduled
 from dsl.terms import Constant, is_constant
 from dsl.texts import text
+from dsl.wording import example, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _POLE, _DATE_LINE = 90, 180
 
 
-def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]) -> list[dict[str, Any] | Record | None]:
+def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]) -> list[Any]:
     """Return one row a source, in their order, with all declared fields; None where no row is given.
 
     >>> from dsl import Source
@@ -87,7 +87,7 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
     return value
 
 
-def _row(call: str, source: Declaration, given: object) -> dict[str, Any] | Record | None:
+def _row(call: str, source: Declaration, given: object) -> Any:
     if given is None:
         return None
     if source.forecast:

@@ -6,6 +6,8 @@ of the fingerprint of a saved state.
 
 Invariant: a term is well typed: it was built by `dsl.checking`.
 
+This module is over 300 lines because the nodes, and the walks over all of them, are read together.
+
 Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result); ibis (nodes apart from their face).
 """
 

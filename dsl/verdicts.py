@@ -9,12 +9,12 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
 from cartesius import storable
-from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
+from dsl.statements import Severity
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -42,11 +42,14 @@ class Reason:
     """Empty: it failed. Otherwise what kept it undecided: ``tide`` for a row, ``vessel.draught`` for a field, or the
     text of what cannot be computed, such as a division by zero."""
     values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
-    """The observations of the condition and the two sides of each comparison, in the units of the rule."""
+    """The observations of the condition, in their units, and what it compares, in the units written in the rule."""
     severity: Severity = attrs.field(default="major", eq=False)
     """How grave it is, as its author says."""
     reference: str | None = attrs.field(default=None, eq=False)
     """The regulation that it comes from."""
+    margin: tuple[float, str] | None = attrs.field(default=None, eq=False)
+    """How far the values are from the limit, and the symbol of the unit of that, which is the rule's: negative is
+    beyond the limit. None where there is no such distance, or a value is missing (see `dsl.margins`)."""
     stale: tuple[str, ...] = ()
     """Those of ``missing`` that are sources with a row that is too old."""
 
@@ -78,6 +81,11 @@ class Verdict:
     def failed(self) -> tuple[Reason, ...]:
         """The requirements that failed."""
         return tuple(reason for reason in self.because if not reason.missing)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The gravest of the failed requirements; None where none failed."""
+        return max((reason.severity for reason in self.failed), key=get_args(Severity).index, default=None)
 
     @property
     def undecided(self) -> tuple[Reason, ...]:

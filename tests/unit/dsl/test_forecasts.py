@@ -83,7 +83,7 @@ def test_a_schedule_has_the_prediction_that_is_valid_at_each_instant(rows):
     schedule = Schedule(())
     for row in rows:
         schedule = schedule.including(Record(row))
-    assert schedule == Schedule.of(map(Record, merged(rows)))
+    assert schedule == Schedule.of(map(Record, rows))
     found = [schedule.at(time) for time in range(-1, 18)]
     assert found == [valid(merged(rows), time) for time in range(-1, 18)]
     changes = [time for time in range(18) if found[time + 1] is not found[time]]
@@ -409,8 +409,10 @@ def test_a_field_of_a_forecast_without_an_instant_is_refused():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: wind.at(3),  # type: ignore[arg-type]
- "at: expected an instant but got 3 (type=int)"),
+        (
+            lambda: wind.at(3),  # type: ignore[arg-type]
+            "at: expected an instant but got 3 (type=int)",
+        ),
         (lambda: wind.at(vessel.draught), "at: expected an instant but got vessel.draught, a length, in m"),
         (lambda: wind.at(now), "at: expected what the clock does not change but got now"),
         (
