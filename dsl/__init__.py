@@ -9,6 +9,8 @@ In reading order:
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
+- `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
+  `dsl.foreseen`: what a verdict says of them
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
@@ -32,6 +34,7 @@ from dsl.findings import Finding as Finding
 from dsl.fluent import Expression as Expression
 from dsl.fluent import absolute as absolute
 from dsl.fluent import not_ as not_
+from dsl.forecasts import throughout as throughout
 from dsl.functions import between as between
 from dsl.functions import coalesce as coalesce
 from dsl.functions import distance as distance
@@ -79,5 +82,6 @@ __all__ = [
     "otherwise",
     "position",
     "require",
+    "throughout",
     "when",
 ]

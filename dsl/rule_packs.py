@@ -8,7 +8,7 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from attrs import evolve
 
@@ -17,6 +17,7 @@ from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
 from dsl.fluent import Expression
+from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.linting import flaws
@@ -33,7 +34,7 @@ from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
 
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
+
+    Rows: TypeAlias = Mapping[str, Mapping[str, object] | Sequence[Mapping[str, object]] | None]
 
 
 @final
@@ -104,6 +107,7 @@ class RulePack:
         for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
             if term is not None:
                 refuse_clock(call, term)
+                refuse_bare(term)
         if self._place is not None:
             self._admit(self._place)
         self._only = None if only is None else condition("only", self._term("only", only))
@@ -211,7 +215,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def check(self, rows: Mapping[str, Mapping[str, object] | None], now: int | datetime | None = None) -> Verdict:
+    def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -227,7 +231,7 @@ class RulePack:
         ('allowed', 'restricted')
 
         Args:
-            rows: Source name → row: field → value. The subject must have one.
+            rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
 
@@ -297,6 +301,7 @@ class RulePack:
     def _admit(self, term: Term) -> None:
         """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen."""
         comparisons_with_now(term, self._subject)
+        refuse_bare(term)
         for source in sources(term):
             known = self._known.get(source.name)
             if known == source:
