@@ -186,7 +186,7 @@ def packs(draw: st.DrawFn) -> RulePack:
     value = subject["id" if subject is ship else "key"] + 1 if number else subject.place
     if subject is ship and draw(st.booleans()):
         spots: Any = draw(st.dictionaries(st.integers(0, 9) if number else texts, positions, min_size=1, max_size=3))
-        value = nearest(spots, ship.at)
+        value = nearest(spots, ship["at"])
     pack = RulePack(draw(texts.filter(bool)), subject=subject, location=subject.place, links=[key == value])
     with pack:
         write(Drawing(draw, [subject, linked, loose]), 2)
