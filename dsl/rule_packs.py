@@ -3,7 +3,8 @@
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
-It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it does.
+It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
+does.
 
 Source: thesis, chapter 2; DESIGN.md, section 6.
 """
