@@ -35,6 +35,7 @@ from dsl.terms import (
     is_constant,
 )
 from dsl.texts import constant, text
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,6 +156,8 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
             return f"{the}nearest of {len(places)} places to {noun(position, subject)}"
         case Now():
             return "now"
+        case Prediction(source, field, at):
+            return f"{noun(Observation(source, field), subject, article)} predicted for {noun(at, subject)}"
     return text(term)
 
 
@@ -174,10 +177,16 @@ def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
             return Phrase(noun(operand, subject), "known", own=operand)
         case Not(Known(operand)):
             return Phrase(noun(operand, subject), "known", negative=True, own=operand)
+        case Not(Observation() | Named() as operand):
+            return attrs.evolve(_phrase(operand, "is", subject), negative=True)
         case Observation() | Named():
             return Phrase(f'"{noun(condition, subject, article=False)}"', "true", own=_field(condition))
+        case Throughout(first, last, inner):
+            span = f"throughout the time from {noun(first, subject)} to {noun(last, subject)}"
+            return Phrase(None, f"{span}, {_phrase(positive(inner), form, subject).text(form)}")
         case Not(operand):
-            return attrs.evolve(_phrase(operand, "is", subject), negative=True)
+            said = "must not be so" if form == "must" else "is not so"
+            return Phrase(None, f"it {said} that {_phrase(operand, 'is', subject).text('is')}")
         case Junction():
             return _joined(condition, form, subject)
     return Phrase(None, f"it {'must be' if form == 'must' else 'is'} true that {text(condition)}")

@@ -30,6 +30,7 @@ from dsl import (
     otherwise,
     position,
     require,
+    throughout,
     when,
 )  # fmt: skip
 from dsl.evaluation import Situation, compiled
@@ -305,3 +306,21 @@ def test_every_condition_has_words(condition):
         said = phrase(condition.term, form, "vessel").text(form)
         assert (" must " in said) == (form == "must")
         assert "vessel." not in said
+
+
+# ---------------------------------------------------------------------------------------------------- forecasts
+
+
+def test_predictions_and_spans_have_words():
+    outlook = Source("outlook", key=None, velocity=knots, height=metres, forecast=True)
+    made = pack()
+    with made:
+        require(outlook.at(vessel.eta).velocity <= 45 * knots)
+        with when(not_(throughout(vessel.eta, vessel.eta + 2 * hours)(outlook.height >= 1 * metres))):
+            require(throughout(vessel.eta, vessel.eta + 2 * hours)(not_(outlook.height < 1 * metres)))
+    assert sentences(made) == [
+        "For every vessel: the outlook velocity predicted for the eta must be at most 45 kn. (major)",
+        "For every vessel, when it is not so that throughout the time from the eta to eta + 2 h, the outlook height is "
+        "at least 1 m: throughout the time from the eta to eta + 2 h, the outlook height must be at least 1 m. (major)",
+    ]
+    assert "  outlook: one row for every vessel; velocity (in kn), height (in m)" in made.describe()
