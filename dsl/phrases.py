@@ -60,6 +60,8 @@ class Phrase:
     negative: bool = False
     own: Observation | None = None
     """The field that it is said of, if it is a field."""
+    holds: bool = False
+    """Whether the thing is a condition: it holds, where others are something."""
 
     def text(self, form: Form) -> str:
         """Return the clause, as a statement or as a demand.
@@ -76,6 +78,8 @@ class Phrase:
         'is not oil'
         """
         opposite = "not " if self.negative else ""
+        if self.holds:
+            return f"must {opposite}hold" if form == "must" else "does not hold" if self.negative else "holds"
         return f"is {opposite}{self.said}" if form == "is" else f"must {opposite}be {self.said}"
 
 
@@ -180,7 +184,7 @@ def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
         case Not(Observation() | Named() as operand):
             return attrs.evolve(_phrase(operand, "is", subject), negative=True)
         case Observation() | Named():
-            return Phrase(f'"{noun(condition, subject, article=False)}"', "true", own=_field(condition))
+            return Phrase(f'"{noun(condition, subject, article=False)}"', "", own=_field(condition), holds=True)
         case Throughout(first, last, inner):
             span = f"throughout the time from {noun(first, subject)} to {noun(last, subject)}"
             return Phrase(None, f"{span}, {_phrase(positive(inner), form, subject).text(form)}")

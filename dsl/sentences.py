@@ -121,7 +121,7 @@ class Describer:
         if whose:
             who += f" {listed(whose, 'and')}"
         if circumstances:
-            who += f", when {listed(circumstances, 'and')}"
+            who += f", when {listed(circumstances, ', and')}"
         must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
         because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
         name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
