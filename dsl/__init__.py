@@ -8,11 +8,14 @@ In reading order:
 - `dsl.fluent`: Python's operators over terms; `dsl.functions`: what rules say by name; `dsl.places`: nearest places
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.relating`: rules over two subjects; `dsl.aggregates`, `dsl.totals`: totals of the rows of a source
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: statements to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says
 - `dsl.lowering`: a pack to one correlation
+- `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
+  it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
 - `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
 """
 
@@ -31,12 +34,19 @@ from dsl.functions import known as known
 from dsl.functions import named as named
 from dsl.functions import now as now
 from dsl.places import nearest as nearest
+from dsl.relating import against as against
+from dsl.relating import another as another
 from dsl.rule_packs import RulePack as RulePack
 from dsl.sources import Source as Source
 from dsl.sources import choice as choice
 from dsl.sources import instant as instant
 from dsl.sources import optional as optional
 from dsl.sources import position as position
+from dsl.totals import count as count
+from dsl.totals import max_ as max_
+from dsl.totals import mean as mean
+from dsl.totals import min_ as min_
+from dsl.totals import sum_ as sum_
 from dsl.verdicts import Reason as Reason
 from dsl.verdicts import Verdict as Verdict
 from dsl.writing import location as location
@@ -55,13 +65,19 @@ __all__ = [
     "UnknownField",
     "Verdict",
     "absolute",
+    "against",
+    "another",
     "between",
     "choice",
     "coalesce",
+    "count",
     "distance",
     "instant",
     "known",
     "location",
+    "max_",
+    "mean",
+    "min_",
     "named",
     "nearest",
     "not_",
@@ -70,5 +86,6 @@ __all__ = [
     "otherwise",
     "position",
     "require",
+    "sum_",
     "when",
 ]

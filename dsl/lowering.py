@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
+    from dsl.relation_tables import Table
 
 
 @cache
@@ -44,32 +45,40 @@ def reactive(source: Declaration) -> Reactive:
     return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
 
 
-def table(name: str, judge: Judge, links: Sequence[Link]) -> Reactive:
+def table(name: str, judge: Judge, links: Sequence[Link], relations: Sequence[Table] = ()) -> Reactive:
     """Return the table of verdicts, by subject.
 
     Args:
         name: The pack's name.
-        judge: Its judgement, of one row a source.
+        judge: Its judgement, of one row a source, and then of one a table of its relations.
         links: How the rows of the others are found.
+        relations: The tables of its relations.
     """
-    sources = judge.sources
-    subject, *others = [source.name for source in sources]
+    slots = {source.name: reactive(source) for source in judge.sources}
+    slots.update({each.slot: each.table for each in relations})
+    subject, *others = slots
     restrict = retracting() | as_table(subject)
     if others:
         restrict = optionally(*others) | restrict
-    equalities = [
-        Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
-        for link in links
-    ]
     verdicts: Reactive = correlate(
-        slots={source.name: reactive(source) for source in sources},
-        where=reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), equalities) if equalities else None,
-        yields=Apply(judge, tuple(Part(source.name) for source in sources), "judge"),
+        slots=slots,
+        where=conjunction([*map(equality, links), *(each.link for each in relations)]),
+        yields=Apply(judge, tuple(map(Part, slots)), "judge"),
         restrict=restrict,
         name=name,
         type=Verdict,
     )
     return verdicts
+
+
+def equality(link: Link) -> Expression:
+    """Return the condition under which a row is the one that is linked."""
+    return Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression | None:
+    """Return the conjunction of conditions, None of none."""
+    return reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), conditions) if conditions else None
 
 
 def warnings(name: str, verdicts: Reactive) -> Reactive:

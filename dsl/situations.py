@@ -67,7 +67,7 @@ def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]
         fix = f"give the row that is judged: {call}({_example_of(known[subject])})"
         summary = f"{call}: expected a row of the subject {subject!r} but got none"
         raise InvalidArgument(refusal(summary, [("fix", fix)]))
-    return [_row(call, source, given.get(source.name)) for source in known.values()]
+    return [complete_row(call, source, given.get(source.name)) for source in known.values()]
 
 
 def bare_instant(call: str, label: str, given: object) -> int | None:
@@ -83,7 +83,8 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
     return value
 
 
-def _row(call: str, source: Declaration, given: object) -> dict[str, Any] | None:
+def complete_row(call: str, source: Declaration, given: object) -> dict[str, Any] | None:
+    """Return one row with all declared fields, bare, as `complete` does; None stays None."""
     if given is None:
         return None
     fields = dict(source.fields)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, TRUTH, Kind
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class Declaration:
     fields: tuple[tuple[str, Kind], ...]
     optional: tuple[str, ...] = ()
     """The fields that a row may lack."""
+    another_of: str | None = None
+    """The source, a pack's subject, whose rows these are under a second name: those of the other subjects."""
 
     def kind(self, field: str) -> Kind:
         """Return the kind of ``field``, which is declared.
@@ -227,6 +230,7 @@ Term: TypeAlias = (
     | Distance
     | Now
     | Nearest
+    | Total
 )
 
 
@@ -249,6 +253,8 @@ def operands(term: Term) -> tuple[Term, ...]:
             return (term.operand, term.default)
         case Nearest():
             return (term.position,)
+        case Total():
+            return () if term.group is None else (term.group,)
 
 
 def parts(term: Term) -> Iterator[Term]:
@@ -286,4 +292,4 @@ def is_constant(term: Term) -> bool:
     >>> is_constant(Constant(True, TRUTH)), is_constant(Now())
     (True, False)
     """
-    return not any(isinstance(part, Observation | Now) for part in parts(term))
+    return not any(isinstance(part, Observation | Now | Total) for part in parts(term))

@@ -1,20 +1,23 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements and of missing sources are; the values that are shown with a reason make no difference, so
-that a table of verdicts changes only when its meaning does.
+sets of failed requirements and of missing sources are, and, of requirements about pairs, the other subjects; the values
+that are shown with a reason make no difference, so that a table of verdicts changes only when its meaning does.
 
 Source: DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
 from cartesius import storable
 from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -47,12 +50,42 @@ class Reason:
     """How grave it is, as its author says."""
     reference: str | None = attrs.field(default=None, eq=False)
     """The regulation that it comes from."""
+    others: tuple[str | int, ...] = ()
+    """Of a requirement about pairs: the keys of the other subjects with which it failed or, if it is undecided, with
+    which it is; in ascending order."""
 
 
-def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:
-    """What makes two verdicts different: which requirements failed, and what is missing."""
-    failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
-    return failed, frozenset(name for each in because for name in each.missing)
+def folded(
+    findings: Sequence[tuple[str | int | None, Reason]], missing: tuple[str, ...], place: str | int | None
+) -> Reason:
+    """Return the reason for which a requirement about pairs does not hold.
+
+    >>> close = Reason("distance", "…", None, None)
+    >>> folded([(1, close), (2, attrs.evolve(close, missing=("other.position",))), (3, close)], (), "A").others
+    (1, 3)
+
+    Args:
+        findings: With which others it does not hold, in ascending order of their keys, and why; at least one. One of
+            which nothing is known has the key None.
+        missing: What is missing of the conditions around the pairs.
+        place: The innermost `location` around the pairs.
+    """
+    kept = list(findings) if missing else [each for each in findings if not each[1].missing] or list(findings)
+    first = kept[0][1]
+    return attrs.evolve(
+        first,
+        location=place if first.location is None else first.location,
+        missing=tuple(dict.fromkeys((*missing, *(name for _, reason in kept for name in reason.missing)))),
+        others=tuple(key for key, _ in kept if key is not None),
+    )
+
+
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], ...]:
+    """What makes two verdicts different: which requirements failed, of pairs with which others, and what is missing."""
+    marks = [(each, (each.name, each.text, each.location, each.others)) for each in because]
+    failed = frozenset(mark for each, mark in marks if not each.missing)
+    undecided = frozenset(mark for each, mark in marks if each.missing and each.others)
+    return failed, undecided, frozenset((name,) for each in because for name in each.missing)
 
 
 @storable

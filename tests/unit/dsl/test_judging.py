@@ -355,6 +355,7 @@ def test_a_failed_requirement_says_what_failed_it():
         ),
         "major",
         None,
+        (),
     )
 
 
