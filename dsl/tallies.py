@@ -26,7 +26,7 @@ from dsl.evaluation import Situation, compiled
 from restrictions.groups import Group, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dsl.aggregates import Operation, Total
     from dsl.evaluation import Evaluate, Row
@@ -98,25 +98,23 @@ class Contributing:
 
     tallying: Tallying
     _key: Evaluate | None = attrs.field(init=False, eq=False, repr=False)
-    _key_doubt: Doubt | None = attrs.field(init=False, eq=False, repr=False)
-    _parts: tuple[Callable[[Situation], Contribution], ...] = attrs.field(init=False, eq=False, repr=False)
+    _key_doubt: Doubt = attrs.field(init=False, eq=False, repr=False)
+    _parts: tuple[_Part, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the terms."""
         here, slots = self.tallying, {self.tallying.source.name: 0}
         key = None if here.key is None else compiled(here.key, slots, _measure(here))
         object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "_key_doubt", None if here.key is None else doubt_of(here.key, slots))
-        object.__setattr__(self, "_parts", tuple(_contribution(total, slots) for total in here.totals))
+        object.__setattr__(self, "_key_doubt", _nothing_missing if here.key is None else doubt_of(here.key, slots))
+        object.__setattr__(self, "_parts", tuple(_Part(total, slots) for total in here.totals))
 
     def __call__(self, row: Row) -> tuple[Contribution, ...]:
         """Return one contribution a total."""
         situation = Situation((row,))
-        found = tuple(part(situation) for part in self._parts)
-        if self._key is None or self._key_doubt is None or self._key(situation) is not None:
-            return found
-        unknown = tuple((name, 1) for name in sorted(self._key_doubt(situation)))
-        return tuple(each if each == Contribution() else _in_doubt(each, unknown) for each in found)
+        is_astray = self._key is not None and self._key(situation) is None
+        missing = self._key_doubt(situation) if is_astray else ()
+        return tuple(part.contribution(situation, missing) for part in self._parts)
 
     def key(self, row: Row) -> Any:
         """Return the key of the tally that the row belongs to."""
@@ -235,33 +233,41 @@ def negated(tally: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
     return tuple(map(operator.neg, tally))
 
 
-def _contribution(total: Total, slots: Mapping[str, int]) -> Callable[[Situation], Contribution]:
-    holds = None if total.condition is None else compiled(total.condition, slots)
-    open_ = None if total.condition is None else doubt_of(total.condition, slots)
-    value = None if total.value is None else compiled(total.value, slots)
-    lacking = None if total.value is None else doubt_of(total.value, slots)
+@final
+class _Part:
+    """What a row adds to one total."""
 
-    def contribute(situation: Situation) -> Contribution:
-        answer = holds is None or holds(situation)
+    def __init__(self, total: Total, slots: Mapping[str, int]) -> None:
+        value = total.value
+        self._holds = compiled(total.condition, slots) if total.condition is not None else _always
+        self._open = doubt_of(total.condition, slots) if total.condition is not None else _nothing_missing
+        self._value = None if value is None else compiled(value, slots)
+        self._lacking = _nothing_missing if value is None else doubt_of(value, slots)
+        self._is_extreme = total.operation in ("min", "max")
+
+    def contribution(self, situation: Situation, missing: tuple[str, ...]) -> Contribution:
+        """Return it; ``missing`` is what keeps the row's group unknown."""
+        answer = self._holds(situation)
         if answer is None:
-            assert open_ is not None
-            return _in_doubt(Contribution(), tuple((name, 1) for name in sorted(open_(situation))))
-        if not answer:
+            missing = (*missing, *self._open(situation))
+        elif not answer:
             return Contribution()
-        if value is None or lacking is None:
-            return Contribution(1)
-        number = value(situation)
+        number = None if missing or self._value is None else self._value(situation)
+        if number is None and self._value is not None and not missing:
+            missing = self._lacking(situation)
+        if missing:
+            return Contribution(missing=tuple((name, 1) for name in sorted(set(missing))))
         if number is None:
-            return _in_doubt(Contribution(), tuple((name, 1) for name in sorted(lacking(situation))))
-        if total.operation in ("min", "max"):
-            return Contribution(1, values=((number, 1),))
-        return Contribution(1, Sum.of(number))
-
-    return contribute
+            return Contribution(1)
+        return Contribution(1, values=((number, 1),)) if self._is_extreme else Contribution(1, Sum.of(number))
 
 
-def _in_doubt(contribution: Contribution, missing: tuple[tuple[str, int], ...]) -> Contribution:
-    return Contribution(missing=_added(contribution.missing, missing))
+def _always(_: Situation) -> bool:
+    return True
+
+
+def _nothing_missing(_: Situation) -> tuple[str, ...]:
+    return ()
 
 
 def _measure(tallying: Tallying) -> Measure | None:
