@@ -9,14 +9,15 @@ In reading order:
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.relating`: rules over two subjects; `dsl.aggregates`, `dsl.totals`: totals of the rows of a source
+- `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
-- `dsl.evaluation`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: statements to verdicts
+- `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
-- `dsl.verdicts`: what a verdict says
+- `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
 - `dsl.lowering`: a pack to one correlation
 - `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
   it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
-- `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
+- `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
 from dsl import units as units

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from dsl.evaluation import compiled
 from dsl.relations import totals
-from dsl.terms import Junction, observations, operands, parts
+from dsl.terms import Coalesce, Junction, Known, Now, Observation, operands, parts
 from dsl.texts import label, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dsl.evaluation import Situation
     from dsl.reevaluation import Doubt
-    from dsl.terms import Observation, Term
+    from dsl.terms import Term
 
 
 def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
@@ -32,7 +32,7 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
             return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
-    absences = tuple(_absence(each, slots) for each in observations(term))
+    absences = tuple(_absences(term, slots))
     tallies = tuple(slots[repr(total)] for total in totals(term))
 
     def absent(situation: Situation) -> tuple[str, ...]:
@@ -42,6 +42,28 @@ def doubt_of(term: Term, slots: Mapping[str, int]) -> Doubt:
         return found or (written if holds(situation) is None else ())
 
     return absent
+
+
+def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
+    """Yield, for each observation in ``term``, the function that names it where its absence matters."""
+    if isinstance(term, Observation):
+        yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
+    for operand in operands(term):
+        yield from _absences_under(term, operand, slots)
+
+
+def _absences_under(
+    whole: Term, operand: Term, slots: Mapping[str, int]
+) -> Iterator[Callable[[Situation], str | None]]:
+    if not isinstance(whole, Coalesce | Known):
+        yield from _absences(operand, slots)
+        return
+    holds = compiled(whole, slots)
+    for absence in _absences(operand, slots):
+        # What a coalesce does without, and what is known to be absent, is not what is missing.
+        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:

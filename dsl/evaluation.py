@@ -45,7 +45,7 @@ from dsl.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dsl.dimensions import Kind
     from dsl.terms import Term
@@ -67,10 +67,10 @@ class Situation:
     >>> Situation(({"depth": 15.0}, None)).rows[1]
     """
 
-    __slots__ = ("cells", "now", "rows")
+    __slots__ = ("cells", "now", "rows", "stale")
 
-    def __init__(self, rows: Sequence[Row], now: int | None = None) -> None:
-        self.rows, self.now = rows, now
+    def __init__(self, rows: Sequence[Row], now: int | None = None, stale: Collection[str] = ()) -> None:
+        self.rows, self.now, self.stale = rows, now, stale  # of the sources without a row, those that have an old one
         self.cells: dict[str, Any] = {}  # of shared terms, by their repr
 
 
@@ -229,8 +229,8 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time: a whole number again."""
-    return lambda left, right: round(function(left, right))
+    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
+    return lambda left, right: function(round(left), round(right))
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:

@@ -57,6 +57,12 @@ def users_frame() -> FrameType | None:
     return frame
 
 
+def current_line() -> tuple[str, int] | None:
+    """Return the file and the line at which the user's frame is, or None where there is none."""
+    frame = users_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def current_span() -> Span | None:
     """Return the position of what the user's frame is evaluating, or None where Python does not know it."""
     frame = users_frame()

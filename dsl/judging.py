@@ -6,7 +6,8 @@ logic, and a requirement that fails regardless of what is missing restricts. Rea
 is undecided.
 
 A judge remembers what it last made of each subject (`dsl.remembering`), and evaluates again only what depends on a
-leaf that changed (`dsl.dependencies`, `dsl.reevaluation`).
+leaf that changed (`dsl.dependencies`, `dsl.reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`dsl.simplifying`); what a reason says, from the condition as written.
 
 Invariant: a judgement is what it would be without any memory, to the values shown and their order.
 
@@ -20,25 +21,27 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
-from dsl.checking import common
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.doubts import doubt_of
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import compiled
+from dsl.margins import margin, written_measure
+from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.relations import alone, pair_slots, slot_of
 from dsl.relations import slots as slots_of
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
+from dsl.simplifying import simplified
 from dsl.statements import Against, Located, Requirement, Statement, conditions
-from dsl.terms import Comparison, Declaration, Observation, observations, operands, parts
+from dsl.terms import Between, Comparison, Declaration, Observation, observations, operands, parts
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.related import Related
     from dsl.terms import Term
@@ -128,6 +131,7 @@ class Judge:
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
             if judged.is_of(rows) and (judged.now == now or not judged.readings):
@@ -135,16 +139,15 @@ class Judge:
                 return judged.verdict
         width = len(self.sources)
         derived = () if self.related is None else self.related(rows)
-        situation = Situation((*rows[:width], *derived), now)
+        situation = situated(self.sources, rows[:width], now, derived)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self.leaves.changed(
-                (*before[:width], *last.derived), situation.rows
-            ) | self.leaves.changed_readings(last.readings, readings)
+            changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
+            changed |= self.leaves.changed_readings(last.readings, readings)
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
@@ -154,6 +157,9 @@ class Judge:
             judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
+
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
 @final
@@ -184,7 +190,7 @@ class _Compiler:
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(statement.condition, self.slots), doubt_of(statement.condition, self.slots)
+        holds, doubt = compiled(simplified(statement.condition), self.slots), doubt_of(statement.condition, self.slots)
         yield Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
 
     def required(self, mask: int, check: Check) -> Required:
@@ -194,8 +200,12 @@ class _Compiler:
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(condition, slots), doubt_of(condition, slots), _shown(condition, slots)
-    name, written, because = statement.name, text(condition), statement.because
+    holds, own_doubt, shown = (
+        compiled(simplified(condition), slots),
+        doubt_of(condition, slots),
+        _shown(condition, slots),
+    )
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
@@ -205,7 +215,11 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        return Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
+        by = None if distance is None else distance[0](situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
+        stale = tuple(name for name in missing if name in situation.stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
@@ -217,16 +231,18 @@ def _paired(slot: int, place: str | int | None) -> Check:
         findings = (situation.rows[slot] or {})["findings"]
         if not findings:
             return None
-        return folded(findings, tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation))), place)
+        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
+        return folded(findings, missing, tuple(name for name in missing if name in situation.stale), place)
 
     return check
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
-        measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
         for side in operands(comparison):
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")

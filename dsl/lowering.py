@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import operator
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
+from dsl.considering import Considered, considered, presence, rows_by_the_clock
 from dsl.evaluation import Situation, compiled
+from dsl.presence import Presence, conjuncts
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
 from dsl.texts import text
@@ -26,13 +28,15 @@ from dsl.verdicts import Verdict
 from restrictions import as_table, optionally, retracting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.expressions import Expression
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
     from dsl.relation_tables import Table
+
+    Relations: TypeAlias = Callable[[Mapping[str, Reactive]], Sequence[Table]]
 
 
 @cache
@@ -45,25 +49,45 @@ def reactive(source: Declaration) -> Reactive:
     return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
 
 
-def table(name: str, judge: Judge, links: Sequence[Link], relations: Sequence[Table] = ()) -> Reactive:
+def table(
+    name: str, judge: Judge, links: Sequence[Link], only: Term | None = None, relations: Relations | None = None
+) -> Reactive:
     """Return the table of verdicts, by subject.
 
     Args:
         name: The pack's name.
         judge: Its judgement, of one row a source, and then of one a table of its relations.
         links: How the rows of the others are found.
-        relations: The tables of its relations.
+        only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
+            alone is decided before anything is linked.
+        relations: The tables of its relations, as a function of the tables of its sources, by name.
     """
-    slots = {source.name: reactive(source) for source in judge.sources}
-    slots.update({each.slot: each.table for each in relations})
+    parts = () if only is None else conjuncts(only)
+    alone = presence(judge, parts)
+    linked = tuple(part for part in parts if part not in alone.only)
+    slots = {
+        source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), reactive(source))
+        for source in judge.sources
+    }
+    related = () if relations is None else relations(slots)
+    slots.update({each.slot: each.table for each in related})
+    where = conjunction([*map(equality, links), *(each.link for each in related)])
+    if linked:
+        return considered(name, _verdicts(f"{name} of all", slots, where, Considered(judge, linked)))
+    return _verdicts(name, slots, where, judge)
+
+
+def _verdicts(
+    name: str, slots: Mapping[str, Reactive], where: Expression | None, result: Judge | Considered
+) -> Reactive:
     subject, *others = slots
     restrict = retracting() | as_table(subject)
     if others:
         restrict = optionally(*others) | restrict
     verdicts: Reactive = correlate(
         slots=slots,
-        where=conjunction([*map(equality, links), *(each.link for each in relations)]),
-        yields=Apply(judge, tuple(map(Part, slots)), "judge"),
+        where=where,
+        yields=Apply(result, tuple(map(Part, slots)), "judge"),
         restrict=restrict,
         name=name,
         type=Verdict,

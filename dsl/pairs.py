@@ -56,11 +56,11 @@ class PairJudge:
         judges = (Judge(sources, (Conditional(self.pairing.where, (each,)),)) for each in self.pairing.requirements)
         object.__setattr__(self, "_judges", tuple(judges))
 
-    def __call__(self, rows: Sequence[Row], other: Row) -> tuple[Key, Findings]:
+    def __call__(self, rows: Sequence[Row], other: Row, now: int | None = None) -> tuple[Key, Findings]:
         """Judge a pair: the other's key, and what is found."""
         found = []
         for number, judge in enumerate(self._judges):
-            for reason in judge(*rows, other).because:
+            for reason in judge(*rows, other, now=now).because:
                 found.append((number, reason, reason.values))
         return (None if other is None else other[self.pairing.other.key or ""]), tuple(found)
 

@@ -77,18 +77,19 @@ class Related:
             found += tallied(rows, grouped, next(tables))
         return tuple(found)
 
-    def from_rows(self, rows: Sequence[Row], tables: Mapping[str, Rows]) -> tuple[Any, ...]:
+    def from_rows(self, rows: Sequence[Row], tables: Mapping[str, Rows], now: int | None) -> tuple[Any, ...]:
         """Return what the tables of the relations hold for a subject, from scratch.
 
         Args:
             rows: Those of the sources, the subject's first.
             tables: The rows of what is counted and of the other subjects, by name; what is left out is not known.
+            now: When it is judged.
         """
         given: list[Any] = []
         for pairing in self.pairings:
             judge = PairJudge(self.sources, pairing)
             others = tables.get(pairing.other.name)
-            pairs = [judge(rows, other) for other in ([None] if others is None else others)]
+            pairs = [judge(rows, other, now) for other in ([None] if others is None else others)]
             given += [shown(fold(pairs)), *[None] * (tables_of(pairing) - 1)]
         for tallying in self.tallyings:
             given += self._tallies(tallying, rows, tables.get(tallying.source.name))

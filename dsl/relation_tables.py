@@ -23,10 +23,12 @@ from cartesius.expressions import Apply, Constant, KeyOf, Part, Tuple
 from cartesius.restriction_base import Composition
 from dsl import terms
 from dsl.checking import common
+from dsl.considering import rows_by_the_clock
 from dsl.dimensions import Measure
 from dsl.evaluation import Situation, compiled
 from dsl.lowering import conjunction, equality, reactive
 from dsl.pairs import GROUP, PairJudge
+from dsl.presence import Presence
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
 from dsl.tallies import ASTRAY, Contributing, GroupOf, Keyed, group
@@ -37,7 +39,7 @@ from restrictions.aggregation import totalling_by
 from restrictions.tables import reduce
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cartesius import Restriction
     from cartesius.expressions import Expression
@@ -94,28 +96,35 @@ class Knows:
         return bool(self.sides((value,) if self.is_row else value)) == self.is_known
 
 
-def tables(name: str, related: Related, links: Sequence[Link]) -> list[Table]:
+def tables(name: str, related: Related, links: Sequence[Link], rows: Mapping[str, Reactive]) -> list[Table]:
     """Return the tables of a pack's relations, in the order in which its judgement takes them.
 
     Args:
         name: The pack's name.
         related: Its judgement.
         links: How the rows of its sources are found.
+        rows: The tables of its sources, by name, as the clock shows them.
     """
     found = []
     for number, pairing in enumerate(related.pairings, 1):
-        found += _pair_tables(f"{name}.pairs-{number}", pairing, related.sources, links)
+        found += _pair_tables(f"{name}.pairs-{number}", pairing, related.sources, links, rows)
     for number, tallying in enumerate(related.tallyings, 1):
         found += _tally_tables(f"{name}.totals-{number}", tallying, related.sources)
     return found
 
 
-def _pair_tables(name: str, pairing: Pairing, sources: tuple[Declaration, ...], links: Sequence[Link]) -> list[Table]:
+def _pair_tables(
+    name: str,
+    pairing: Pairing,
+    sources: tuple[Declaration, ...],
+    links: Sequence[Link],
+    tables_of: Mapping[str, Reactive],
+) -> list[Table]:
     subject, *others = sources
     terms = (pairing.where, *conditions(pairing.requirements))
     observed = {each.source for term in terms for each in observations(term)}
     seen = (subject, *(source for source in others if source in observed))
-    view, is_row = _view(name, seen, links), len(seen) == 1
+    view, is_row = _view(name, seen, links, tables_of), len(seen) == 1
     rows: Expression = Tuple((Part(subject.name),)) if is_row else Part(subject.name)
     other = pairing.other.name
     different = Apply(operator.ne, (KeyOf(subject.name), KeyOf(other)), "!=")
@@ -137,7 +146,7 @@ def _pair_tables(name: str, pairing: Pairing, sources: tuple[Declaration, ...], 
         _joined(
             subject,
             correlate(
-                slots={subject.name: view, other: reactive(subject)},
+                slots={subject.name: view, other: _everyone(subject)},
                 where=where,
                 yields=Tuple((KeyOf(subject.name), judged)),
                 restrict=Composition((retracting(), *restrict, folded)),
@@ -148,20 +157,27 @@ def _pair_tables(name: str, pairing: Pairing, sources: tuple[Declaration, ...], 
     ]
 
 
+def _everyone(source: Declaration) -> Reactive:
+    """Return the table of all rows of a source; a subject that is not considered is still there for the others."""
+    return rows_by_the_clock(Presence(source), reactive(source))
+
+
 def _joined(subject: Declaration, table: Reactive) -> Table:
     return Table(table.name, table, Apply(operator.eq, (KeyOf(table.name), KeyOf(subject.name)), "=="))
 
 
-def _view(name: str, seen: tuple[Declaration, ...], links: Sequence[Link]) -> Reactive:
+def _view(
+    name: str, seen: tuple[Declaration, ...], links: Sequence[Link], tables_of: Mapping[str, Reactive]
+) -> Reactive:
     """Return the table of the subject's rows, in tuples with those of the other sources that pairs are judged by."""
     subject, *others = seen
     if not others:
-        return reactive(subject)
+        return tables_of[subject.name]
     needed = {source.name: source for source in others}
     for link in reversed(links):
         if link.source.name in needed:
             needed.update({source.name: source for source in terms.sources(link.value) if source != subject})
-    slots = {source.name: reactive(source) for source in (subject, *needed.values())}
+    slots = {source.name: tables_of[source.name] for source in (subject, *needed.values())}
     view: Reactive = correlate(
         slots=slots,
         where=conjunction([equality(link) for link in links if link.source.name in needed]),
@@ -184,7 +200,7 @@ def _sides(pairing: Pairing, seen: tuple[Declaration, ...]) -> tuple[Sides, Side
 
 def _tally_tables(name: str, tallying: Tallying, sources: tuple[Declaration, ...]) -> list[Table]:
     counted = sources[0] if tallying.source.another_of else tallying.source
-    table = reduce(reactive(counted), group(tallying), by=Keyed(Contributing(tallying)))
+    table = reduce(_everyone(counted), group(tallying), by=Keyed(Contributing(tallying)))
     all_ = Table(f"{name}-astray", table, Apply(operator.eq, (KeyOf(f"{name}-astray"), Constant(ASTRAY)), "=="))
     if tallying.group is None:
         return [all_]

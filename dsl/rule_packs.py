@@ -8,11 +8,14 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
 from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relations
+from dsl.checking import condition
+from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
 from dsl.judging import Evaluations, Judge
@@ -64,13 +67,21 @@ class RulePack:
         location: The observation that says where a subject is, or is bound for: what `location` blocks compare with.
         links: Equalities that find the row of each other source: its key, and a term over one other source. They form a
             tree rooted at the subject.
+        only: Which subjects are considered: there is a verdict unless this condition is false. It may observe what the
+            rules may, and the clock.
 
     Raises:
         InvalidRule: The subject has no key, a link is none, or the links form no tree rooted at the subject.
     """
 
     def __init__(
-        self, name: str, *, subject: Source, location: Expression | None = None, links: Iterable[Expression] = ()
+        self,
+        name: str,
+        *,
+        subject: Source,
+        location: Expression | None = None,
+        links: Iterable[Expression] = (),
+        only: Expression | None = None,
     ) -> None:
         """Declare a pack without rules."""
         if not _is_name(name):
@@ -89,8 +100,15 @@ class RulePack:
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
+        for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
+            if term is not None:
+                refuse_clock(call, term)
         if self._place is not None:
             self._admit(self._place)
+        self._only = None if only is None else condition("only", self._term("only", only))
+        if self._only is not None:
+            self._admit(self._only)
+            self._used = tuple(dict.fromkeys((*self._used, *sources(self._only))))
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -138,8 +156,8 @@ class RulePack:
         """
         if self._table is None:
             judge = self._judgement()
-            relations = () if judge.related is None else tables(self.name, judge.related, self._links)
-            self._table = table(self.name, judge, self._links, relations)
+            relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
+            self._table = table(self.name, judge, self._links, self._only, relations)
         return self._table
 
     def warnings(self) -> Reactive:
@@ -188,8 +206,9 @@ class RulePack:
         """
         judge = self._judgement()
         complete_rows, tables = complete_tables(self.name, self._used, self._links, judge.related, rows)
-        given = () if judge.related is None else judge.related.from_rows(complete_rows, tables)
-        return judge(*complete_rows, *given, now=bare_instant(f"{self.name}.check", "now", now))
+        instant = bare_instant(f"{self.name}.check", "now", now)
+        given = () if judge.related is None else judge.related.from_rows(complete_rows, tables, instant)
+        return judge(*complete_rows, *given, now=instant)
 
     @property
     def stats(self) -> Evaluations:
@@ -207,7 +226,11 @@ class RulePack:
         return self._judge
 
     def _admit(self, term: Term, other: Declaration | None = None) -> None:
-        """Refuse a term that observes a source which no link reaches; in a block about pairs also ``other`` is."""
+        """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen.
+
+        In a block about pairs also ``other`` is reached.
+        """
+        comparisons_with_now(term, self._subject)
         if other is not None:
             admit_other(self._subject, other)
             if other.name in self._known:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from dsl.terms import Declaration, Term
 
+Written: TypeAlias = tuple[str, int]
+"""Where a statement was written: a file and a line. It is no part of what the statement means."""
 Severity: TypeAlias = Literal["minor", "major", "critical"]
-"""How grave it is that a requirement fails. Any of them restricts: a pack is the conjunction of its requirements."""
+"""How grave it is that a requirement fails, in this order. Any of them restricts: a pack is their conjunction."""
 
 
 @attrs.frozen
@@ -34,6 +36,7 @@ class Requirement:
     because: str | None
     severity: Severity = "major"
     reference: str | None = None
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -42,6 +45,7 @@ class Conditional:
 
     condition: Term
     body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -51,6 +55,7 @@ class Located:
     place: str | int
     condition: Term
     body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -60,6 +65,7 @@ class Against:
     other: Declaration
     condition: Term
     body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 Statement: TypeAlias = Requirement | Conditional | Located | Against

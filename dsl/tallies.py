@@ -23,6 +23,7 @@ from dsl.checking import common
 from dsl.dimensions import Measure
 from dsl.doubts import doubt_of
 from dsl.evaluation import Situation, compiled
+from dsl.presence import STALE
 from restrictions.groups import Group, Sum
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Contributing:
     def __call__(self, row: Row) -> tuple[Contribution, ...]:
         """Return one contribution a total."""
         situation = Situation((row,))
+        if row is not None and STALE in row:
+            return (Contribution(missing=((self.tallying.source.name, 1),)),) * len(self._parts)
         is_astray = self._key is not None and self._key(situation) is None
         missing = self._key_doubt(situation) if is_astray else ()
         return tuple(part.contribution(situation, missing) for part in self._parts)

@@ -34,6 +34,8 @@ class Declaration:
     fields: tuple[tuple[str, Kind], ...]
     optional: tuple[str, ...] = ()
     """The fields that a row may lack."""
+    stale_after: int | None = None
+    """From which age on, in microseconds, a row counts as missing."""
     another_of: str | None = None
     """The source, a pack's subject, whose rows these are under a second name: those of the other subjects."""
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dsl.aggregates import Operation, Total
 from dsl.checking import condition, junction
+from dsl.clocks import refuse_clock
 from dsl.dimensions import NUMBER, Measure, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression
@@ -168,7 +169,10 @@ def _total(
     key: Term | None = None
     group: Term | None = None
     conditions: list[Term] = []
+    if value is not None:
+        refuse_clock(operation, value)
     for part in [] if where is None else conjuncts(_where(operation, where)):
+        refuse_clock(f"{operation}: where", part)
         others = [each for each in sources(part) if each != source]
         if totals(part):
             _refuse(operation, source, part, "it is a total itself, which no single row has")

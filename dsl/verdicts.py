@@ -1,20 +1,21 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements and of missing sources are, and, of requirements about pairs, the other subjects; the values
-that are shown with a reason make no difference, so that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are, and, of requirements about pairs, the other subjects;
+the values that are shown with a reason make no difference, so that a table of verdicts changes only when its meaning
+does.
 
 Source: DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import attrs
 
 from cartesius import storable
-from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
+from dsl.statements import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,29 +46,38 @@ class Reason:
     """Empty: it failed. Otherwise what kept it undecided: ``tide`` for a row, ``vessel.draught`` for a field, or the
     text of what cannot be computed, such as a division by zero."""
     values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
-    """The observations of the condition and the two sides of each comparison, in the units of the rule."""
+    """The observations of the condition, in their units, and what it compares, in the units written in the rule."""
     severity: Severity = attrs.field(default="major", eq=False)
     """How grave it is, as its author says."""
     reference: str | None = attrs.field(default=None, eq=False)
     """The regulation that it comes from."""
+    margin: tuple[float, str] | None = attrs.field(default=None, eq=False)
+    """How far the values are from the limit, and the symbol of the unit of that, which is the rule's: negative is
+    beyond the limit. None where there is no such distance, or a value is missing (see `dsl.margins`)."""
+    stale: tuple[str, ...] = ()
+    """Those of ``missing`` that are sources with a row that is too old."""
     others: tuple[str | int, ...] = ()
     """Of a requirement about pairs: the keys of the other subjects with which it failed or, if it is undecided, with
     which it is; in ascending order."""
 
 
 def folded(
-    findings: Sequence[tuple[str | int | None, Reason]], missing: tuple[str, ...], place: str | int | None
+    findings: Sequence[tuple[str | int | None, Reason]],
+    missing: tuple[str, ...],
+    stale: tuple[str, ...],
+    place: str | int | None,
 ) -> Reason:
     """Return the reason for which a requirement about pairs does not hold.
 
     >>> close = Reason("distance", "…", None, None)
-    >>> folded([(1, close), (2, attrs.evolve(close, missing=("other.position",))), (3, close)], (), "A").others
+    >>> folded([(1, close), (2, attrs.evolve(close, missing=("other.position",))), (3, close)], (), (), "A").others
     (1, 3)
 
     Args:
         findings: With which others it does not hold, in ascending order of their keys, and why; at least one. One of
             which nothing is known has the key None.
         missing: What is missing of the conditions around the pairs.
+        stale: What of it is stale.
         place: The innermost `location` around the pairs.
     """
     kept = list(findings) if missing else [each for each in findings if not each[1].missing] or list(findings)
@@ -76,16 +86,18 @@ def folded(
         first,
         location=place if first.location is None else first.location,
         missing=tuple(dict.fromkeys((*missing, *(name for _, reason in kept for name in reason.missing)))),
+        stale=tuple(dict.fromkeys((*stale, *(name for _, reason in kept for name in reason.stale)))),
         others=tuple(key for key, _ in kept if key is not None),
     )
 
 
-def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], ...]:
-    """What makes two verdicts different: which requirements failed, of pairs with which others, and what is missing."""
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
+    """What makes two verdicts different: which requirements failed, with which others, what is missing, or stale."""
     marks = [(each, (each.name, each.text, each.location, each.others)) for each in because]
     failed = frozenset(mark for each, mark in marks if not each.missing)
     undecided = frozenset(mark for each, mark in marks if each.missing and each.others)
-    return failed, undecided, frozenset((name,) for each in because for name in each.missing)
+    missing = frozenset(name for each in because for name in each.missing)
+    return failed, undecided, missing, frozenset(name for each in because for name in each.stale)
 
 
 @storable
@@ -108,6 +120,11 @@ class Verdict:
     def failed(self) -> tuple[Reason, ...]:
         """The requirements that failed."""
         return tuple(reason for reason in self.because if not reason.missing)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The gravest of the failed requirements; None where none failed."""
+        return max((reason.severity for reason in self.failed), key=get_args(Severity).index, default=None)
 
     @property
     def undecided(self) -> tuple[Reason, ...]:

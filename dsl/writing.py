@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, final, get_args
 from dsl.checking import comparison, condition, opposite
 from dsl.dimensions import alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.excerpts import current_span, excerpt
+from dsl.excerpts import current_line, current_span, excerpt
 from dsl.fluent import Expression, lift
 from dsl.statements import Conditional, Located, Requirement, Severity
 from dsl.terms import Constant
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from dsl.statements import Statement
+    from dsl.statements import Statement, Written
     from dsl.terms import Declaration, Term
 
     Admit: TypeAlias = Callable[[Term, Declaration | None], None]
-    Node: TypeAlias = Callable[[tuple[Statement, ...]], Statement]
+    Node: TypeAlias = Callable[[tuple[Statement, ...], Written | None], Statement]
 
 
 class Block:
@@ -75,7 +75,7 @@ class Clause:
     ) -> None:
         """Prepare a block inside ``block``, which becomes a ``node`` of its statements."""
         self.parent, self.call, self.node, self.when, self.other = block, call, node, when, other
-        self.written = current_span()
+        self.written, self.line = current_span(), current_line()
         block.unentered = self
 
     def __enter__(self) -> None:
@@ -95,7 +95,7 @@ class Clause:
         if kind is not None or block is None:
             return
         block.settle()
-        self.parent.add(self.node(tuple(block.statements)))
+        self.parent.add(self.node(tuple(block.statements), self.line))
         self.parent.last_when = self.when
 
 
@@ -139,7 +139,7 @@ def require(
         shown = ", ".join(repr(each) for each in get_args(Severity))
         summary = f"require: expected a severity ({shown}) but got severity={severity!r}"
         raise InvalidRule(refusal(summary, [("fix", f'severity="{close[0]}"')]))
-    block.add(Requirement(term, text(term) if name is None else name, because, severity, reference))
+    block.add(Requirement(term, text(term) if name is None else name, because, severity, reference, current_line()))
 
 
 def when(condition: Expression) -> Clause:

@@ -257,6 +257,26 @@ def deepest_means(port: Port) -> Finding | None:
     return single(implied([guard], compare(_named(level, text), 2, LE)))
 
 
+def alone() -> None:
+    require(count(other) <= 1, name="alone")
+
+
+def alone_means(port: Port) -> Finding | None:
+    return single(compare(port.ships("other", port.others.values(), lambda _: Truth(Fraction(1)), "count"), 1, LE))
+
+
+def moored() -> None:
+    require(sum_(other.draught, where=other.basin == berth.basin) <= 3 * metres, name="moored")
+
+
+def moored_means(port: Port) -> Finding | None:
+    basin = port.quays("basin")
+    if basin.value is None:
+        return single(Truth(compare(basin, 0, EQ).value, basin.missing))
+    here = port.ships("other", port.others.values(), lambda its: compare(its("basin"), basin, EQ), "sum", "draught")
+    return single(compare(here, 3, LE))
+
+
 def queue() -> None:
     require(count(vessel, where=vessel.berth == berth.id) <= 1, name="queue")
 
@@ -287,6 +307,8 @@ RULES: dict[Any, list[tuple[str, Any]]] = {
     average: [("average", average_means)],
     crowd: [("crowd", crowd_means)],
     deepest: [("deepest", deepest_means)],
+    alone: [("alone", alone_means)],
+    moored: [("moored", moored_means)],
     queue: [("queue", queue_means)],
 }
 
@@ -442,4 +464,5 @@ def test_each_rule_restricts_allows_and_is_unknown_somewhere(rule):
             found.add(wanted[0])
             if number < 40:
                 assert checked(pack, tables, mmsi) == wanted
-    assert found == {"restricted", "allowed", "unknown"}
+    is_ever_unknown = {"unknown"} if rule is not alone else set()  # it is always known who is there
+    assert found == {"restricted", "allowed"} | is_ever_unknown
