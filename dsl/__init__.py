@@ -16,7 +16,7 @@ In reading order:
 - `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
 - `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
 - `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
-- `dsl.lowering`: a pack to one correlation
+- `dsl.lowering`: a pack to one correlation; `dsl.explaining`: its plan
 - `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
