@@ -21,6 +21,7 @@ from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
+from dsl.explaining import Plan
 from dsl.fluent import Expression
 from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
@@ -281,10 +282,25 @@ class RulePack:
         Raises:
             InvalidArgument: The rows are of another source, or have no key.
         """
-        place = () if self._place is None else (self._place,)
-        unused = unused_sources(self._statements, self._links, place)
+        observed = [term for term in (self._place, self._only) if term is not None]
+        unused = unused_sources(self._statements, self._links, observed)
         unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
-        return (*flaws(self._statements), *unknown, *unused)
+        return (*flaws(self._statements, self._only), *unknown, *unused)
+
+    def explain(self) -> str:
+        """Return the plan as text: how rows are found, what each rule reads, and what an event of each source costs.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import knots
+        >>> vessel, wind = Source("vessel", key="mmsi", mmsi=int), Source("wind", key=None, velocity=knots)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(wind.velocity <= 45 * knots, name="wind")
+        >>> port.explain().splitlines()[0]
+        'port: judges each vessel by 1 requirement under 0 conditions'
+        """
+        plan = Plan(self.name, self._used, self._links, self._statements, self._only)
+        return plan.text(table(self.name, self._judgement(), self._links, self._only))
 
     @property
     def stats(self) -> Evaluations:
