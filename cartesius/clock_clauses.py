@@ -54,6 +54,12 @@ def notify_at_time(time: Time) -> None:
         notify_at(int(time))
 
 
+def cancel_at(time: Time) -> None:
+    """Take back a `notify_at` of this copy: no tick at ``time`` is wanted any more. Only in a restriction's clause."""
+    installed, key = of_clause("cancel_at")
+    installed.cancel_at(time, key)
+
+
 def due_at(slot: Slot, time: int) -> list[Entry]:
     """Return what is stored in ``slot`` under the copy's key that nothing can match once the clock is past ``time``.
 

@@ -47,7 +47,7 @@ class Installed(Place):
         self._made = 0  # how many copies have been made
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
-        self.due: dict[tuple[Any, ...], set[int]] = {}  # deadlines a copy waits for, by key
+        self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         for slot in join.slots:
@@ -180,6 +180,10 @@ class Installed(Place):
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
         self.join.world.deadlines.add(time, self, key)
+
+    def cancel_at(self, time: int, key: tuple[Any, ...]) -> None:
+        """Take back what the copy for ``key`` has asked for at ``time``."""
+        self.join.world.deadlines.cancel(time, self, key)
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""

@@ -24,7 +24,7 @@ class Record:
     ('EVA', 9.5)
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ("__weakref__", "_fields")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         object.__setattr__(

@@ -239,8 +239,7 @@ def save_world(world: World, joins: list[Join]) -> dict[str, Any]:
         "steps": world.steps,
         "candidates": world.candidates,
         "deadlines": [
-            (time, number, *places[installed], key)
-            for time, _, number, installed, key in sorted(world.deadlines.heap, key=lambda item: item[:3])
+            (time, number, *places[installed], key) for time, _, number, installed, key in world.deadlines.wanted()
         ],
         "deadline_number": world.deadlines.number,
         "late": world.late,
@@ -254,6 +253,7 @@ def load_world(world: World, joins: list[Join], state: dict[str, Any]) -> None:
     world.steps = state["steps"]
     world.candidates = state["candidates"]
     world.deadlines.heap.clear()
+    world.deadlines.cancelled = 0
     for join in joins:
         for installed in join.installed:
             installed.due.clear()

@@ -35,12 +35,15 @@ class Deadlines:
 
     Of those at one time the first that was asked for is due first, correlation by correlation; but gates come before
     what lets go or decides, by which events may still come; then what decides on absence; and windows last.
+
+    Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it.
     """
 
     def __init__(self, journal: list[Callable[[], None]]) -> None:
         self.journal = journal
         self.heap: list[Deadline] = []
         self.number = 0
+        self.cancelled = 0  # how many of the heap nobody wants any more
         self.present: int | None = None  # the one that is being met
         self.soon: deque[tuple[Installed, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
 
@@ -50,9 +53,32 @@ class Deadlines:
             return
         self.number += 1
         item = (time, (installed.join.number, installed.turn), self.number, installed, key)
-        heapq.heappush(self.heap, item)
-        installed.due.setdefault(key, set()).add(time)
+        self._put_back(item)
         self.journal.append(lambda: self._discard(item))
+
+    def cancel(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
+        """Take back what was asked for, if it was; the heap is cleaned later."""
+        number = installed.due.get(key, {}).get(time)
+        if number is None:
+            return
+        self._count_down(time, installed, key)
+        self.cancelled += 1
+
+        def undo() -> None:
+            installed.due.setdefault(key, {})[time] = number
+            self.cancelled -= 1
+
+        self.journal.append(undo)
+
+    def clean(self) -> None:
+        """Drop from the heap what nobody wants any more, as far as it is in the way. Between pushes."""
+        if self.cancelled > len(self.heap) // 2:
+            self.heap = [item for item in self.heap if _is_wanted(item)]
+            heapq.heapify(self.heap)
+            self.cancelled = 0
+        while self.heap and not _is_wanted(self.heap[0]):
+            heapq.heappop(self.heap)
+            self.cancelled -= 1
 
     def ask(self, installed: Installed, key: tuple[Any, ...]) -> None:
         """Ask for a tick after the present step; asking twice is asking once."""
@@ -62,7 +88,8 @@ class Deadlines:
     def take(self, copies: Collection[tuple[Installed, tuple[Any, ...]]]) -> list[Deadline]:
         """Return what some copies asked for, in order, and forget it."""
         waiting = {(installed, key) for installed, key in copies if key in installed.due}
-        found = sorted([item for item in self.heap if (item[3], item[4]) in waiting]) if waiting else []
+        mine = [item for item in self.heap if (item[3], item[4]) in waiting] if waiting else []
+        found = sorted(filter(_is_wanted, mine))
         for item in found:
             self._discard(item)
             self.journal.append(partial(self._put_back, item))
@@ -70,38 +97,54 @@ class Deadlines:
 
     def pop(self, before: Time) -> Deadline | None:
         """Return the earliest deadline below ``before`` and drop it, or None; those of sources come first."""
-        if not self.heap or self.heap[0][0] >= before:
-            return None
-        item = heapq.heappop(self.heap)
-        self._count_down(item)
-        self.journal.append(lambda: self._put_back(item))
-        return item
+        while self.heap and self.heap[0][0] < before:
+            item = heapq.heappop(self.heap)
+            if _is_wanted(item):
+                self._count_down(item[0], item[3], item[4])
+                self.journal.append(partial(self._put_back, item))
+                return item
+            self.cancelled -= 1
+            self.journal.append(partial(self._leave, item))
+        return None
 
     @property
     def next(self) -> int | None:
         """The earliest clock at which something is due, or None."""
         return self.heap[0][0] + 1 if self.heap else None
 
+    def wanted(self) -> list[Deadline]:
+        """Return all that is due some time, in order."""
+        return sorted(filter(_is_wanted, self.heap), key=lambda item: item[:3])
+
     def forget_all(self, join: Join) -> None:
         """Drop what a correlation has asked for, which is at work no longer."""
-        self.heap = [item for item in self.heap if item[3].join is not join]
+        self.heap = [item for item in self.heap if item[3].join is not join and _is_wanted(item)]
         heapq.heapify(self.heap)
+        self.cancelled = 0
 
-    def _count_down(self, item: Deadline) -> None:
-        time, _, _, installed, key = item
-        installed.due[key].remove(time)
+    def _count_down(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
+        del installed.due[key][time]
         if not installed.due[key]:
             del installed.due[key]
 
     def _discard(self, item: Deadline) -> None:
         self.heap.remove(item)
         heapq.heapify(self.heap)
-        self._count_down(item)
+        self._count_down(item[0], item[3], item[4])
 
     def _put_back(self, item: Deadline) -> None:
         heapq.heappush(self.heap, item)
-        time, _, _, installed, key = item
-        installed.due.setdefault(key, set()).add(time)
+        time, _, number, installed, key = item
+        installed.due.setdefault(key, {})[time] = number
+
+    def _leave(self, item: Deadline) -> None:
+        heapq.heappush(self.heap, item)
+        self.cancelled += 1
+
+
+def _is_wanted(item: Deadline) -> bool:
+    time, _, number, installed, key = item
+    return installed.due.get(key, {}).get(time) == number
 
 
 class World:
@@ -171,3 +214,4 @@ class World:
         for (installed, key), copy in self.touched.items():
             installed.forget(key, copy)
         self.touched.clear()
+        self.deadlines.clean()

@@ -8,13 +8,16 @@ In reading order:
 - `dsl.fluent`: Python's operators over terms; `dsl.functions`: what rules say by name; `dsl.places`: nearest places
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
-- `dsl.evaluation`: terms to closures; `dsl.judging`: statements to verdicts; `dsl.verdicts`: what a verdict says
+- `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
+- `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
+- `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
 - `dsl.lowering`: a pack to one correlation
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
-  `dsl.wording`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts; `dsl.vocabulary`,
+  `dsl.text_terms`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts; `dsl.vocabulary`,
   `dsl.unit_names`, `dsl.quoting`: what words and quotes mean
-- `dsl.errors`, `dsl.excerpts`, `dsl.spellings`: refusals that show the line, a caret and the fix
+- `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
 from dsl import units as units

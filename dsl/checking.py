@@ -13,25 +13,40 @@ from __future__ import annotations
 import json
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
-from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, Sort, alike, described, named
-from dsl.errors import DimensionMismatch, InvalidRule, NoTruthValue, refusal
-from dsl.excerpts import excerpt, is_reading
+from dsl.dimensions import (
+    INSTANT,
+    NUMBER,
+    POSITION,
+    TRUTH,
+    Choice,
+    Measure,
+    Sort,
+    alike,
+    named,
+)
+from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.points import is_point, kind_of_sum, measures_of_operands, meets
-from dsl.spellings import spelling
+from dsl.spellings import summed
 from dsl.terms import Arithmetic, Comparison, Constant, Junction, Named, Not, Sign, is_constant
 from dsl.texts import text
+from dsl.wording import (
+    NO_ZERO,
+    example,
+    expected_of_points,
+    fix_for,
+    mismatch,
+    only_measured,
+    operand_text,
+    spelled,
+    stated,
+)
 
 if TYPE_CHECKING:
-    from dsl.dimensions import Kind
     from dsl.terms import Term
 
 ORDERED = ("<", "<=", ">", ">=")
-_ZERO = "degrees have no natural zero: 20 °C is not twice 10 °C"
-_EXAMPLES: dict[Kind, str] = {
-    TEXT: '"tanker"', TRUTH: "True", POSITION: "(51.95, 4.14)", INSTANT: "datetime(2026, 1, 31, 12, tzinfo=UTC)",
-}  # fmt: skip
 
 
 def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -> Arithmetic:
@@ -45,17 +60,20 @@ def arithmetic(operator: Literal["+", "-", "*", "/"], left: Term, right: Term) -
         DimensionMismatch: The operands are no quantities, or of two dimensions under + or -.
         InvalidRule: The divisor is zero as it is written.
     """
-    whole = f"{_part(left)} {operator} {_part(right)}"
+    whole = f"{operand_text(left)} {operator} {operand_text(right)}"
     if is_point(left.kind) or is_point(right.kind):
         kind = kind_of_sum(operator, left, right) if operator in "+-" else None
         if kind is None:
-            _mismatch(whole, *_of_points(operator, left, right))
+            mismatch(whole, *expected_of_points(operator, left, right))
         return Arithmetic(operator, left, right, kind)
     if not (isinstance(left.kind, Measure) and isinstance(right.kind, Measure)):
-        _mismatch(whole, "two quantities", left, right, _only_measured(left, right))
+        mismatch(whole, "two quantities", left, right, only_measured(left, right))
     if operator in "+-":
         if not alike(left.kind, right.kind):
-            _mismatch(whole, "two operands of one dimension", left, right, _fix(left, right))
+            is_start = operator == "+" and left == Constant(0, NUMBER)
+            mismatch(
+                whole, "two operands of one dimension", left, right, (is_start and summed()) or fix_for(left, right)
+            )
         return Arithmetic(operator, left, right, common(left, right))
     if operator == "/" and is_constant(right) and exact(right) == 0:
         fix = [("fix", "divide by something else")]
@@ -73,14 +91,14 @@ def sign(operator: Literal["-", "abs"], operand: Term) -> Sign:
         is_condition = operand.kind == TRUTH
         fix = "use not_(…) for its opposite" if is_condition else "only quantities have a sign and an absolute value"
         shown = f"{operator}{'' if operator == '-' else ' of '}{text(operand)}"
-        notes = [("got", _is(operand)), ("fix", fix)]
+        notes = [("got", stated(operand)), ("fix", fix)]
         raise DimensionMismatch(refusal(f"{shown}: expected a quantity but got {named(operand.kind)}", notes))
     if is_point(operand.kind):
         shown = f"{operator}{'' if operator == '-' else ' of '}{text(operand)}"
         fix = "subtract another temperature first"
         if isinstance(operand, Constant) and operator == "-":
             fix = f"write {spelled(operand, -1)}"
-        notes = [("why", _ZERO), ("fix", fix)]
+        notes = [("why", NO_ZERO), ("fix", fix)]
         raise DimensionMismatch(refusal(f"{shown}: expected a quantity with a natural zero", notes))
     return Sign(operator, operand)
 
@@ -91,19 +109,20 @@ def comparison(operator: Literal["==", "!=", "<", "<=", ">", ">="], left: Term, 
     Raises:
         DimensionMismatch: The operands are of two dimensions or types, or have no order but are ordered.
     """
-    whole = f"{_part(left)} {operator} {_part(right)}"
+    whole = f"{operand_text(left)} {operator} {operand_text(right)}"
     if not alike(left.kind, right.kind):
         expected = "two operands of one dimension" if _measured(left, right) else "two operands of one type"
-        _mismatch(whole, expected, left, right, _fix(left, right))
+        mismatch(whole, expected, left, right, fix_for(left, right))
     if not meets(left, right):
         fix = "give the limit of a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
-        _mismatch(whole, "two temperatures or two differences of temperatures", left, right, fix)
+        why = "one is the difference of two temperatures, the other a temperature"
+        mismatch(whole, "two temperatures, or two differences", left, right, fix, why)
     if left.kind == POSITION:
         fix = "find the closest place with nearest(…), or compare distance(…, …) with a length"
-        _mismatch(whole, "quantities, texts or truth values", left, right, fix)
+        mismatch(whole, "quantities, texts or truth values", left, right, fix)
     _check_choice(whole, left, right)
     if operator in ORDERED and isinstance(left.kind, Sort) and left.kind != INSTANT:
-        _mismatch(whole, "quantities to order", left, right, f"a {left.kind} has no order here; use == or !=")
+        mismatch(whole, "quantities to order", left, right, f"a {left.kind} has no order here; use == or !=")
     return Comparison(operator, left, right)
 
 
@@ -116,7 +135,7 @@ def junction(operator: Literal["and", "or"], left: Term, right: Term) -> Junctio
     if left.kind != TRUTH or right.kind != TRUTH:
         symbol = "&" if operator == "and" else "|"
         fix = f"{symbol} binds tighter than a comparison: write (a >= b) {symbol} (c >= d)"
-        _mismatch(f"{_part(left)} {symbol} {_part(right)}", "two conditions", left, right, fix)
+        mismatch(f"{operand_text(left)} {symbol} {operand_text(right)}", "two conditions", left, right, fix)
     return Junction(operator, left, right)
 
 
@@ -138,7 +157,7 @@ def condition(call: str, term: Term) -> Term:
     if term.kind != TRUTH:
         symbol = ">=" if isinstance(term.kind, Measure) or term.kind == INSTANT else "=="
         shown = f"{text(term)} {symbol} {example(term.kind)}"
-        notes = [("got", _is(term)), ("fix", f"say what must hold of it, such as {shown}")]
+        notes = [("got", stated(term)), ("fix", f"say what must hold of it, such as {shown}")]
         raise DimensionMismatch(refusal(f"{call}: expected a condition but got {named(term.kind)}", notes))
     return term
 
@@ -190,71 +209,8 @@ def exact_in(term: Term, measure: Measure) -> Fraction:
     return exact(term) * term.kind.ratio(measure) + term.kind.shift(measure)
 
 
-def no_truth_value(term: Term, collection: bool = False) -> NoTruthValue:
-    """Return the error for Python asking ``term`` for a truth value or its elements while the rule is written."""
-    span, construct, fix = spelling(collection)
-    wanted = "elements" if collection else "a truth value"
-    summary = f"{construct}: expected {wanted} but got the term {text(term)}, which has none until events are judged"
-    return NoTruthValue(refusal(summary, [("fix", fix)], place=excerpt(span)))
-
-
-def _mismatch(whole: str, expected: str, left: Term, right: Term, fix: str) -> NoReturn:
-    notes = [("left", _is(left)), ("right", _is(right)), ("fix", fix)]
-    raise DimensionMismatch(
-        refusal(f"{whole}: expected {expected} but got {named(left.kind)} and {named(right.kind)}", notes)
-    )
-
-
-def _is(term: Term) -> str:
-    return f"{text(term)} is {described(term.kind)}"
-
-
-def _part(term: Term) -> str:
-    return f"({text(term)})" if isinstance(term, Comparison | Junction | Not) else text(term)
-
-
 def _measured(*terms: Term) -> bool:
     return all(isinstance(term.kind, Measure) for term in terms)
-
-
-def _only_measured(left: Term, right: Term) -> str:
-    wrong = next(term for term in (left, right) if not isinstance(term.kind, Measure))
-    return f"calculate with quantities and numbers only; {text(wrong)} is neither"
-
-
-def _fix(left: Term, right: Term) -> str:
-    """Say what to write instead of an operand that does not fit; a constant is the likelier slip."""
-    wrong, other = (left, right) if is_constant(left) and not is_constant(right) else (right, left)
-    if not is_constant(wrong):
-        return f"compare and add like with like: {text(other)} needs {described(other.kind)}"
-    if isinstance(other.kind, Measure):
-        if isinstance(wrong, Constant) and isinstance(wrong.kind, Measure):
-            return f"write {spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
-        return f"{text(other)} needs {named(other.kind)}, such as {spelled(Constant(15, other.kind))}"
-    examples = {
-        TEXT: "a text in quotes, such as ",
-        TRUTH: "a condition, True or False",
-        INSTANT: "an instant, such as ",
-    }
-    before = examples.get(other.kind, f"{named(other.kind)}, such as ")
-    return f"{text(other)} needs {before}{'' if other.kind == TRUTH else example(other.kind)}"
-
-
-def _of_points(operator: str, left: Term, right: Term) -> tuple[str, Term, Term, str]:
-    """Say what was expected of operands of which one is a point, and the fix: the arguments of `_mismatch`."""
-    if INSTANT in {left.kind, right.kind}:
-        expected = "an instant and a time, or the difference of two instants"
-        return expected, left, right, "write vessel.eta + 2 * hours, or vessel.eta - now"
-    expected = f"a temperature and a difference, or the difference of two temperatures ({_ZERO})"
-    if operator in "*/":
-        return expected, left, right, "subtract another temperature first; a difference is in kelvin, and multiplies"
-    if is_point(left.kind) and is_point(right.kind):
-        fix = "take their difference; add a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
-        return expected, left, right, fix
-    if not alike(left.kind, right.kind):
-        return expected, left, right, _fix(left, right)
-    fix = "declare both fields in celsius, or both in kelvin, so that it is clear which is a difference"
-    return expected, left, right, fix
 
 
 def _check_choice(whole: str, left: Term, right: Term) -> None:
@@ -265,35 +221,8 @@ def _check_choice(whole: str, left: Term, right: Term) -> None:
         if isinstance(other, Constant) and other.value not in choice.kind.members:
             close = get_close_matches(str(other.value), choice.kind.members, n=1) or choice.kind.members
             fix = f"write {json.dumps(close[0], ensure_ascii=False)}, or declare {text(other)} as a member too"
-            notes = [("left", _is(left)), ("right", _is(right)), ("fix", fix)]
+            notes = [("left", stated(left)), ("right", stated(right)), ("fix", fix)]
             summary = f"{whole}: expected a member of {text(choice)} but got {text(other)}"
             raise DimensionMismatch(refusal(summary, notes))
         if isinstance(other.kind, Choice) and not set(choice.kind.members) & set(other.kind.members):
-            _mismatch(whole, "two choices that share a member", left, right, "compare choices of the same things")
-
-
-def example(kind: Kind) -> str:
-    """Return the Python of some value of ``kind``.
-
-    >>> example(TEXT), example(NUMBER)
-    ('"tanker"', '15')
-    """
-    if isinstance(kind, Choice):
-        return json.dumps(kind.members[0], ensure_ascii=False)
-    return spelled(Constant(15, kind)) if isinstance(kind, Measure) else _EXAMPLES[kind]
-
-
-def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
-    """Return the Python that writes ``constant`` in a rule, or its opposite; while a text is read, what the text says.
-
-    >>> from dsl.units import metres, seconds
-    >>> spelled((15 * (metres / seconds)).term)
-    '15 * (metres / seconds)'
-    """
-    value = constant.value if sign == 1 or isinstance(constant.value, str) else -constant.value
-    if not isinstance(constant.kind, Measure):
-        return repr(value) if constant.kind == TRUTH else text(constant)
-    if constant.kind == NUMBER or is_reading():
-        return text(Constant(value, constant.kind))
-    unit = constant.kind.spelling
-    return f"{value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"
+            mismatch(whole, "two choices that share a member", left, right, "compare choices of the same things")

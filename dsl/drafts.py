@@ -161,7 +161,7 @@ ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
 
 
 def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
-    vocabulary = outline.wording.vocabulary
+    vocabulary = outline.terms.vocabulary
     return dict(next(source.fields for source in vocabulary.sources if source.name == name))
 
 

@@ -49,9 +49,10 @@ class DimensionMismatch(CartesiusError, TypeError):
 
 
 class NoTruthValue(InvalidRule, TypeError):
-    """A rule was used where Python wants a truth value or a collection now; it has one only when events come.
+    """A rule was used where Python wants a truth value, a number or a collection now; it has one when events come.
 
-    `and`, `or`, `not`, chained comparisons, `in`, `if` and loops do that; the message shows the right spelling.
+    `and`, `or`, `not`, chained comparisons, `in`, `if` and loops do that, and functions such as `max` and `float`; the
+    message shows the right spelling.
 
     >>> from dsl import Source
     >>> from dsl.units import metres

@@ -25,6 +25,7 @@ from dsl.instants import instant_of
 from dsl.places import finder, great_circle
 from dsl.points import measures_of_operands
 from dsl.ranges import lies_between
+from dsl.sharing import once
 from dsl.terms import (
     Arithmetic,
     Between,
@@ -44,7 +45,7 @@ from dsl.terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dsl.dimensions import Kind
     from dsl.terms import Term
@@ -66,10 +67,11 @@ class Situation:
     >>> Situation(({"depth": 15.0}, None)).rows[1]
     """
 
-    __slots__ = ("now", "rows")
+    __slots__ = ("cells", "now", "rows", "stale")
 
-    def __init__(self, rows: Sequence[Row], now: int | None = None) -> None:
-        self.rows, self.now = rows, now
+    def __init__(self, rows: Sequence[Row], now: int | None = None, stale: Collection[str] = ()) -> None:
+        self.rows, self.now, self.stale = rows, now, stale  # of the sources without a row, those that have an old one
+        self.cells: dict[str, Any] = {}  # of shared terms, by their repr
 
 
 def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = None) -> Evaluate:
@@ -91,8 +93,8 @@ def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = Non
         target = measure or term.kind
         if is_constant(term) and not isinstance(term, Nearest):
             return _always(constant_in(term, target))
-        return _converted(_compiled(term, slots), term.kind, target)
-    return _compiled(term, slots)
+        return _converted(once(term, slots, _compiled(term, slots)), term.kind, target)
+    return once(term, slots, _compiled(term, slots))
 
 
 def constant_in(term: Term, measure: Measure) -> int | float:
@@ -225,8 +227,8 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
 
 
 def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time: a whole number again."""
-    return lambda left, right: round(function(left, right))
+    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
+    return lambda left, right: function(round(left), round(right))
 
 
 def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:

@@ -89,6 +89,12 @@ def users_frame() -> FrameType | None:
     return frame
 
 
+def current_line() -> tuple[str, int] | None:
+    """Return the file and the line at which the user's frame is, or None where there is none."""
+    frame = users_frame()
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
 def current_span() -> Span | None:
     """Return the position of what is read, or else of what the user's frame evaluates; None where it is unknown."""
     read = _read.get()

@@ -19,12 +19,14 @@ from typing import ClassVar, Literal, NoReturn, TypeAlias, final, overload
 
 import attrs
 
-from dsl.checking import arithmetic, comparison, junction, no_truth_value, opposite, sign, spelled
+from dsl.asking import no_number, no_truth_value
+from dsl.checking import arithmetic, comparison, junction, opposite, sign
 from dsl.dimensions import INSTANT, NUMBER, TEXT, TRUTH, Measure
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.instants import instant_of
 from dsl.terms import Constant, Term
 from dsl.texts import text
+from dsl.wording import spelled
 
 Number: TypeAlias = float | Fraction | Decimal
 """A plain number, as a rule writes it; ints are floats to Python's type checkers."""
@@ -129,6 +131,20 @@ class Expression:
 
     def __contains__(self, _: object) -> NoReturn:
         raise no_truth_value(self.term, collection=True)
+
+    def __float__(self) -> NoReturn:
+        raise no_number(self.term)
+
+    def __int__(self) -> NoReturn:
+        raise no_number(self.term)
+
+    def __round__(self, digits: int = 0) -> NoReturn:
+        raise no_number(self.term)
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise no_number(self.term)
+        return text(self.term)
 
     def __repr__(self) -> str:
         return text(self.term)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from dsl.checking import comparison, exact_in, spelled
-from dsl.dimensions import INSTANT, POSITION, Dimension, Measure, Sort, described
+from dsl.checking import comparison, exact_in
+from dsl.dimensions import INSTANT, POSITION, Measure, Sort, described
 from dsl.dimensions import named as called
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, Liftable, lift
+from dsl.ranges import turn
 from dsl.terms import Between, Coalesce, Constant, Distance, Known, Named, Now, Observation, Term, is_constant
 from dsl.texts import text
 from dsl.units import metres
+from dsl.wording import spelled
 
 now: Final = Expression(Now())
 """The instant at which a situation is judged: ``vessel.eta - now <= 24 * hours``."""
-
-_ANGLE: Final = Dimension.of(angle=1)
 
 
 def between(value: Expression, low: Liftable, high: Liftable) -> Expression:
@@ -49,8 +49,8 @@ def between(value: Expression, low: Liftable, high: Liftable) -> Expression:
         notes = [("got", f"{text(operand)} is {described(operand.kind)}"), ("fix", "compare it with == or !=")]
         summary = f"between: expected a quantity or an instant but got {called(operand.kind)}"
         raise DimensionMismatch(refusal(summary, notes))
-    for symbol, bound in ((">=", first), ("<=", last)):
-        comparison("<=" if symbol == "<=" else ">=", operand, bound)
+    comparison(">=", operand, first)
+    comparison("<=", operand, last)
     _check_span(operand, first, last)
     return Expression(Between(operand, first, last))
 
@@ -157,7 +157,13 @@ def _check_span(operand: Term, first: Term, last: Term) -> None:
         return
     low, high = exact_in(first, operand.kind), exact_in(last, operand.kind)
     shown = f"between({text(operand)}, {text(first)}, {text(last)})"
-    if operand.kind.dimension == _ANGLE:
+    whole = turn(operand.kind)
+    if whole is not None:
+        if abs(high - low) > whole * (1 + 1e-12):
+            fix = [
+                ("fix", f"give directions from 0 to {whole:g}: the span turns clockwise from the first to the second")
+            ]
+            raise InvalidRule(refusal(f"{shown}: expected bounds within one turn of each other", fix))
         return
     if low > high:
         swapped = "the lower bound, the higher bound"

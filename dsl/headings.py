@@ -17,9 +17,9 @@ from dsl.fluent import Expression
 from dsl.functions import named
 from dsl.quoting import unescaped
 from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
+from dsl.text_terms import TextTerms, literal, name_of, quantity, title_of
 from dsl.unit_names import unit
 from dsl.vocabulary import Vocabulary
-from dsl.wording import Wording, literal, name_of, title_of
 
 if TYPE_CHECKING:
     from dsl.parsing import Node, Page
@@ -52,7 +52,7 @@ class Headings:
         with page.at(self.subject_node):
             self.subject = self._source(name_of(self.subject_node.children[1]))
         vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
-        self.wording = Wording(page, vocabulary, self.places)
+        self.terms = TextTerms(page, vocabulary, self.places)
         for node in self.items("definition"):
             self._define(node)
 
@@ -86,9 +86,11 @@ class Headings:
         return found
 
     def _declare(self, node: Node) -> None:
-        _, name_node, _, key_node, *field_nodes = node.children
+        _, name_node, _, key_node, *others = node.children
+        options = [each for each in others if each is not None and each.data == "option"]
+        stale_after = self._stale_after(options)
         name, fields = name_of(name_node), dict[str, FieldType]()
-        for field in filter(None, field_nodes):
+        for field in (each for each in others if each is not None and each.data == "field"):
             with self.page.at(field):
                 called = name_of(field.children[0])
                 if called in fields:
@@ -100,7 +102,14 @@ class Headings:
             if name in self.sources:
                 fix = [("fix", "give two sources two names")]
                 raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
-            self.sources[name] = Source(name, key=None if key_node is None else name_of(key_node), fields=fields)
+            key = None if key_node is None else name_of(key_node)
+            self.sources[name] = Source(name, key=key, fields=fields, stale_after=stale_after)
+
+    def _stale_after(self, options: list[Node]) -> Expression | None:
+        if len(options) > 1:
+            with self.page.at(options[1]):
+                raise InvalidRule(refusal("stale after: expected to be said once", [("fix", "leave one of them out")]))
+        return Expression(quantity(*options[0].children[1:])) if options else None
 
     def _locate(self, node: Node) -> None:
         table: dict[Any, tuple[float, float]] = {}
@@ -122,14 +131,14 @@ class Headings:
     def _define(self, node: Node) -> None:
         name = title_of(node.children[1])
         with self.page.at(node.children[1]):
-            if name in [each.name for each in self.wording.vocabulary.definitions]:
+            if name in [each.name for each in self.terms.vocabulary.definitions]:
                 raise InvalidRule(
                     refusal(f"define {name}: expected to be defined once", [("fix", "rename one of them")])
                 )
-        expression = Expression(self.wording.term(node.children[2]))
+        expression = Expression(self.terms.term(node.children[2]))
         with self.page.at(node.children[1]):
-            vocabulary = self.wording.vocabulary.defining(named(name, expression).term)
-        self.wording = attrs.evolve(self.wording, vocabulary=vocabulary)
+            vocabulary = self.terms.vocabulary.defining(named(name, expression).term)
+        self.terms = attrs.evolve(self.terms, vocabulary=vocabulary)
 
     def _source(self, name: str) -> Source:
         if name in self.sources:

@@ -5,32 +5,86 @@ makes what would fail inside it undecided. So a requirement r under conditions a
 logic, and a requirement that fails regardless of what is missing restricts. Reasons are made only for what failed or
 is undecided.
 
+A judge remembers what it last made of each subject (`dsl.remembering`), and evaluates again only what depends on a
+leaf that changed (`dsl.dependencies`, `dsl.reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`dsl.simplifying`); what a reason says, from the condition as written.
+
+Invariant: a judgement is what it would be without any memory, to the values shown and their order.
+
 Source: thesis, Table 2.2; DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
 from cartesius.errors import InvalidArgument
-from dsl.checking import common
+from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
-from dsl.statements import Located, Requirement, Statement
-from dsl.terms import Comparison, Declaration, Junction, Observation, observations, operands, parts
+from dsl.evaluation import compiled
+from dsl.margins import margin, written_measure
+from dsl.presence import comparable, situated, time_of
+from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
+from dsl.remembering import Judged, Memory
+from dsl.sharing import Slots
+from dsl.simplifying import simplified
+from dsl.statements import Located, Requirement, Statement, conditions
+from dsl.terms import (
+    Between,
+    Coalesce,
+    Comparison,
+    Declaration,
+    Junction,
+    Known,
+    Now,
+    Observation,
+    observations,
+    operands,
+    parts,
+)
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate
+    from dsl.evaluation import Evaluate, Row, Situation
+    from dsl.reevaluation import Check, Doubt
     from dsl.terms import Term
 
-    Doubt: TypeAlias = Callable[[Situation], tuple[str, ...]]
-    Check: TypeAlias = Callable[[Situation, tuple[Doubt, ...], list[Reason], list[Reason]], None]
+
+@attrs.define
+class Evaluations:
+    """What a judge has done since it was made: how many judgements, and what they took.
+
+    >>> from dsl import RulePack, Source, require
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, crew=int)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port:
+    ...     require(vessel.crew >= 3)
+    >>> verdict = port.check({"vessel": {"mmsi": 7, "crew": 5}})
+    >>> port.stats
+    Evaluations(judgements=1, remembered=0, requirements=1, conditions=0, expressions=0)
+    """
+
+    judgements: int = 0
+    """How often the judge was asked."""
+    remembered: int = 0
+    """How many of these were of the very same rows as one of the last two of that subject."""
+    requirements: int = 0
+    """Requirements evaluated."""
+    conditions: int = 0
+    """Conditions of `when`, `otherwise` and `location` evaluated."""
+    expressions: int = 0
+    """Shared expressions computed."""
+
+    def add(self, run: Run) -> None:
+        """Count what ``run`` evaluated."""
+        self.requirements += run.requirements
+        self.conditions += run.conditions
+        self.expressions += len(run.situation.cells)
 
 
 @final
@@ -38,7 +92,8 @@ if TYPE_CHECKING:
 class Judge:
     """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
 
-    Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state.
+    Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state. What it
+    remembers is no part of that, nor of its equality, and is not pickled.
 
     >>> from dsl import Source
     >>> from dsl.sources import declaration
@@ -49,80 +104,117 @@ class Judge:
 
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
-    _checks: tuple[Check, ...] = attrs.field(init=False, eq=False, repr=False)
+    evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
+    memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
+    leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
+    _checks: tuple[Guarded | Required, ...] = attrs.field(init=False, eq=False, repr=False)
+    _sizes: tuple[int, int] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the statements."""
-        slots = {source.name: number for number, source in enumerate(self.sources)}
-        object.__setattr__(self, "_checks", tuple(_check(statement, slots, None) for statement in self.statements))
+        positions = {source.name: number for number, source in enumerate(self.sources)}
+        slots = Slots(positions, conditions(self.statements))
+        leaves = Leaves(conditions(self.statements), positions)
+        compiler = _Compiler(slots, leaves)
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "_checks", tuple(compiler.check(statement, None) for statement in self.statements))
+        object.__setattr__(self, "_sizes", (compiler.guards, compiler.requirements))
 
     def __call__(self, *rows: Mapping[str, Any] | None, now: int | None = None) -> Verdict:
         """Judge one combination of rows, at an instant."""
-        failed: list[Reason] = []
-        undecided: list[Reason] = []
-        situation = Situation(rows, now)
+        self.evaluations.judgements += 1
         try:
-            for check in self._checks:
-                check(situation, (), failed, undecided)
-            subject = rows[0][self.sources[0].key]  # type: ignore[index]
+            return self._judged(rows, now)
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
             raise InvalidArgument(message) from error
-        if failed:
-            return Verdict(subject, "restricted", (*failed, *undecided))
-        return Verdict(subject, "unknown" if undecided else "allowed", tuple(undecided))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         return Judge, (self.sources, self.statements)
 
+    def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
+        subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        now = time_of(rows[0]) if now is None else now
+        known = self.memory.of(subject)
+        for judged in known:
+            if judged.is_of(rows) and (judged.now == now or not judged.readings):
+                self.evaluations.remembered += 1
+                return judged.verdict
+        situation = situated(self.sources, rows, now)
+        readings = self.leaves.read(situation)
+        last = known[0] if known else None
+        before = None if last is None else last.rows()
+        if last is None or before is None:
+            run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
+        else:
+            changed = self._changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
+            run = Run(situation, changed, [*last.answers], [*last.reasons])
+        run.visit(self._checks, (), run.changed == EVERYTHING)
+        self.evaluations.add(run)
+        references = self.memory.references(subject, rows)
+        verdict = run.verdict(subject)
+        if references is not None:
+            judged = Judged(references, now, readings, run.answers, run.reasons, verdict)
+            self.memory.remember(subject, judged, last)
+        return verdict
 
-def _check(statement: Statement, slots: Mapping[str, int], place: str | int | None) -> Check:
-    if isinstance(statement, Requirement):
-        return _required(statement, slots, place)
-    inner = statement.place if isinstance(statement, Located) else place
-    return _guarded(statement.condition, tuple(_check(each, slots, inner) for each in statement.body), slots)
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
 
 
-def _guarded(guard: Term, body: tuple[Check, ...], slots: Mapping[str, int]) -> Check:
-    holds, doubt = compiled(guard, slots), _doubt(guard, slots)
+@final
+class _Compiler:
+    """Numbers the conditions and requirements in the order written, and compiles them."""
 
-    def check(situation: Situation, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
-        answer = holds(situation)
-        if answer is None:
-            doubts = (*doubts, doubt)
-        elif not answer:
-            return
+    def __init__(self, slots: Slots, leaves: Leaves) -> None:
+        self.slots, self.leaves = slots, leaves
+        self.guards = self.requirements = 0
+
+    def check(self, statement: Statement, place: str | int | None) -> Guarded | Required:
+        mask = self.leaves.mask(statement.condition)
+        if isinstance(statement, Requirement):
+            self.requirements += 1
+            return Required(self.requirements - 1, mask, mask, _required(statement, self.slots, place))
+        number, first = self.guards, self.requirements
+        self.guards += 1
+        inner = statement.place if isinstance(statement, Located) else place
+        body = tuple(self.check(each, inner) for each in statement.body)
+        reach = mask
         for each in body:
-            each(situation, doubts, failed, undecided)
-
-    return check
+            reach |= each.reach
+        holds, doubt = compiled(simplified(statement.condition), self.slots), _doubt(statement.condition, self.slots)
+        return Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(condition, slots), _doubt(condition, slots), _shown(condition, slots)
-    name, written, because = statement.name, text(condition), statement.because
+    holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
-    def check(situation: Situation, doubts: tuple[Doubt, ...], failed: list[Reason], undecided: list[Reason]) -> None:
+    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
         if answer:
-            return
+            return None
         if answer is None:
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        reason = Reason(name, written, place, because, missing, values, statement.severity, statement.reference)
-        (undecided if missing else failed).append(reason)
+        by = None if distance is None else distance[0](situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
+        stale = tuple(name for name in missing if name in situation.stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
 
     return check
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
-    """What a reason shows: every observation, then both sides of every comparison, in the unit they are compared in."""
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
-    for comparison in (part for part in parts(condition) if isinstance(part, Comparison)):
-        measure = common(comparison.left, comparison.right) if isinstance(comparison.left.kind, Measure) else None
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
         for side in operands(comparison):
             if not isinstance(side, Observation):
                 shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
@@ -145,13 +237,35 @@ def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
             return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
-    absences = tuple(_absence(each, slots) for each in observations(term))
+    absences = tuple(_absences(term, slots))
 
     def absent(situation: Situation) -> tuple[str, ...]:
         found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))
         return found or (written if holds(situation) is None else ())
 
     return absent
+
+
+def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
+    """Yield, for each observation in ``term``, the function that names it where its absence matters."""
+    if isinstance(term, Observation):
+        yield _absence(term, slots)
+    if isinstance(term, Now):
+        yield lambda situation: "now" if situation.now is None else None
+    for operand in operands(term):
+        yield from _absences_under(term, operand, slots)
+
+
+def _absences_under(
+    whole: Term, operand: Term, slots: Mapping[str, int]
+) -> Iterator[Callable[[Situation], str | None]]:
+    if not isinstance(whole, Coalesce | Known):
+        yield from _absences(operand, slots)
+        return
+    holds = compiled(whole, slots)
+    for absence in _absences(operand, slots):
+        # What a coalesce does without, and what is known to be absent, is not what is missing.
+        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:

@@ -18,7 +18,9 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
+from dsl.considering import Considered, considered, presence, rows_by_the_clock
 from dsl.evaluation import Situation, compiled
+from dsl.presence import Presence, conjuncts
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
 from dsl.texts import text
@@ -44,14 +46,25 @@ def reactive(source: Declaration) -> Reactive:
     return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
 
 
-def table(name: str, judge: Judge, links: Sequence[Link]) -> Reactive:
+def table(name: str, judge: Judge, links: Sequence[Link], only: Term | None = None) -> Reactive:
     """Return the table of verdicts, by subject.
 
     Args:
         name: The pack's name.
         judge: Its judgement, of one row a source.
         links: How the rows of the others are found.
+        only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
+            alone is decided before anything is linked.
     """
+    parts = () if only is None else conjuncts(only)
+    alone = presence(judge, parts)
+    linked = tuple(part for part in parts if part not in alone.only)
+    if linked:
+        return considered(name, _verdicts(f"{name} of all", judge, links, alone, Considered(judge, linked)))
+    return _verdicts(name, judge, links, alone, judge)
+
+
+def _verdicts(name: str, judge: Judge, links: Sequence[Link], alone: Presence, result: Judge | Considered) -> Reactive:
     sources = judge.sources
     subject, *others = [source.name for source in sources]
     restrict = retracting() | as_table(subject)
@@ -62,9 +75,12 @@ def table(name: str, judge: Judge, links: Sequence[Link]) -> Reactive:
         for link in links
     ]
     verdicts: Reactive = correlate(
-        slots={source.name: reactive(source) for source in sources},
+        slots={
+            source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), reactive(source))
+            for source in sources
+        },
         where=reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), equalities) if equalities else None,
-        yields=Apply(judge, tuple(Part(source.name) for source in sources), "judge"),
+        yields=Apply(result, tuple(Part(source.name) for source in sources), "judge"),
         restrict=restrict,
         name=name,
         type=Verdict,

@@ -1,4 +1,4 @@
-"""Terms as phrases of a text of rules, the inverse of `dsl.wording`: `berth depth - draught is at least 0.5 m`.
+"""Terms as phrases of a text of rules, the inverse of `dsl.text_terms`: `berth depth - draught is at least 0.5 m`.
 
 Parentheses appear where reading would otherwise make another tree, and where `and` meets `or`.
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from attrs import evolve
+
+from dsl.checking import condition
+from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
 from dsl.fluent import Expression
-from dsl.judging import Judge
+from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
@@ -60,13 +64,21 @@ class RulePack:
         location: The observation that says where a subject is, or is bound for: what `location` blocks compare with.
         links: Equalities that find the row of each other source: its key, and a term over one other source. They form a
             tree rooted at the subject.
+        only: Which subjects are considered: there is a verdict unless this condition is false. It may observe what the
+            rules may, and the clock.
 
     Raises:
         InvalidRule: The subject has no key, a link is none, or the links form no tree rooted at the subject.
     """
 
     def __init__(
-        self, name: str, *, subject: Source, location: Expression | None = None, links: Iterable[Expression] = ()
+        self,
+        name: str,
+        *,
+        subject: Source,
+        location: Expression | None = None,
+        links: Iterable[Expression] = (),
+        only: Expression | None = None,
     ) -> None:
         """Declare a pack without rules."""
         if not _is_name(name):
@@ -84,8 +96,15 @@ class RulePack:
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
         self._place = None if location is None else self._term("location", location)
+        for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
+            if term is not None:
+                refuse_clock(call, term)
         if self._place is not None:
             self._admit(self._place)
+        self._only = None if only is None else condition("only", self._term("only", only))
+        if self._only is not None:
+            self._admit(self._only)
+            self._used = tuple(dict.fromkeys((*self._used, *sources(self._only))))
 
     @classmethod
     def from_text(cls, text: str, file: str = "rules") -> RulePack:
@@ -119,7 +138,7 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        return printed(self.name, self._place, self._used, self._links, self._statements)
+        return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -165,7 +184,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            self._table = table(self.name, self._judgement(), self._links)
+            self._table = table(self.name, self._judgement(), self._links, self._only)
         return self._table
 
     def warnings(self) -> Reactive:
@@ -214,6 +233,11 @@ class RulePack:
         complete_rows = complete(self.name, self._used, rows)
         return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
 
+    @property
+    def stats(self) -> Evaluations:
+        """What judging has taken so far, in this process; counted anew after rules are added."""
+        return evolve(self._judgement().evaluations)
+
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
         return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
@@ -224,7 +248,8 @@ class RulePack:
         return self._judge
 
     def _admit(self, term: Term) -> None:
-        """Refuse a term that observes a source which no link reaches."""
+        """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen."""
+        comparisons_with_now(term, self._subject)
         for source in sources(term):
             known = self._known.get(source.name)
             if known == source:

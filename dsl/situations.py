@@ -17,7 +17,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cartesius.errors import InvalidArgument
-from dsl.checking import example, spelled
 from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, alike, described, named
 from dsl.errors import DimensionMismatch, refusal
 from dsl.evaluation import constant_in
@@ -25,6 +24,7 @@ from dsl.fluent import Expression, Unit
 from dsl.instants import instant_of
 from dsl.terms import Constant, is_constant
 from dsl.texts import text
+from dsl.wording import example, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

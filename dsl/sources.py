@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 import attrs
 
 from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Kind, Sort, described, is_text
+from dsl.durations import duration
 from dsl.errors import InvalidRule, UnknownField, refusal
 from dsl.fluent import Expression, Unit
 from dsl.terms import Declaration, Observation
@@ -113,10 +114,12 @@ class Source:
         name: What rules, verdicts and inputs call it: a Python identifier.
         key: The field that identifies a row, a text or a whole number; None: there is one row for the port.
         fields: Fields whose names clash with these parameters.
+        stale_after: A time: a row counts as missing from its event time and that much on, until the next one comes.
         **declared: The other fields: name and unit or type.
 
     Raises:
         InvalidRule: A name is no identifier, a type is none of those, or the key is not among the fields.
+        DimensionMismatch: ``stale_after`` is no time.
     """
 
     __slots__ = ("__weakref__", "_declaration")
@@ -129,6 +132,7 @@ class Source:
         *,
         key: str | None = None,
         fields: Mapping[str, FieldType] | None = None,
+        stale_after: Expression | None = None,
         **declared: FieldType,
     ) -> None:
         """Declare a source."""
@@ -150,7 +154,8 @@ class Source:
             wrong = "which it does not declare" if key not in kinds else f"which is {described(kinds[key])}"
             fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
-        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items()), optional_fields))
+        age = None if stale_after is None else duration("stale_after", stale_after)
+        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items()), optional_fields, age))
 
     def __getattribute__(self, name: str) -> Expression:
         """Return the observation of the field ``name``."""

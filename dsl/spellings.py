@@ -1,6 +1,7 @@
 """The right spelling of what Python's own `and`, `or`, `not`, `in`, chained comparison, `if` and loops cannot say.
 
-These ask a rule for a truth value while it is written, when there is none yet. `spelling` looks at the user's own
+These ask a rule for a truth value while it is written, when there is none yet, and so do comprehensions with a
+condition and functions such as `any`, `max` and `sorted`. `spelling` looks at the user's own
 line through its syntax tree, finds what asked, and rewrites it with `&`, `|`, `not_` and `when`. The text of the
 user's program is parsed, never run.
 
@@ -15,12 +16,15 @@ from typing import TypeAlias
 
 from dsl.excerpts import Span, current_span, syntax_tree
 
+Comprehension: TypeAlias = "ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp"
 Asking: TypeAlias = (
-    "ast.BoolOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.Call | ast.If | ast.While | ast.Assert | ast.For"
+    "ast.BoolOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.Call | ast.If | ast.While | ast.Assert | ast.For | "
+    "ast.Match | Comprehension"
 )
 
 _GENERAL = "combine conditions with &, | and not_(…), and use `with when(…):` for if"
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
+_NUMBER = "name the observation itself: it is compared, in its unit, when events come"
 _NUMERIC = "name the observation itself; a rule sees one row of each source, so there is nothing to loop over"
 
 
@@ -45,13 +49,34 @@ def spelling(collection: bool = False) -> tuple[Span | None, str, str]:
             return Span.of(span.file, node), "`… if … else …`", fix
         case ast.For():
             return Span.of(span.file, node.iter), "`for`", _NUMERIC
+        case ast.Match():
+            return span, "`match`", _case(node, span)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return span, "the `if` of a comprehension", _filtering(node, span)
         case ast.Call():
-            return span, f"`{ast.unparse(node.func)}`", _NUMERIC if collection else _GENERAL
+            return span, f"`{ast.unparse(node.func)}`", _NUMERIC if collection else _called(node)
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[right]) if not isinstance(right, _DISPLAYS):
             one = f"({ast.unparse(node.left)} == …)"
             return Span.of(span.file, node), "`in`", f"spell the choices out: {one} | {one}"
         case _:
             return Span.of(span.file, node), _construct(node), ast.unparse(rewritten(node))
+
+
+def number_asked() -> tuple[Span | None, str, str]:
+    """Say where the user's line asks for a number, what asks, and what to do instead: see `spelling`."""
+    span = current_span()
+    calls = [] if span is None else [node for node in ast.walk(syntax_tree(span.file)) if isinstance(node, ast.Call)]
+    asking = [f"`{ast.unparse(call.func)}`" for call in calls if span is not None and Span.of(span.file, call) == span]
+    return span, asking[0] if asking else "a format", _NUMBER
+
+
+def summed() -> str | None:
+    """Return the sum with + where the user's line is a call of `sum` over a display; None elsewhere."""
+    span = current_span()
+    node = None if span is None else _asking(span)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "sum" and (terms := _elements(node)):
+        return " + ".join(ast.unparse(term) for term in terms)
+    return None
 
 
 def rewritten(node: ast.expr) -> ast.expr:
@@ -115,6 +140,57 @@ def _statement(node: ast.If | ast.While | ast.Assert) -> str:
     return f"require({test})" if isinstance(node, ast.Assert) else f"with when({test}):"
 
 
+def _case(node: ast.Match, span: Span) -> str:
+    """The `when` for the case of a `match` that asks."""
+    for case in node.cases:
+        # Of a guard with and/or, Python reports the pattern.
+        guarded = case.pattern if isinstance(case.guard, ast.BoolOp) else case.guard
+        if case.guard is not None and guarded is not None and _covers(Span.of(span.file, guarded), span):
+            return f"with when({ast.unparse(rewritten(case.guard))}): …"
+        if _covers(Span.of(span.file, case.pattern), span):
+            values = [part.value for part in ast.walk(case.pattern) if isinstance(part, ast.MatchValue)]
+            choices = [ast.Compare(node.subject, [ast.Eq()], [value]) for value in values]
+            return f"with when({ast.unparse(_joined(ast.BitOr(), [*choices]))}): …"
+    return _GENERAL
+
+
+def _filtering(node: Comprehension, span: Span) -> str:
+    """The loop with a `when` for a comprehension whose condition asks."""
+    tests = [(generator, test) for generator in node.generators for test in generator.ifs]
+    # Of a condition with and/or, Python reports the whole comprehension.
+    asking = [each for each in tests if _covers(Span.of(span.file, each[1]), span)] or tests
+    generator, test = asking[-1]
+    loop = f"for {ast.unparse(generator.target)} in {ast.unparse(generator.iter)}:"
+    return f"{loop} … with when({ast.unparse(rewritten(test))}): …"
+
+
+def _called(node: ast.Call) -> str:
+    """What to write instead of a function that asks for truth values."""
+    function, elements = ast.unparse(node.func), [rewritten(each) for each in _elements(node)]
+    if function in {"any", "all"}:
+        operator, name = (ast.BitOr(), "or_") if function == "any" else (ast.BitAnd(), "and_")
+        if elements:
+            return ast.unparse(_joined(operator, elements))
+        made = node.args[0] if node.args else ast.Name("…")
+        listed = ast.ListComp(made.elt, made.generators) if isinstance(made, ast.GeneratorExp) else made
+        return f"functools.reduce(operator.{name}, {ast.unparse(listed)})"
+    if function in {"max", "min", "sorted"}:
+        return "say it of each: " + " & ".join(f"({ast.unparse(each)} <= …)" for each in elements or [ast.Name("…")])
+    return _GENERAL
+
+
+def _elements(node: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, or the elements of a display that is its first; [] for anything else."""
+    if len(node.args) > 1 and not isinstance(node.args[0], _DISPLAYS):
+        return node.args
+    return node.args[0].elts if node.args and isinstance(node.args[0], _DISPLAYS) else []
+
+
+def _covers(outer: Span, inner: Span) -> bool:
+    start, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return start <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= end
+
+
 def _asked(node: ast.AST) -> list[ast.AST]:
     """The parts of ``node`` whose truth value Python asks for when it evaluates ``node``; [] if none."""
     match node:
@@ -128,6 +204,11 @@ def _asked(node: ast.AST) -> list[ast.AST]:
             return [node]
         case ast.For(iter=source):
             return [source]
+        case ast.Match(cases=cases):
+            parts = [part for case in cases for part in ast.walk(case.pattern)]
+            return [*parts, *(case.guard for case in cases if case.guard is not None)]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [test for generator in node.generators for test in generator.ifs]
         case ast.Call():
             return [node]
     return []

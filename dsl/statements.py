@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from dsl.terms import Term
 
+Written: TypeAlias = tuple[str, int]
+"""Where a statement was written: a file and a line. It is no part of what the statement means."""
 Severity: TypeAlias = Literal["minor", "major", "critical"]
-"""How grave it is that a requirement fails. Any of them restricts: a pack is the conjunction of its requirements."""
+"""How grave it is that a requirement fails, in this order. Any of them restricts: a pack is their conjunction."""
 
 
 @attrs.frozen
@@ -31,6 +33,7 @@ class Requirement:
     because: str | None
     severity: Severity = "major"
     reference: str | None = None
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -39,6 +42,7 @@ class Conditional:
 
     condition: Term
     body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -48,6 +52,7 @@ class Located:
     place: str | int
     condition: Term
     body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
 Statement: TypeAlias = Requirement | Conditional | Located

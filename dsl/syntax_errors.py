@@ -24,7 +24,7 @@ _SPOKEN: Final = {
     "UNIT": "a unit", "_NL": "the end of the line", "_INDENT": "indented lines below", "_DEDENT": "less indentation",
     "LPAR": "an opening parenthesis", "RPAR": "a closing parenthesis", "COMMA": "a comma", "COLON": "a colon",
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "PACK": "pack: <name>", "SUBJECT": "subject:",
-    "LOCATION": "location:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
+    "LOCATION": "location:", "ONLY": "only:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
     "OPTIONAL": "optional", "INSTANT": "an instant", "$END": "the end of the text",
 }  # fmt: skip
 _PHRASES: Final = (

@@ -33,6 +33,8 @@ class Declaration:
     fields: tuple[tuple[str, Kind], ...]
     optional: tuple[str, ...] = ()
     """The fields that a row may lack."""
+    stale_after: int | None = None
+    """From which age on, in microseconds, a row counts as missing."""
 
     def kind(self, field: str) -> Kind:
         """Return the kind of ``field``, which is declared.

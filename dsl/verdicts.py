@@ -1,20 +1,20 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements and of missing sources are; the values that are shown with a reason make no difference, so
-that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no
+difference, so that a table of verdicts changes only when its meaning does.
 
 Source: DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import attrs
 
 from cartesius import storable
-from dsl.statements import Severity  # noqa: TC001 - who derives a schema reads the types
+from dsl.statements import Severity
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -42,17 +42,23 @@ class Reason:
     """Empty: it failed. Otherwise what kept it undecided: ``tide`` for a row, ``vessel.draught`` for a field, or the
     text of what cannot be computed, such as a division by zero."""
     values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
-    """The observations of the condition and the two sides of each comparison, in the units of the rule."""
+    """The observations of the condition, in their units, and what it compares, in the units written in the rule."""
     severity: Severity = attrs.field(default="major", eq=False)
     """How grave it is, as its author says."""
     reference: str | None = attrs.field(default=None, eq=False)
     """The regulation that it comes from."""
+    margin: tuple[float, str] | None = attrs.field(default=None, eq=False)
+    """How far the values are from the limit, and the symbol of the unit of that, which is the rule's: negative is
+    beyond the limit. None where there is no such distance, or a value is missing (see `dsl.margins`)."""
+    stale: tuple[str, ...] = ()
+    """Those of ``missing`` that are sources with a row that is too old."""
 
 
-def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[tuple[object, ...]], frozenset[str]]:
-    """What makes two verdicts different: which requirements failed, and what is missing."""
+def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
+    """What makes two verdicts different: which requirements failed, what is missing, and what of it is stale."""
     failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
-    return failed, frozenset(name for each in because for name in each.missing)
+    missing = frozenset(name for each in because for name in each.missing)
+    return failed, missing, frozenset(name for each in because for name in each.stale)
 
 
 @storable
@@ -75,6 +81,11 @@ class Verdict:
     def failed(self) -> tuple[Reason, ...]:
         """The requirements that failed."""
         return tuple(reason for reason in self.because if not reason.missing)
+
+    @property
+    def severity(self) -> Severity | None:
+        """The gravest of the failed requirements; None where none failed."""
+        return max((reason.severity for reason in self.failed), key=get_args(Severity).index, default=None)
 
     @property
     def undecided(self) -> tuple[Reason, ...]:

@@ -1,214 +1,129 @@
-"""The wording of expressions in a text of rules: syntax trees to terms, by the checks that Python rules go through.
+"""How refusals about operands are worded: what each operand is, and what to write instead.
 
-While a part of the text is read, it is the place that an error shows.
-
-Invariant: a term is built by `dsl.checking` and its like alone; nothing in a text is run.
+Source: STYLE.md, section 2.4.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, final
+import json
+from typing import TYPE_CHECKING, Literal, NoReturn
 
-import attrs
-
-from dsl import checking
-from dsl.dimensions import NUMBER, TRUTH, named
-from dsl.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.fluent import Expression, lift
-from dsl.functions import between, coalesce, distance, known, now
-from dsl.parsing import Leaf, tokens
-from dsl.places import nearest
-from dsl.quoting import unescaped, unquoted
-from dsl.terms import Constant, Observation
+from dsl.dimensions import (
+    INSTANT,
+    MICROSECONDS,
+    NUMBER,
+    POSITION,
+    TEXT,
+    TRUTH,
+    Choice,
+    Measure,
+    alike,
+    described,
+    named,
+)
+from dsl.errors import DimensionMismatch, refusal
+from dsl.excerpts import is_reading
+from dsl.points import is_point
+from dsl.terms import Comparison, Constant, Junction, Not, is_constant
 from dsl.texts import text
-from dsl.unit_names import unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dsl.parsing import Node, Page
+    from dsl.dimensions import Kind
     from dsl.terms import Term
-    from dsl.vocabulary import Vocabulary
 
-_RELATIONS: Final = {"AT_LEAST": ">=", "AT_MOST": "<=", "ABOVE": ">", "BELOW": "<"}
+NO_ZERO = "degrees have no natural zero: 20 °C is not twice 10 °C"
+"""Why degrees of temperature neither add nor multiply."""
 
-
-@final
-@attrs.frozen
-class Wording:
-    """What the expressions of one text mean: its names, and its tables of places."""
-
-    page: Page
-    vocabulary: Vocabulary
-    places: Mapping[str, dict[Any, tuple[float, float]]]
-
-    def condition(self, node: Node, call: str) -> Term:
-        """Return what an expression means that must be a condition, as ``call`` needs it.
-
-        Raises:
-            DimensionMismatch: It is a quantity, a text, …
-        """
-        term = self.term(node)
-        if term.kind != TRUTH:
-            with self.page.at(node):
-                shown = " ".join(tokens(node))
-                fix = [("fix", f"say what must hold of it, such as: {shown} is at least …, or {shown} is …")]
-                raise DimensionMismatch(refusal(f"{call}: expected a condition but got {named(term.kind)}", fix))
-        return term
-
-    def term(self, node: Node) -> Term:
-        """Return what an expression of the text means.
-
-        Raises:
-            InvalidRule: A constant is none, or a name has two meanings.
-            DimensionMismatch: Operands do not fit each other.
-            UnknownField: A name means nothing.
-        """
-        with self.page.at(node):
-            match node.data:
-                case "name":
-                    return self.vocabulary.resolved(words_of(node))
-                case "quantity":
-                    return _quantity(*node.children)
-                case "string":
-                    return lift(unescaped(node.children[0]))
-                case "instant":
-                    return _instant(node.children[0])
-                case "truth":
-                    return lift(node.children[0] == "true")
-                case "now":
-                    return now.term
-                case "parenthesised":
-                    return self.term(node.children[0])
-                case "arithmetic":
-                    left, operator, right = node.children
-                    return checking.arithmetic(operator.value, self.term(left), self.term(right))
-                case "negative":
-                    return checking.sign("-", self.term(node.children[1]))
-                case "absolute":
-                    return checking.sign("abs", self.term(node.children[1]))
-                case "conjunction" | "disjunction":
-                    return self._junction(node)
-                case "opposite":
-                    return checking.opposite(self.condition(node.children[1], "not"))
-                case "comparison":
-                    return self._comparison(
-                        [each for each in node.children if _kind(each) not in {"IS", "MUST_BE", "AND"}]
-                    )
-                case "difference":
-                    return checking.comparison("!=", self.term(node.children[0]), self.term(node.children[-1]))
-                case "coalesce":
-                    return coalesce(self._optional_field(node.children[0]), self._expression(node.children[2])).term
-                case "distance":
-                    return distance(self._expression(node.children[1]), self._expression(node.children[3])).term
-                case _:
-                    return self._nearest(node)
-
-    def _junction(self, node: Node) -> Term:
-        first, *others = [each for each in node.children if not isinstance(each, Leaf)]
-        operator = "and" if node.data == "conjunction" else "or"
-        term = self.condition(first, operator)
-        for each in others:
-            term = checking.junction(operator, term, self.condition(each, operator))  # type: ignore[arg-type]
-        return term
-
-    def _comparison(self, parts: list[Any]) -> Term:
-        left, relation, *others = parts
-        match _kind(relation):
-            case "":
-                return checking.comparison("==", self.term(left), self.term(relation))
-            case "KNOWN":
-                return known(self._optional_field(left)).term
-            case "BETWEEN":
-                return between(*map(self._expression, (left, *others))).term
-            case phrase:
-                operator: Any = _RELATIONS[phrase]
-                return checking.comparison(operator, self.term(left), self.term(others[0]))
-
-    def _expression(self, node: Node) -> Expression:
-        return Expression(self.term(node))
-
-    def _optional_field(self, node: Node) -> Expression:
-        """A field that may lack a value; of others it is refused to ask."""
-        term = self.term(node)
-        if not (isinstance(term, Observation) and term.field in term.source.optional):
-            with self.page.at(node):
-                got = f"{text(term)} is in every row" if isinstance(term, Observation) else text(term)
-                fix = [("fix", "declare it so: <field>: <type>, optional")]
-                raise InvalidRule(refusal(f"known: expected an optional field but {got}", fix))
-        return Expression(term)
-
-    def _nearest(self, node: Node) -> Term:
-        _, name_node, _, position = node.children
-        name = title_of(name_node)
-        if name not in self.places:
-            close = get_close_matches(name, self.places, n=1)
-            fix = [
-                ("fix", f"write {close[0]}" if close else f'declare them: places {name}: and "<id>": 51.9, 4.1 below')
-            ]
-            raise InvalidRule(refusal(f"nearest {name}: expected a table of places", fix))
-        return nearest(self.places[name], self._expression(position)).term
+_EXAMPLES: dict[Kind, str] = {
+    TEXT: '"tanker"', TRUTH: "True", POSITION: "(51.95, 4.14)", INSTANT: "datetime(2026, 1, 31, 12, tzinfo=UTC)",
+}  # fmt: skip
 
 
-def _kind(part: Node | Leaf) -> str:
-    return part.type if isinstance(part, Leaf) else ""
+def mismatch(whole: str, expected: str, left: Term, right: Term, fix: str, why: str | None = None) -> NoReturn:
+    """Refuse two operands that do not fit each other, with what each of them is."""
+    notes = [("left", stated(left)), ("right", stated(right)), *([("why", why)] if why else []), ("fix", fix)]
+    raise DimensionMismatch(
+        refusal(f"{whole}: expected {expected} but got {named(left.kind)} and {named(right.kind)}", notes)
+    )
 
 
-def words_of(node: Node) -> str:
-    """Return what stands in a `name` node: words with single spaces, or a name in backticks as it is."""
-    first = node.children[0]
-    return str(first) if first.type == "BACKTICKED" else " ".join(node.children).replace("_", " ")
+def stated(term: Term) -> str:
+    """Say what a term is, and in which unit."""
+    return f"{text(term)} is {described(term.kind)}"
 
 
-def title_of(node: Node) -> str:
-    """Return the name of an expression or of places."""
-    words = words_of(node)
-    return unquoted(words) if words.startswith("`") else words
+def operand_text(term: Term) -> str:
+    """Return the text of an operand, in parentheses where it is a condition."""
+    return f"({text(term)})" if isinstance(term, Comparison | Junction | Not) else text(term)
 
 
-def name_of(node: Node) -> str:
-    """Return the identifier that a source's or field's name stands for."""
-    words = words_of(node)
-    return unquoted(words) if words.startswith("`") else words.replace(" ", "_")
+def only_measured(left: Term, right: Term) -> str:
+    """Say which operand is no quantity."""
+    wrong = next(term for term in (left, right) if not isinstance(term.kind, Measure))
+    return f"calculate with quantities and numbers only; {text(wrong)} is neither"
 
 
-def free_text(leaf: Leaf) -> str:
-    """Return what a line says after its colon, which may stand in quotes."""
-    written = leaf.partition(":")[2].strip()
-    return unescaped(written) if written.startswith('"') else written
+def fix_for(left: Term, right: Term) -> str:
+    """Say what to write instead of an operand that does not fit; a constant is the likelier slip."""
+    wrong, other = (left, right) if is_constant(left) and not is_constant(right) else (right, left)
+    for instant, time in ((left, right), (right, left)):
+        if instant.kind == INSTANT and alike(time.kind, MICROSECONDS):
+            return f"compare the time that is left, {text(instant)} - now, or the instant now + {text(time)}"
+    if not is_constant(wrong):
+        return f"compare and add like with like: {text(other)} needs {described(other.kind)}"
+    if isinstance(other.kind, Measure):
+        if isinstance(wrong, Constant) and isinstance(wrong.kind, Measure):
+            return f"write {spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
+        return f"{text(other)} needs {named(other.kind)}, such as {spelled(Constant(15, other.kind))}"
+    examples = {
+        TEXT: "a text in quotes, such as ",
+        TRUTH: "a condition, True or False",
+        INSTANT: "an instant, such as ",
+    }
+    before = examples.get(other.kind, f"{named(other.kind)}, such as ")
+    return f"{text(other)} needs {before}{'' if other.kind == TRUTH else example(other.kind)}"
 
 
-def literal(leaf: Leaf) -> Any:
-    """Return the text or number that a token writes.
+def expected_of_points(operator: str, left: Term, right: Term) -> tuple[str, Term, Term, str, str | None]:
+    """Say what was expected of operands of which one is a point, the fix, and why: the arguments of `mismatch`."""
+    if INSTANT in {left.kind, right.kind}:
+        expected = "an instant and a time, or the difference of two instants"
+        return expected, left, right, "write vessel.eta + 2 * hours, or vessel.eta - now", None
+    expected = "a temperature and a difference, or the difference of two temperatures"
+    if operator in "*/":
+        fix = "subtract another temperature first; a difference is in kelvin, and multiplies"
+        return expected, left, right, fix, NO_ZERO
+    if is_point(left.kind) and is_point(right.kind):
+        fix = "take their difference; add a difference in kelvin, which is as large as a degree Celsius: 5 * kelvin"
+        return expected, left, right, fix, NO_ZERO
+    if not alike(left.kind, right.kind):
+        return expected, left, right, fix_for(left, right), None
+    fix = "declare both fields in celsius, or both in kelvin"
+    return expected, left, right, fix, "kelvin may be a temperature or a difference, and here nothing says which"
 
-    Raises:
-        InvalidRule: A number of an absurd size, or a text with a wrong escape.
+
+def example(kind: Kind) -> str:
+    """Return the Python of some value of ``kind``.
+
+    >>> example(TEXT), example(NUMBER)
+    ('"tanker"', '15')
     """
-    if leaf.type == "STRING":
-        return unescaped(leaf)
-    value = int(leaf) if leaf.lstrip("-").isdigit() else float(leaf)
-    if not abs(value) < 1e300:
-        fix = [("fix", "write the number that is meant")]
-        raise InvalidRule(refusal(f"{leaf[:20]}…: expected a number of a reasonable size", fix))
-    return value
+    if isinstance(kind, Choice):
+        return json.dumps(kind.members[0], ensure_ascii=False)
+    return spelled(Constant(15, kind)) if isinstance(kind, Measure) else _EXAMPLES[kind]
 
 
-def _quantity(number: Leaf, measure: Leaf | None) -> Term:
-    kind = NUMBER if measure is None else unit(str(measure)).measure
-    return Constant(literal(number), kind)
+def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
+    """Return the Python that writes ``constant`` in a rule, or its opposite; while a text is read, what the text says.
 
-
-def _instant(leaf: Leaf) -> Term:
-    try:
-        return lift(datetime.fromisoformat(leaf))
-    except ValueError:
-        fix = [("fix", "write it as 2026-05-01 14:30Z, in UTC")]
-        raise InvalidRule(refusal(f"{leaf}: expected an instant but there is no such day or time", fix)) from None
-
-
-def place_of(node: Node) -> Any:
-    """Return the id of a location, written as words, in quotes or as a number."""
-    first = node.children[0]
-    return " ".join(node.children) if first.type == "WORD" else literal(first)
+    >>> from dsl.units import metres, seconds
+    >>> spelled((15 * (metres / seconds)).term)
+    '15 * (metres / seconds)'
+    """
+    value = constant.value if sign == 1 or isinstance(constant.value, str) else -constant.value
+    if not isinstance(constant.kind, Measure):
+        return repr(value) if constant.kind == TRUTH else text(constant)
+    if constant.kind == NUMBER or is_reading():
+        return text(Constant(value, constant.kind))
+    unit = constant.kind.spelling
+    return f"{value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"

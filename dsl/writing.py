@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, final, get_args
 from dsl.checking import comparison, condition, opposite
 from dsl.dimensions import alike, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
-from dsl.excerpts import current_span, excerpt
+from dsl.excerpts import current_line, current_span, excerpt
 from dsl.fluent import Expression, lift
 from dsl.statements import Conditional, Located, Requirement, Severity
 from dsl.terms import Constant
@@ -69,7 +69,7 @@ class Clause:
     def __init__(self, block: Block, call: str, guard: Term, place: str | int | None, is_when: bool) -> None:
         """Prepare a block inside ``block``."""
         self.parent, self.call, self.guard, self.place, self.is_when = block, call, guard, place, is_when
-        self.written = current_span()
+        self.written, self.line = current_span(), current_line()
         block.unentered = self
 
     def __enter__(self) -> None:
@@ -90,9 +90,9 @@ class Clause:
         block.settle()
         body = tuple(block.statements)
         if self.place is None:
-            self.parent.add(Conditional(self.guard, body))
+            self.parent.add(Conditional(self.guard, body, self.line))
         else:
-            self.parent.add(Located(self.place, self.guard, body))
+            self.parent.add(Located(self.place, self.guard, body, self.line))
         self.parent.last_when = self.guard if self.is_when else None
 
 
@@ -136,7 +136,7 @@ def require(
         shown = ", ".join(repr(each) for each in get_args(Severity))
         summary = f"require: expected a severity ({shown}) but got severity={severity!r}"
         raise InvalidRule(refusal(summary, [("fix", f'severity="{close[0]}"')]))
-    block.add(Requirement(term, text(term) if name is None else name, because, severity, reference))
+    block.add(Requirement(term, text(term) if name is None else name, because, severity, reference, current_line()))
 
 
 def when(condition: Expression) -> Clause:

@@ -7,5 +7,7 @@ Run it with ``python -m examples.port``; `RULES.md` says in words what it reads,
 - `input_files`, `inputs`: the files of a day as readings; `derive`, `geography`: what is computed from them
 - `verdict_changes`: what comes out; `in_process`, `on_spark`: the two ways to run a pack
 - `slices`: the day as files that a stream replays
+- `nmea`, `stations`: raw AIS messages, and what ships say of themselves; `rotterdam`: that port's basins and rules;
+  `on_nmea`: its run
 - `report`, `clearances`, `picture`: what is shown; `__main__`: the command
 """

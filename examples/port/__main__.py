@@ -1,4 +1,7 @@
-"""The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process."""
+"""The command: ``python -m examples.port`` judges the ships of New York harbour, on Spark or in this process.
+
+With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -18,6 +22,7 @@ from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
 from examples.port.in_process import run_in_process
 from examples.port.inputs import AHEAD, DAY, WIND_DAY, read_day
+from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
@@ -27,7 +32,7 @@ from examples.port.verdict_changes import write_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
+    from datetime import date, datetime
 
     from dsl import RulePack
     from examples.port.dead_letters import DeadLetter
@@ -89,7 +94,24 @@ _DAY_MINUTES: Final = 24 * 60
     help="Engines on Spark, over which ships are spread by MMSI. The verdicts do not depend on it.",
 )
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
+@click.option(
+    "--nmea",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Judge the ships of Rotterdam by the AIS messages in this file, raw NMEA 0183, plain or gzipped.",
+)
+@click.option(
+    "--date",
+    "on",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    show_default="the day that they say",
+    help="The day on which the messages of --nmea were received.",
+)
+@click.pass_context
 def main(
+    context: click.Context,
+    /,
     *,
     in_process: bool,
     pack: str,
@@ -100,6 +122,8 @@ def main(
     slice_minutes: int,
     buckets: int,
     rows: int,
+    nmea: Path | None,
+    on: datetime | None,
 ) -> None:
     """Judge the ships of New York harbour on 30 June 2020: which may lie, move or come in, and which rule says no.
 
@@ -107,10 +131,14 @@ def main(
     examples/port/RULES.md says what is read, derived and required.
     """
     console = Console(highlight=False)
+    _check_options(context, is_nmea=nmea is not None)
     try:
         out.mkdir(parents=True, exist_ok=True)
         for stale in ("verdicts.parquet", "dead_letters.csv", "clearance.png", "spark.log"):
             (out / stale).unlink(missing_ok=True)
+        if nmea is not None:
+            _judge_nmea(console, nmea, None if on is None else on.date(), out)
+            return
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date(), ahead=timedelta(minutes=ahead))
     except (UnusableFile, OSError) as error:
@@ -148,6 +176,26 @@ def main(
     for note in said:
         console.print(note, style="dim")
     console.print(f"Written to {out}: {', '.join(written)}")
+
+
+def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> None:
+    run = run_on_nmea(file, day)
+    console.print(f"Judging the ships of Rotterdam by {file.name}: {run.nmea.sentences:,} sentences of {run.nmea.day}")
+    write_changes(run.log.changes, out / "verdicts.parquet")
+    write_dead_letters(run.nmea.dead, out / "dead_letters.csv")
+    show_nmea(console, run)
+    console.print(f"Written to {out}: verdicts.parquet, dead_letters.csv")
+
+
+def _check_options(context: click.Context, *, is_nmea: bool) -> None:
+    """Refuse options that would be ignored: most are for New York, --date is for --nmea."""
+    given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    useless = [name for name in given if name not in {"nmea", "out", "on"}] if is_nmea else [*{"on"} & {*given}]
+    spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    if useless:
+        where = "without --nmea" if is_nmea else "with --nmea"
+        message = f"{spelled[useless[0]]} is of use {where} only"
+        raise click.UsageError(message)
 
 
 def _run(

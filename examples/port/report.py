@@ -120,14 +120,15 @@ def show_summary(console: Console, log: ChangeLog, dead: Sequence[DeadLetter], t
     table.add_row("ships", f"{len(log.last):,}")
     table.add_row("verdicts at the end", ", ".join(f"{now[status]} {status}" for status in STYLES))
     table.add_row("verdict changes", f"{len(log.changes):,}, first verdicts included")
-    table.add_row("dead letters", _buried(dead))
+    table.add_row("dead letters", buried(dead))
     table.add_row("time taken", f"{timing.reading + timing.judging:.1f} s ({timing.judging:.1f} s to judge)")
     if timing.spark is not None:
         table.add_row("Spark's own start", f"{timing.spark:.1f} s, not counted above")
     console.print(table)
 
 
-def _buried(dead: Sequence[DeadLetter]) -> str:
+def buried(dead: Sequence[DeadLetter]) -> str:
+    """Return how many dead letters there are, and of which kinds, a line each."""
     every = problems(dead)
     lines = [f"{len(dead):,}", *(f"{number:,} x {source}: {problem}" for source, problem, number in every)]
     if len(every) > _PROBLEMS_SHOWN:

@@ -1,4 +1,4 @@
-"""Files of comma-separated values, plain or gzipped, read row by row for as far as they are good.
+"""Files of lines and of comma-separated values, plain or gzipped, read for as far as they are good.
 
 A damaged file gives the rows before the damage, and says where it ends. A file that is not there, or lacks a column, is
 nobody's dead letter: there is nothing to judge, and `UnusableFile` says what to do.
@@ -38,6 +38,14 @@ class TableRow:
 
 
 @attrs.frozen
+class Lines:
+    """The good lines of a file, and, if it is damaged, how."""
+
+    lines: tuple[str, ...]
+    damage: str | None
+
+
+@attrs.frozen
 class Table:
     """The rows of a file, the number of its good lines, and, if it is damaged, how."""
 
@@ -51,6 +59,21 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
 
     Raises:
         UnusableFile: It is not there, cannot be read, or lacks a column.
+    """
+    found = read_lines(path)
+    lines, damage = found.lines, found.damage
+    header = _split(lines[0]) if lines else []
+    for column in columns:
+        if column not in header:
+            raise UnusableFile(_missing(path, column, header, damage))
+    return Table(tuple(_rows(lines, header)), len(lines), damage)
+
+
+def read_lines(path: Path) -> Lines:
+    """Read the lines of a file; one that is cut off counts as damage.
+
+    Raises:
+        UnusableFile: It is not there, or cannot be read.
     """
     try:
         content = path.read_bytes()
@@ -67,14 +90,10 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
     last = lines.pop()
     if last and damage is None:  # else it may be cut off anywhere
         lines.append(last)
-    header = _split(lines[0]) if lines else []
-    for column in columns:
-        if column not in header:
-            raise UnusableFile(_missing(path, column, header, damage))
-    return Table(tuple(_rows(lines, header)), len(lines), damage)
+    return Lines(tuple(lines), damage)
 
 
-def _rows(lines: list[str], header: list[str]) -> Iterator[TableRow]:
+def _rows(lines: Sequence[str], header: list[str]) -> Iterator[TableRow]:
     for line, text in enumerate(lines[1:], start=2):
         cells = _split(text)
         if not cells:

@@ -62,6 +62,7 @@ from restrictions.folding import accumulating, buffering, distinctly, of_streams
 from restrictions.gathering import grouping
 from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
+from restrictions.stages import Stage, ageing, collating
 from restrictions.tables import count, sum_
 from restrictions.window_base import windowing
 from restrictions.windows import accumulated, dstream, filtered, istream, keeping, rstream
@@ -140,7 +141,10 @@ GATES = (  # not those that say themselves when the output completes: `sampling`
     "at_end",
 )  # fmt: skip
 BESIDE_SEPARATELY = {"sampling", "after", "until", "grouping"}
-ROWS = {"upserting"}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
+ROWS = {
+    "upserting",
+    "collating",
+}  # the key of a row is its own, outside the spaces of a `key_by` to the left (SEMANTICS 2.1)
 OF_THREE = {"without_between"}  # its third slot has no key here, so it stands left of a `key_by`
 WITHOUT_WHERE = {*BESIDE_SEPARATELY, "separately", "buffering", "collecting"}  # parts are missing, or lists
 EVERYTHING = "everything"
@@ -229,6 +233,19 @@ def _by_five(event: Any) -> Any:
     return [(start, start + 5)] if event.end < start + 5 else []
 
 
+class Everlasting:
+    """The latest value of a key, for ever."""
+
+    def key(self, value: Value) -> int:
+        return value.k
+
+    def come(self, before: Any, value: Any, time: Any, now: Any) -> Stage:
+        return Stage(value, value, None)
+
+    def go_on(self, keeps: Any, time: Any, now: Any) -> None:
+        raise AssertionError
+
+
 TABLE: dict[str, Line] = {
     "accumulated": Line(st.just(tumbling(5, content=accumulated(Value(0, 0), _plus)))),
     "dstream": Line(st.just(sliding(4, 2) | dstream())),
@@ -269,6 +286,7 @@ TABLE: dict[str, Line] = {
         SLOTS.map(lambda slots: (affinely(*slots), at_most(1, *slots))),
     ),
     "after": Line(st.sampled_from([after("x", "y"), after("y", "x")]), STORED),
+    "ageing": Line(st.just(ageing("x", Everlasting()))),  # of tables
     "aligning": Line(ALIGNING, ("most_recently", "earliest", "at_most", "affinely", "momentarily")),
     "announcing": Line(st.just(announcing("x"))),  # of tables
     "apart": Line(
@@ -294,6 +312,11 @@ TABLE: dict[str, Line] = {
         on_slots(at_most), ("most_recently", "earliest", "momentarily", "aligning", "only"), lesser(at_most)
     ),
     "buffering": Line(SLOT.map(lambda slot: buffering(slot, 2))),
+    "collating": Line(
+        st.builds(lambda slot: collating(slot, Everlasting()), SLOT),
+        (),
+        SLOT.map(lambda slot: (collating(slot, Everlasting()), upserting(slot, key="k"))),
+    ),
     "collecting": Line(st.sampled_from([collecting("x", "y"), collecting("y", "x")]), STORED),
     "completing_with": Line(
         SLOTS.map(lambda slots: completing_with(*slots)),
@@ -454,6 +477,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "versioned",  # tests/oracle/test_versions.py
         "pruning",  # tests/oracle/test_sequences.py
         "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
+        "ageing",  # tests/unit/restrictions/test_stages.py
         "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_windows.py
         "in_event_time",  # tests/unit/restrictions/test_event_time.py
         "totalling", "totalling_by",  # tests/unit/restrictions/test_groups.py

@@ -32,35 +32,6 @@ SHIP = {"length": 100.0, "beam": 20.0, "draught": 8.0, "vessel_type": "tanker", 
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        (vessel.length + vessel.beam, 120.0),  # Plus
-        (vessel.length - vessel.beam, 80.0),  # Minus
-        (-vessel.length, -100.0),  # Negate
-        (vessel.length * vessel.beam, 2000.0),  # Times
-        (vessel.length / vessel.beam, 5.0),  # Divide
-        (absolute(vessel.beam - vessel.length), 80.0),  # Absolute
-        (abs(vessel.beam - vessel.length), 80.0),
-        (vessel.vessel_type == "tanker", True),  # Eq
-        (vessel.vessel_type != "tanker", False),
-        (vessel.draught < 8 * metres, False),  # LessThan
-        (vessel.draught <= 8 * metres, True),  # LessOrEq
-        (vessel.draught > 8 * metres, False),  # GreaterThan
-        (vessel.draught >= 8 * metres, True),  # GreaterOrEq
-        ((vessel.draught > 7 * metres) & (vessel.draught < 9 * metres), True),  # And
-        ((vessel.draught < 7 * metres) | (vessel.draught > 9 * metres), False),  # Or
-        (not_(vessel.draught < 7 * metres), True),  # Not
-        (~(vessel.draught < 7 * metres), True),
-        (vessel.has_pilot, True),
-        (vessel.has_pilot == False, False),  # noqa: E712
-        (not_(vessel.has_pilot), False),
-    ],
-)
-def test_table_2_1(expression, expected):
-    assert value(expression, vessel=SHIP) == expected
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
         (10 * metres + vessel.draught, 18.0),
         (10 * metres - vessel.draught, 2.0),
         (10 * vessel.draught, 80.0),

@@ -277,51 +277,6 @@ def test_kleenes_tables(pair, value):
     assert status(lambda: require(not_(not_(first) | not_(second))), vessel=ship) == STATUS[value]
 
 
-@pytest.mark.parametrize("guard", [T, F, U])
-@pytest.mark.parametrize("held", [T, F, U])
-def test_table_2_2_when_is_implication(guard, held):
-    ship = {"draught": guard, "length": held}
-
-    def written() -> None:
-        with when(vessel.draught > 10 * metres):
-            require(vessel.length > 10 * metres)
-
-    def formula() -> None:
-        require(not_(vessel.draught > 10 * metres) | (vessel.length > 10 * metres))
-
-    assert status(written, vessel=ship) == status(formula, vessel=ship)
-
-
-@pytest.mark.parametrize("place", ["A", "B", None])
-@pytest.mark.parametrize("held", [T, F, U])
-def test_table_2_2_location_is_implication(place, held):
-    ship = {"destination": place, "length": held}
-
-    def written() -> None:
-        with location("A"):
-            require(vessel.length > 10 * metres)
-
-    def formula() -> None:
-        require((vessel.destination != "A") | (vessel.length > 10 * metres))
-
-    assert status(written, vessel=ship) == status(formula, vessel=ship)
-
-
-@pytest.mark.parametrize("first", [T, F, U])
-@pytest.mark.parametrize("second", [T, F, U])
-def test_table_2_2_a_pack_is_a_conjunction(first, second):
-    ship = {"draught": first, "length": second}
-
-    def written() -> None:
-        require(vessel.draught > 10 * metres)
-        require(vessel.length > 10 * metres)
-
-    def formula() -> None:
-        require((vessel.draught > 10 * metres) & (vessel.length > 10 * metres))
-
-    assert status(written, vessel=ship) == status(formula, vessel=ship)
-
-
 # --------------------------------------------------------------------------------------------------------- reasons
 
 
@@ -355,6 +310,8 @@ def test_a_failed_requirement_says_what_failed_it():
         ),
         "major",
         None,
+        (-1.5, "m"),
+        (),
     )
 
 

@@ -100,7 +100,7 @@ def read(rules: str) -> Any:
 
 def parts_of(pack: RulePack) -> tuple[Any, ...]:
     """All that makes a pack what it is."""
-    return pack.name, pack._subject, pack._place, pack._links, pack._used, pack.statements
+    return pack.name, pack._subject, pack._place, pack._only, pack._links, pack._used, pack.statements
 
 
 # ------------------------------------------------------------------------------------ what the sentences of a text mean

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dsl import NoTruthValue
+from dsl import NoTruthValue, not_
 from dsl.units import metres
 from tests.unit.dsl.harbour import tugs, vessel
 
 deep, long, wide = vessel.draught > 9 * metres, vessel.length > 99 * metres, vessel.beam > 30 * metres
 TANKERS = ("oil", "gas")
+ALL, SIZES = [deep, long], [vessel.draught, vessel.beam]
+NUMBER = "name the observation itself: it is compared, in its unit, when events come"
 
 
 def fix_of(wrong) -> str:
@@ -51,11 +53,27 @@ def fix_of(wrong) -> str:
         (lambda: 1 if deep else 2, "with when(deep): … with otherwise(): …"),
         (lambda: 1 if deep and long else 2, "with when(deep & long): … with otherwise(): …"),
         (lambda: bool(deep), "combine conditions with &, | and not_(…), and use `with when(…):` for if"),
-        (lambda: all([deep, long]), "combine conditions with &, | and not_(…), and use `with when(…):` for if"),
+        (lambda: all([deep, long]), "deep & long"),
+        (lambda: any((deep, not_(long))), "deep | not_(long)"),
         (
-            lambda: max(vessel.draught, vessel.beam),
-            "combine conditions with &, | and not_(…), and use `with when(…):` for if",
+            lambda: all(each for each in (deep, long)),
+            "functools.reduce(operator.and_, [each for each in (deep, long)])",
         ),
+        (lambda: any(ALL), "functools.reduce(operator.or_, ALL)"),
+        (lambda: max(vessel.draught, vessel.beam), "say it of each: (vessel.draught <= …) & (vessel.beam <= …)"),
+        (lambda: min([vessel.draught, vessel.beam]), "say it of each: (vessel.draught <= …) & (vessel.beam <= …)"),
+        (lambda: sorted(SIZES), "say it of each: (… <= …)"),
+        (
+            lambda: [n for n in (3, 4) if vessel.draught > n * metres],
+            "for n in (3, 4): … with when(vessel.draught > n * metres): …",
+        ),
+        (lambda: {n for n in (3, 4) if deep and n}, "for n in (3, 4): … with when(deep & n): …"),
+        (lambda: {n: n for n in (3, 4) if n if not deep}, "for n in (3, 4): … with when(not_(deep)): …"),
+        (lambda: f"{'deep' if deep else 'shallow'}", "with when(deep): … with otherwise(): …"),
+        (lambda: float(vessel.draught), NUMBER),
+        (lambda: int(vessel.draught), NUMBER),
+        (lambda: round(vessel.draught, 1), NUMBER),
+        (lambda: f"{vessel.draught:.1f}", NUMBER),
     ],
 )
 def test_the_right_spelling_is_shown(wrong, right):
@@ -77,6 +95,25 @@ def test_a_statement_asks_too():
     assert fix_of(wrong_if) == "with when(deep & not_(long)):"
     assert fix_of(wrong_while) == "with when(deep):"
     assert fix_of(wrong_assert) == "require(deep)"
+
+
+def test_a_match_asks_for_each_case():
+    def wrong_match():
+        match vessel.vessel_type:
+            case "oil" | "gas":
+                pass
+
+    def wrong_guard():
+        match 1:
+            case 1 if deep and long:
+                pass
+
+    assert fix_of(wrong_match) == "with when((vessel.vessel_type == 'oil') | (vessel.vessel_type == 'gas')): …"
+    assert fix_of(wrong_guard) == "with when(deep & long): …"
+
+
+def test_the_text_of_an_observation_is_its_name():
+    assert f"{vessel.draught} <= 15 m" == "vessel.draught <= 15 m"
 
 
 @pytest.mark.parametrize(

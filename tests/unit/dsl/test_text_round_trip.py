@@ -72,7 +72,9 @@ def sources(draw: st.DrawFn, name: str, keyed: bool) -> Source:
     for field in draw(st.lists(st.sampled_from(FIELDS), max_size=5, unique=True)):
         type_ = draw(plain)
         fields[field] = optional(type_) if draw(st.booleans()) else type_
-    return Source(name, key="key" if keyed else None, fields=fields)
+    age = draw(st.none() | st.integers(1, 10**12))
+    stale_after = None if age is None else age * units.microseconds
+    return Source(name, key="key" if keyed else None, fields=fields, stale_after=stale_after)
 
 
 class Drawing:
@@ -80,6 +82,7 @@ class Drawing:
 
     def __init__(self, draw: st.DrawFn, packs_sources: list[Source]) -> None:
         self.draw = draw
+        self.due = packs_sources[0]["due"]
         self.fields: list[Any] = [source[name] for source in packs_sources for name, _ in declaration(source).fields]
         self.optional = [field for field in self.fields if field.term.field in field.term.source.optional]
         self.names: list[str] = []
@@ -135,9 +138,7 @@ class Drawing:
             if field is not None:
                 return field == ("is" if is_choice else self.draw(texts))
         if how == "now":
-            field = self.of(lambda kind: kind == instant)
-            if field is not None:
-                return field - now <= self.draw(numbers) * hours
+            return self.due - now <= self.draw(numbers) * hours
         left = self.quantity(depth)
         if how == "coalesce":
             fields = [each for each in self.optional if each.term.kind == left.term.kind]
@@ -151,7 +152,7 @@ class Drawing:
         return self.call(truth) if self.draw(st.integers(0, 5)) == 5 else truth
 
 
-def write(drawing: Drawing, depth: int) -> None:
+def write(drawing: Drawing, depth: int, located: bool) -> None:
     draw = drawing.draw
     for _ in range(draw(st.integers(0, 3))):
         how = draw(st.sampled_from(["require", "when", "location"]))
@@ -163,21 +164,23 @@ def write(drawing: Drawing, depth: int) -> None:
                 severity=draw(st.sampled_from(["minor", "major", "critical"])),
                 reference=draw(st.none() | texts),
             )
-        elif how == "when":
+        elif how == "when" or not located:
             with when(drawing.condition(1)):
-                write(drawing, depth - 1)
+                write(drawing, depth - 1, located)
             if draw(st.booleans()):
                 with otherwise():
-                    write(drawing, depth - 1)
+                    write(drawing, depth - 1, located)
         else:
             with location(draw(texts)):
-                write(drawing, depth - 1)
+                write(drawing, depth - 1, located)
 
 
 @st.composite
 def packs(draw: st.DrawFn) -> RulePack:
-    ship = Source("ship", key="id", id=int, place=str, at=position)
-    subject = draw(st.sampled_from([ship, Source("is", key="key", key_=int, fields={"key": int, "place": str})]))
+    ship = Source("ship", key="id", id=int, place=str, at=position, due=instant)
+    subject = draw(
+        st.sampled_from([ship, Source("is", key="key", key_=int, fields={"key": int, "place": str, "due": instant})])
+    )
     linked = draw(sources("tidal_stream", keyed=True))
     loose = draw(sources("speed", keyed=False))
     key = linked["key"]
@@ -186,9 +189,12 @@ def packs(draw: st.DrawFn) -> RulePack:
     if subject is ship and draw(st.booleans()):
         spots: Any = draw(st.dictionaries(st.integers(0, 9) if number else texts, positions, min_size=1, max_size=3))
         value = nearest(spots, ship.at)
-    pack = RulePack(draw(texts.filter(bool)), subject=subject, location=subject.place, links=[key == value])
+    drawing = Drawing(draw, [subject, linked, loose])
+    only = drawing.condition(1) if draw(st.booleans()) else None
+    place = subject.place if draw(st.integers(0, 9)) else None
+    pack = RulePack(draw(texts.filter(bool)), subject=subject, location=place, links=[key == value], only=only)
     with pack:
-        write(Drawing(draw, [subject, linked, loose]), 2)
+        write(drawing, 2, place is not None)
     return pack
 
 

@@ -116,8 +116,8 @@ def held_at(restrict, count):
 
 
 BOUNDED = [
-    tumbling(50 * SIZE),
-    sliding(50 * SIZE, 25 * SIZE) | most_recently("x"),
+    tumbling(20 * SIZE),
+    sliding(20 * SIZE, 10 * SIZE) | most_recently("x"),
 ]
 
 
@@ -128,7 +128,7 @@ def assert_does_not_grow(held):
 
 @pytest.mark.parametrize("restrict", BOUNDED, ids=repr)
 def test_memory_does_not_grow_with_the_windows_that_there_have_been(restrict):
-    assert_does_not_grow(held_at(restrict, 4_000))
+    assert_does_not_grow(held_at(restrict, 1_600))
 
 
 @pytest.mark.slow

@@ -1,0 +1,96 @@
+"""Which subjects are considered: the part of `only=` that observes linked sources, decided beside the judgement.
+
+The part that the subject's row and the clock decide alone stands in front of all links (`dsl.presence`); a subject is
+considered unless one of the two is false, as in Kleene's conjunction.
+
+Source: DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import attrs
+
+from cartesius import Reactive, correlate
+from cartesius.expressions import Apply, Part
+from dsl.clocks import comparisons_with_now
+from dsl.evaluation import compiled
+from dsl.presence import Presence, situated, time_of
+from dsl.statements import conditions
+from dsl.terms import sources
+from dsl.verdicts import Verdict
+from restrictions import as_table, retracting
+from restrictions.stages import ageing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsl.evaluation import Evaluate
+    from dsl.judging import Judge
+    from dsl.terms import Term
+
+
+def presence(judge: Judge, only: tuple[Term, ...]) -> Presence:
+    """Return what the clock makes of the subject's rows, where ``only`` are the conditions on them and the clock."""
+    subject = judge.sources[0]
+    terms = (*conditions(judge.statements), *only)
+    found = dict.fromkeys(each for term in terms for each in comparisons_with_now(term, subject))
+    return Presence(subject, tuple(found), tuple(term for term in only if set(sources(term)) <= {subject}))
+
+
+def rows_by_the_clock(presence: Presence, rows: Reactive) -> Reactive:
+    """Return the table of ``rows`` as the clock shows them; the same table if it makes no difference."""
+    if presence == Presence(presence.source) and presence.source.stale_after is None:
+        return rows
+    shown: Reactive = correlate(
+        slots={"row": rows},
+        where=Apply(_is_there, (Part("row"),), "is_there"),
+        yields=Part("row"),
+        restrict=retracting() | as_table("row") | ageing("row", presence),
+        name=f"{rows.name} by the clock",
+    )
+    return shown
+
+
+@final
+@attrs.frozen
+class Considered:
+    """A judgement of the subjects that are considered: None for one for which a condition is false."""
+
+    judge: Judge
+    only: tuple[Term, ...]
+    _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the conditions."""
+        slots = {source.name: number for number, source in enumerate(self.judge.sources)}
+        object.__setattr__(self, "_only", tuple(compiled(each, slots) for each in self.only))
+
+    def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict | None:
+        """Judge one combination of rows, unless it is out of consideration."""
+        here = situated(self.judge.sources, rows, time_of(rows[0]))
+        answers = (holds(here) for holds in self._only)
+        is_out = any(answer is not None and not answer for answer in answers)
+        return None if is_out else self.judge(*rows)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        return Considered, (self.judge, self.only)
+
+
+def considered(name: str, verdicts: Reactive) -> Reactive:
+    """Return the table of those verdicts that are there."""
+    shown: Reactive = correlate(
+        slots={"verdict": verdicts},
+        where=Apply(_is_there, (Part("verdict"),), "is_considered"),
+        yields=Part("verdict"),
+        restrict=retracting() | as_table("verdict"),
+        name=name,
+        type=Verdict,
+    )
+    return shown
+
+
+def _is_there(row: object) -> bool:
+    return row is not None

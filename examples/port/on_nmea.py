@@ -1,0 +1,106 @@
+"""Judging the ships of Rotterdam from raw AIS messages: the run of ``--nmea``, and what it prints.
+
+Source: RULES.md, "Rotterdam".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, Literal
+
+import attrs
+from rich.table import Table
+from rich.text import Text
+
+from examples.port.cells import moment
+from examples.port.derive import ELSEWHERE
+from examples.port.in_process import run_in_process
+from examples.port.inputs import Day, Reading
+from examples.port.nmea import read_nmea
+from examples.port.report import STYLES, because, buried
+from examples.port.rotterdam import BASINS, NAMES, basin_rows, rotterdam_rules
+from examples.port.stations import ship_readings
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from examples.port.input_files import Values
+    from examples.port.nmea import Nmea
+    from examples.port.verdict_changes import ChangeLog
+
+NOTES: Final = (
+    "Depths of the basins and of the approach are assumed, positions approximate; all limits are for demonstration.",
+    "The file has no tide, stream, wind or visibility: no rule asks of stream, wind or visibility, and a verdict that"
+    " needs the tide is unknown.",
+    "Destination, draught and time of arrival are typed by the crew; AIS says no year: the nearest is meant.",
+)
+"""What must be said openly wherever these results are shown."""
+
+
+@attrs.frozen
+class NmeaRun:
+    """What a run gives: what was in the file, the verdicts, the last row of each ship, and how many were elsewhere."""
+
+    nmea: Nmea
+    log: ChangeLog
+    ships: dict[int, Values]
+    elsewhere: int
+
+
+def run_on_nmea(path: Path, day: date | None = None) -> NmeaRun:
+    """Judge the ships of Rotterdam by the AIS messages in a file.
+
+    Args:
+        path: Sentences, plain or gzipped.
+        day: The day on which they were received; None: that which they say.
+
+    Raises:
+        UnusableFile: There is nothing to judge in it.
+    """
+    nmea = read_nmea(path, day)
+    readings = ship_readings(nmea.messages, NAMES, {id_: place for id_, (place, _, _) in BASINS.items()})
+    last = {reading.values["mmsi"]: reading.values for reading in readings}
+    ships = {mmsi: row for mmsi, row in last.items() if row["destination"] != ELSEWHERE}
+    start = min((reading.time or 0 for reading in readings), default=0)
+    rows = [Reading("berth", start, 0, row) for row in basin_rows()]
+    mine = [reading for reading in readings if reading.values["mmsi"] in ships]
+    judged = Day(nmea.day, (*rows, *mine), (), nmea.dead, tuple(BASINS), {}, {})
+    return NmeaRun(nmea, run_in_process(judged, rotterdam_rules()), ships, len(last) - len(ships))
+
+
+def show_nmea(console: Console, run: NmeaRun) -> None:
+    """Print the ships with their verdicts, what became of the sentences, and what must be said openly."""
+    table = Table(title="Ships of Rotterdam", title_justify="left", title_style="bold")
+    for column in ("ship", "draught", "destination, as typed", "arrival (UTC)", "verdict", "because"):
+        justify: Literal["left", "right"] = "right" if column == "draught" else "left"
+        table.add_column(column, justify=justify, no_wrap=column in {"ship", "draught", "verdict"})
+    order = sorted(run.ships.values(), key=lambda row: (-(row["draught"] or 0.0), row["mmsi"]))
+    for row in order:
+        change = run.log.last[row["mmsi"]]
+        typed = f' "{row["bound_for"]}"' if row["bound_for"] else ""
+        table.add_row(
+            row["name"],
+            "" if row["draught"] is None else f"{row['draught']:.1f} m",
+            f"{row['direction'] or 'under way'}, {row['destination'] or 'not said'}{typed}",
+            "" if row["eta"] is None else f"{moment(row['eta']):%Y-%m-%d %H:%M}",
+            Text(change.status, STYLES[change.status]),
+            because(change),
+        )
+    console.print(table)
+    now = Counter(change.status for change in run.log.last.values())
+    nmea = run.nmea
+    other = ", ".join(f"{number:,} x {kind}" for kind, number in nmea.unused.most_common())
+    summary = Table(title="Summary", title_justify="left", title_style="bold", show_header=False)
+    summary.add_row("stations", f"{len(run.ships) + run.elsewhere:,}, of which {len(run.ships):,} are Rotterdam's")
+    summary.add_row("verdicts", ", ".join(f"{now[status]} {status}" for status in STYLES))
+    summary.add_row("sentences", f"{nmea.sentences:,}, each of them one of these:")
+    summary.add_row("  used", f"{nmea.used:,}, which are {len(nmea.messages):,} messages of ships")
+    summary.add_row("  times of receipt", f"{nmea.times:,}")
+    summary.add_row("  of kinds not used", f"{sum(nmea.unused.values()):,}" + (f": {other}" if other else ""))
+    summary.add_row("  dead letters", buried(nmea.dead))
+    console.print(summary)
+    for note in NOTES:
+        console.print(note, style="dim")

@@ -1,0 +1,119 @@
+"""`between`, against its meaning: walking clockwise, degree by degree; and on a line, against comparisons."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsl import DimensionMismatch, InvalidRule, between, require
+from dsl.ranges import lies_between, turn
+from dsl.units import degrees, metres, radians, unit
+from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
+
+around, on_a_line = lies_between(degrees.measure), lies_between(metres.measure)
+in_radians = lies_between(radians.measure)
+
+
+def walk(value: int, low: int, high: int) -> bool:
+    """Whether the needle meets ``value`` on its way clockwise from ``low`` to ``high``; a whole turn meets all."""
+    if low != high and low % 360 == high % 360:
+        return True
+    needle = low % 360
+    while needle != value % 360:
+        if needle == high % 360:
+            return False
+        needle = (needle + 1) % 360
+    return True
+
+
+angles = st.one_of(st.integers(-720, 720), st.sampled_from([-360, -90, -1, 0, 1, 90, 180, 359, 360, 361, 720]))
+
+
+@given(angles, angles, angles)
+def test_an_angle_is_met_on_the_way_clockwise(value, low, high):
+    assert around(value, low, high) == walk(value, low, high)
+    assert around(float(value), float(low), float(high)) == walk(value, low, high)
+
+
+@given(angles, angles, angles)
+def test_radians_mean_the_same(value, low, high):
+    assert in_radians(*(math.radians(each) for each in (value, low, high))) == walk(value, low, high)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "expected"),
+    [
+        (340, 340, 20, True), (20, 340, 20, True), (0, 340, 20, True), (360, 340, 20, True), (-20, 340, 20, True),
+        (339, 340, 20, False), (21, 340, 20, False), (180, 340, 20, False), (180, 20, 340, True), (10, 20, 340, False),
+        (90, 90, 90, True), (91, 90, 90, False), (450, 90, 90, True), (5, 0, 360, True), (5, -180, 180, True),
+        (0, 360, 0, True), (5, 0, 0, False), (360, 0, 0, True),
+    ],
+)  # fmt: skip
+def test_directions_by_hand(value, low, high, expected):
+    assert around(value, low, high) is expected
+
+
+missing = st.one_of(st.none(), st.integers(-3, 3))
+
+
+@given(missing, missing, missing)
+def test_on_a_line_it_is_kleenes_conjunction_of_two_comparisons(value, low, high):
+    above = None if value is None or low is None else low <= value
+    below = None if value is None or high is None else value <= high
+    expected = False if False in (above, below) else None if None in (above, below) else True
+    assert on_a_line(value, low, high) is expected
+
+
+@given(missing, missing, missing)
+def test_around_the_circle_nothing_is_known_without_all_three(value, low, high):
+    assert (around(value, low, high) is None) == (None in (value, low, high))
+
+
+def test_a_whole_turn_in_each_unit():
+    assert turn(degrees.measure) == 360
+    assert turn(radians.measure) == 2 * math.pi
+    assert turn(unit("turn").measure) == 1
+    assert turn(metres.measure) is None
+
+
+def test_a_rule_between_directions():
+    def rule() -> None:
+        require(between(wind.direction, 340 * degrees, 20 * degrees))
+
+    seen = [status(rule, wind={"direction": value}) for value in (350, 0, 360, 21, None)]
+    assert seen == ["allowed", "allowed", "allowed", "restricted", "unknown"]
+
+
+def test_bounds_in_another_unit_and_bounds_that_are_observed():
+    from dsl.units import centimetres
+
+    def constant() -> None:
+        require(between(vessel.draught, 300 * centimetres, 9 * metres))
+
+    def observed() -> None:
+        require(between(vessel.draught, 0 * metres, berth.depth))
+
+    assert [status(constant, vessel={"draught": each}) for each in (2.9, 3.0, 9.0, 9.1)] == [
+        "restricted", "allowed", "allowed", "restricted",
+    ]  # fmt: skip
+    assert status(observed, vessel={"draught": 9.0}, berth={"depth": 9.0}) == "allowed"
+    assert status(observed, vessel={"draught": -1.0}) == "restricted"  # whatever the depth is
+    assert status(observed, vessel={"draught": 9.0}) == "unknown"
+
+
+def test_numbers_have_a_range_too():
+    assert status(lambda: require(between(tugs.available, 2, 4)), tugs={"available": 2}) == "allowed"
+
+
+def test_what_has_no_range_is_refused():
+    for wrong in (lambda: between(vessel.vessel_type, "a", "b"), lambda: between(vessel.has_pilot, False, True)):
+        with pytest.raises(DimensionMismatch, match="between: expected a quantity or an instant"):
+            wrong()
+    with pytest.raises(InvalidRule, match="lower bound first"):
+        between(vessel.draught, 9 * metres, 300 * unit("centimetre"))
+    with pytest.raises(InvalidRule, match="within one turn"):
+        between(wind.direction, -10 * degrees, 351 * degrees)
+    assert repr(between(wind.direction, -10 * degrees, 350 * degrees)) == "between(wind.direction, -10°, 350°)"

@@ -1,0 +1,102 @@
+"""Simplified conditions mean the same in three-valued logic: examples, and a law over random conditions and rows."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsl import RulePack, Source, not_, require
+from dsl.evaluation import Situation, compiled
+from dsl.judging import Judge
+from dsl.simplifying import simplified
+from dsl.texts import text
+from dsl.units import centimetres, feet, knots, metres
+from tests.unit.dsl.test_judging import compiled as written
+from tests.unit.dsl.test_judging import expression, formulas, packs, situations
+
+wind = Source("wind", key=None, velocity=knots, gust=knots)
+crane = Source("crane", key=None, height=metres, kind=str, is_up=bool)
+calm, windy = wind.velocity <= 35 * knots, wind.velocity <= 45 * knots
+low, kind = crane.height < 30 * metres, crane.kind
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (calm & windy, "wind.velocity <= 35 kn"),
+        (calm | windy, "wind.velocity <= 45 kn"),
+        (calm & (calm | low), "wind.velocity <= 35 kn"),
+        (calm | (calm & low), "wind.velocity <= 35 kn"),
+        ((calm | low) & (windy | low), "wind.velocity <= 35 kn or crane.height < 30 m"),
+        (low & (crane.height <= 3000 * centimetres), "crane.height < 30 m"),
+        (low & (crane.height < 200 * feet), "crane.height < 30 m"),
+        (low & (30 * metres > crane.height), "crane.height < 30 m"),
+        (calm & ~not_(calm), "wind.velocity <= 35 kn"),
+        (not_(calm | windy), "not wind.velocity <= 45 kn"),
+        ((kind == "gantry") & (kind != "jib"), 'crane.kind == "gantry"'),
+        (crane.is_up & (crane.is_up | calm), "crane.is_up"),
+        (calm & (1 * metres > 50 * centimetres), "wind.velocity <= 35 kn"),
+        (calm | (1 * metres > 50 * centimetres), "True"),
+        (calm & (1 * metres < 50 * centimetres), "False"),
+        # Not in three-valued logic, where these are unknown if the wind is:
+        (calm | ~calm, "wind.velocity <= 35 kn or not wind.velocity <= 35 kn"),
+        (calm & ~windy, "wind.velocity <= 35 kn and not wind.velocity <= 45 kn"),
+        ((kind == "gantry") & (kind == "jib"), 'crane.kind == "gantry" and crane.kind == "jib"'),
+        # One term only; nothing is known of others.
+        (calm & (wind.gust <= 45 * knots), "wind.velocity <= 35 kn and wind.gust <= 45 kn"),
+    ],
+)
+def test_a_condition_loses_what_the_rest_implies(condition, expected):
+    assert text(simplified(condition.term)) == expected
+
+
+def batched(names: list[str]) -> list[tuple[str, str]]:
+    return list(zip(names[::2], names[1::2], strict=True))
+
+
+def test_a_condition_that_would_grow_stays_as_it_is():
+    names = [f"f{number}" for number in range(16)]
+    many = Source("many", key=None, fields=dict.fromkeys(names, metres))
+    pairs = [(many[one] < 1 * metres) & (many[other] < 1 * metres) for one, other in batched(names)]
+    condition = reduce(lambda left, right: left | right, [*pairs, pairs[0]])
+    assert simplified(condition.term) is condition.term
+
+
+SLOTS = {"a": 0, "b": 1, "c": 2}
+
+
+@given(formulas, st.lists(situations, min_size=1, max_size=5))
+def test_a_simplified_condition_has_the_same_truth_value_whatever_is_missing(formula, many):
+    condition = expression(formula).term
+    as_written, simple = compiled(condition, SLOTS), compiled(simplified(condition), SLOTS)
+    for rows in many:
+        situation = Situation([rows["a"], rows["b"], rows["c"]])
+        before, after = as_written(situation), simple(situation)
+        assert (before is None, bool(before)) == (after is None, bool(after))
+
+
+@given(packs, situations)
+def test_verdicts_and_reasons_are_those_of_the_rules_as_written(program, rows):
+    """Beside a judge that does not simplify."""
+    made = written(program)
+    judge = made._judgement()
+    expected = judge(*(rows[name] for name in made.sources))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dsl.judging.simplified", lambda condition: condition)
+        plain = Judge(judge.sources, judge.statements)
+    found = plain(*(rows[name] for name in made.sources))
+    assert (found, repr(found)) == (expected, repr(expected))
+
+
+def test_a_reason_names_the_condition_as_written_and_all_that_is_missing():
+    made = RulePack("port", subject=Source("ship", key="id", id=int))
+    with made:
+        require(calm & windy & (calm | low), "wind")
+    [reason] = made.check({"ship": {"id": 1}, "wind": {"velocity": 50.0}}).because
+    assert reason.text == text((calm & windy & (calm | low)).term)
+    assert [name for name, _, _ in reason.values][:2] == ["wind.velocity", "crane.height"]
+    [reason] = made.check({"ship": {"id": 1}}).because
+    assert reason.missing == ("wind", "crane")

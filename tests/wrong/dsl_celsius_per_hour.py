@@ -1,0 +1,3 @@
+from dsl.units import celsius, hours
+
+rate = celsius / hours

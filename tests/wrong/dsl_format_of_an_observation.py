@@ -1,0 +1,8 @@
+from dsl import RulePack, Source, require
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres)
+port = RulePack("port", subject=vessel)
+
+with port:
+    require(vessel.draught <= 15 * metres, because=f"she draws {vessel.draught:.1f} m")

@@ -1,0 +1,9 @@
+from dsl import RulePack, Source, require
+from dsl.units import celsius
+
+vessel = Source("vessel", key="mmsi", mmsi=int)
+sea = Source("sea", key=None, temperature=celsius)
+port = RulePack("port", subject=vessel)
+
+with port:
+    require(sea.temperature >= -(2 * celsius))

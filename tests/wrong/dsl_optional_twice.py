@@ -1,0 +1,3 @@
+from dsl import instant, optional
+
+eta = optional(optional(instant))

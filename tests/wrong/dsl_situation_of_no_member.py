@@ -1,0 +1,9 @@
+from dsl import RulePack, Source, choice, require
+
+vessel = Source("vessel", key="mmsi", mmsi=int, vessel_type=choice("tanker", "container", "barge"))
+port = RulePack("port", subject=vessel)
+
+with port:
+    require(vessel.vessel_type != "tanker")
+
+port.check({"vessel": {"vessel_type": "Tanker"}})
