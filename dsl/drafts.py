@@ -147,6 +147,7 @@ def judge(draft: Json, file: str) -> Json:
             {
                 "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
                 "missing": list(reason.missing), "severity": reason.severity, "reference": reason.reference,
+                "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
                 "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
             }
             for reason in verdict.because

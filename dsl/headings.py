@@ -15,6 +15,7 @@ import attrs
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
 from dsl.functions import named
+from dsl.parsing import Leaf, levels
 from dsl.quoting import unescaped
 from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
 from dsl.text_terms import TextTerms, literal, name_of, quantity, title_of
@@ -23,6 +24,10 @@ from dsl.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dsl.parsing import Node, Page
+
+LARGEST: Final = 5_000
+DEEPEST_NAMED: Final = 100
+"""How many parts an expression may have, and how deep, named expressions written out."""
 
 _TYPES: Final[dict[str, PlainType]] = {
     "number_type": float, "text_type": str, "truth_type": bool, "position_type": position, "instant_type": instant,
@@ -53,8 +58,12 @@ class Headings:
             self.subject = self._source(name_of(self.subject_node.children[1]))
         vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
         self.terms = TextTerms(page, vocabulary, self.places)
+        self.extents: dict[str, tuple[int, int]] = {}
         for node in self.items("definition"):
+            self.extents[title_of(node.children[1])] = self._extent(node)
             self._define(node)
+        for node in page.tree.children:
+            self._extent(node)
 
     def items(self, kind: str) -> list[Node]:
         """Return the items of a kind, in the order of the text."""
@@ -127,6 +136,24 @@ class Headings:
                     refusal(f"places {name}: expected to be declared once", [("fix", "rename one of them")])
                 )
             self.places[name] = table
+
+    def _extent(self, item: Node) -> tuple[int, int]:
+        """The parts of an item and their depth, named expressions counted wherever they are used."""
+        size, deepest = 0, 0
+        waiting: list[tuple[Any, int]] = [(item, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            if isinstance(node, Leaf | None):
+                continue
+            inner = self.extents.get(title_of(node), (1, 1)) if node.data == "name" else (1, 1)
+            size, deepest = size + inner[0], max(deepest, depth + inner[1])
+            waiting.extend((child, depth + levels(node)) for child in node.children)
+        if size > LARGEST or deepest > DEEPEST_NAMED:
+            with self.page.at(item):
+                fix = [("fix", "split it into several rules, or declare a field for what is computed so often")]
+                expected = f"at most {LARGEST} parts, {DEEPEST_NAMED} in one another, named expressions written out"
+                raise InvalidRule(refusal(f"{self.page.file}: expected {expected}, but got {size}, {deepest}", fix))
+        return size, deepest
 
     def _define(self, node: Node) -> None:
         name = title_of(node.children[1])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from dsl.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
 from dsl.errors import InvalidRule, refusal
+from dsl.headings import Headings
 from dsl.parsing import Page
 from dsl.phrasing import Phrasing, literal
 from dsl.quoting import free
@@ -110,7 +111,7 @@ class Printer:
             apart = len(shown) > 1 or not number or lines[-1].startswith(_INDENT)
             lines += [*([""] * apart), *shown]
         whole = "\n".join(lines) + "\n"
-        Page.parsed(whole, f"to_text of {name}")
+        Headings(Page.parsed(whole, f"to_text of {name}"))
         return whole
 
     def statement(self, statement: Statement, above: Statement | None = None, depth: int = 0) -> Iterator[str]:

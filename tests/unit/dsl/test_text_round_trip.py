@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import (
@@ -198,6 +198,7 @@ def packs(draw: st.DrawFn) -> RulePack:
     return pack
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(packs())
 def test_from_text_reads_what_to_text_writes(pack: RulePack):
     try:
