@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from dsl.evaluation import compiled
-from dsl.terms import Constant, Now, Observation, operands
+from dsl.foreseen import reading
+from dsl.terms import Constant, Now, Observation, observations, operands
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,10 @@ def leaves(term: Term) -> tuple[Term, ...]:
             return (term,)
         case Constant():
             return ()
+        case Prediction():
+            return (term, *leaves(term.at))
+        case Throughout():
+            return tuple(dict.fromkeys((term, *observations(term), *leaves(term.first), *leaves(term.last))))
         case _:
             return tuple(dict.fromkeys(leaf for operand in operands(term) for leaf in leaves(operand)))
 
@@ -69,7 +74,7 @@ class Leaves:
             if isinstance(leaf, Observation):
                 fields.setdefault(slots[leaf.source.name], []).append((leaf.field, bit))
             else:
-                readings.append((compiled(leaf, slots), bit))
+                readings.append((reading(leaf, slots), bit))
         self._fields = tuple((slot, tuple(pairs), sum(bit for _, bit in pairs)) for slot, pairs in fields.items())
         self._readings = tuple(readings)
 

@@ -18,7 +18,7 @@ from dsl.functions import named
 from dsl.parsing import Leaf, levels
 from dsl.quoting import unescaped
 from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
-from dsl.text_terms import TextTerms, literal, name_of, quantity, title_of
+from dsl.text_expressions import TextExpressions, literal, name_of, quantity, title_of
 from dsl.unit_names import unit
 from dsl.vocabulary import Vocabulary
 
@@ -57,7 +57,7 @@ class Headings:
         with page.at(self.subject_node):
             self.subject = self._source(name_of(self.subject_node.children[1]))
         vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
-        self.terms = TextTerms(page, vocabulary, self.places)
+        self.terms = TextExpressions(page, vocabulary, self.places)
         self.extents: dict[str, tuple[int, int]] = {}
         for node in self.items("definition"):
             self.extents[title_of(node.children[1])] = self._extent(node)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from dsl import foreseen
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.evaluation import compiled
@@ -212,6 +213,7 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
+    shown.update(foreseen.shown(condition, slots))
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
@@ -252,6 +254,7 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
         yield _absence(term, slots)
     if isinstance(term, Now):
         yield lambda situation: "now" if situation.now is None else None
+    yield from foreseen.absences(term, slots)
     for operand in operands(term):
         yield from _absences_under(term, operand, slots)
 

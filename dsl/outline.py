@@ -24,7 +24,7 @@ from dsl.quoting import unescaped
 from dsl.reading import written_pack
 from dsl.rule_packs import RulePack
 from dsl.sources import declaration
-from dsl.text_terms import free_text
+from dsl.text_expressions import free_text
 from dsl.texts import text
 from dsl.unit_names import UNITS, unit, unit_words
 

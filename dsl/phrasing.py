@@ -1,4 +1,4 @@
-"""Terms as phrases of a text of rules, the inverse of `dsl.text_terms`: `berth depth - draught is at least 0.5 m`.
+"""Terms as phrases of a text of rules, as `dsl.text_expressions` reads them: `berth depth - draught is at least 0.5 m`.
 
 Parentheses appear where reading would otherwise make another tree, and where `and` meets `or`.
 

@@ -1,8 +1,8 @@
 """Reading a text of rules: its syntax tree to a pack, by the same checks and calls that rules in Python go through.
 
 Sentences are written with `require`, `when`, `otherwise` and `location` into an open pack; while a part of the text is
-read, that part is the place of any error. The tree is walked by `dsl.headings`, `dsl.text_terms` and this module; all
-they can do is build declarations, terms and statements.
+read, that part is the place of any error. The tree is walked by `dsl.headings`, `dsl.text_expressions` and this module,
+which can only build declarations, terms and statements.
 
 Source: issue 6, "Rules as text"; the grammar is `rules.lark`.
 """
@@ -16,7 +16,7 @@ from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
 from dsl.headings import Headings
 from dsl.parsing import Page
-from dsl.text_terms import free_text, place_of
+from dsl.text_expressions import free_text, place_of
 from dsl.writing import location, otherwise, require, when
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dsl.parsing import Leaf, Node
     from dsl.rule_packs import RulePack
-    from dsl.text_terms import TextTerms
+    from dsl.text_expressions import TextExpressions
 
 _SEVERITIES: Final = ("minor", "major", "critical")
 
@@ -70,7 +70,7 @@ def written_pack(headings: Headings, make: Callable[..., RulePack]) -> RulePack:
     return pack
 
 
-def _body(nodes: list[Node], terms: TextTerms) -> None:
+def _body(nodes: list[Node], terms: TextExpressions) -> None:
     above: Node | None = None
     for node in nodes:
         if node.data == "guarded":
@@ -80,7 +80,7 @@ def _body(nodes: list[Node], terms: TextTerms) -> None:
         above = node
 
 
-def _guarded(guards: list[Node], body: Node, above: Node | None, terms: TextTerms) -> None:
+def _guarded(guards: list[Node], body: Node, above: Node | None, terms: TextExpressions) -> None:
     if not guards:
         if body.data != "nothing":
             _body(body.children if body.data == "block" else [body], terms)
@@ -91,7 +91,7 @@ def _guarded(guards: list[Node], body: Node, above: Node | None, terms: TextTerm
         _guarded(guards[1:], body, None, terms)
 
 
-def _clause(guard: Node, above: Node | None, terms: TextTerms) -> AbstractContextManager[None]:
+def _clause(guard: Node, above: Node | None, terms: TextExpressions) -> AbstractContextManager[None]:
     if guard.data == "at":
         return location(place_of(guard.children[1]))
     if guard.data == "when":
@@ -103,7 +103,7 @@ def _clause(guard: Node, above: Node | None, terms: TextTerms) -> AbstractContex
     return otherwise()
 
 
-def _sentence(node: Node, terms: TextTerms) -> None:
+def _sentence(node: Node, terms: TextExpressions) -> None:
     requirement, *properties = node.children
     said: dict[str, str] = {}
     for leaf in properties:

@@ -3,12 +3,15 @@
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
+It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
+does.
+
 Source: thesis, chapter 2; DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from attrs import evolve
 
@@ -17,27 +20,35 @@ from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
 from dsl.fluent import Expression
+from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
+from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
 from dsl.reading import read
+from dsl.sentences import Describer
 from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
+from dsl.surroundings import unknown_locations, unused_sources
 from dsl.terms import sources
 from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
+    from dsl.findings import Finding
     from dsl.statements import Statement
+    from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
+
+    Rows: TypeAlias = Mapping[str, Mapping[str, object] | Sequence[Mapping[str, object]] | None]
 
 
 @final
@@ -99,6 +110,7 @@ class RulePack:
         for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
             if term is not None:
                 refuse_clock(call, term)
+                refuse_bare(term)
         if self._place is not None:
             self._admit(self._place)
         self._only = None if only is None else condition("only", self._term("only", only))
@@ -206,7 +218,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def check(self, rows: Mapping[str, Mapping[str, object] | None], now: int | datetime | None = None) -> Verdict:
+    def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -222,7 +234,7 @@ class RulePack:
         ('allowed', 'restricted')
 
         Args:
-            rows: Source name → row: field → value. The subject must have one.
+            rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
 
@@ -233,10 +245,52 @@ class RulePack:
         complete_rows = complete(self.name, self._used, rows)
         return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
 
+    def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
+        """Return what is wrong with the rules, as far as it is proved; the findings print well.
+
+        A requirement or block that can never matter, requirements that cannot both hold, or of which one implies the
+        other, duplicate names, unused sources. The proofs are about situations of which all is known.
+
+        >>> from dsl import Source, require, when
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port, when(vessel.draught >= 15 * metres), when(vessel.draught < 10 * metres):
+        ...     require(vessel.length <= 300 * metres)
+        >>> [finding] = port.lint()
+        >>> finding.kind, finding.text
+        ('never applies', 'vessel.draught < 10 m cannot hold where vessel.draught >= 15 m')
+
+        Args:
+            rows: The places that there are, so that locations are looked at too: ids, or the rows of the source that
+                the pack's ``location`` is linked to, as ``{"berth": [{"id": "A"}, …]}``.
+
+        Raises:
+            InvalidArgument: The rows are of another source, or have no key.
+        """
+        place = () if self._place is None else (self._place,)
+        unused = unused_sources(self._statements, self._links, place)
+        unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
+        return (*flaws(self._statements), *unknown, *unused)
+
     @property
     def stats(self) -> Evaluations:
         """What judging has taken so far, in this process; counted anew after rules are added."""
         return evolve(self._judgement().evaluations)
+
+    def describe(self) -> str:
+        """Return the rules as plain English, one sentence a requirement, with the table's columns: to read and to sign.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres, "lock", because="the lock is 110 m long", severity="critical")
+        >>> print(port.describe().splitlines()[3])
+          1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
+        """
+        return Describer(self.name, self._used, self._links, self._only).text(self._statements)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
@@ -250,6 +304,7 @@ class RulePack:
     def _admit(self, term: Term) -> None:
         """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen."""
         comparisons_with_now(term, self._subject)
+        refuse_bare(term)
         for source in sources(term):
             known = self._known.get(source.name)
             if known == source:

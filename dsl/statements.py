@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dsl.terms import Term
 
@@ -68,3 +68,15 @@ def conditions(statements: tuple[Statement, ...]) -> Iterator[Term]:
         yield statement.condition
         if not isinstance(statement, Requirement):
             yield from conditions(statement.body)
+
+
+def requirement_names(statements: Iterable[Statement]) -> tuple[str, ...]:
+    """Return the names of all requirements in the statements, in the order written.
+
+    >>> requirement_names(())
+    ()
+    """
+    names: list[str] = []
+    for statement in statements:
+        names += [statement.name] if isinstance(statement, Requirement) else requirement_names(statement.body)
+    return tuple(names)

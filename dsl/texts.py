@@ -27,6 +27,7 @@ from dsl.terms import (
     Observation,
     Sign,
 )
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from dsl.terms import Term
@@ -100,6 +101,10 @@ def _rendered(term: Term) -> tuple[str, int]:
             return "now", _ATOM
         case Nearest(places, position, _):
             return f"nearest({len(places)} places, {text(position)})", _ATOM
+        case Prediction(source, field, at):
+            return f"{source.name}.at({text(at)}).{field}", _ATOM
+        case Throughout(first, last, condition):
+            return f"throughout({text(first)}, {text(last)})({text(condition)})", _ATOM
 
 
 def _within(term: Term, level: int) -> str:

@@ -86,6 +86,7 @@ class Drawing:
         self.fields: list[Any] = [source[name] for source in packs_sources for name, _ in declaration(source).fields]
         self.optional = [field for field in self.fields if field.term.field in field.term.source.optional]
         self.names: list[str] = []
+        self.subject = declaration(packs_sources[0])
 
     def of(self, fits: Any) -> Any:
         found = [field for field in self.fields if fits(field.term.kind)]
@@ -188,7 +189,7 @@ def packs(draw: st.DrawFn) -> RulePack:
     value = subject["id" if subject is ship else "key"] + 1 if number else subject.place
     if subject is ship and draw(st.booleans()):
         spots: Any = draw(st.dictionaries(st.integers(0, 9) if number else texts, positions, min_size=1, max_size=3))
-        value = nearest(spots, ship.at)
+        value = nearest(spots, ship["at"])
     drawing = Drawing(draw, [subject, linked, loose])
     only = drawing.condition(1) if draw(st.booleans()) else None
     place = subject.place if draw(st.integers(0, 9)) else None

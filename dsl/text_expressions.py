@@ -37,7 +37,7 @@ _RELATIONS: Final = {"AT_LEAST": ">=", "AT_MOST": "<=", "ABOVE": ">", "BELOW": "
 
 @final
 @attrs.frozen
-class TextTerms:
+class TextExpressions:
     """What the expressions of one text mean: its names, and its tables of places."""
 
     page: Page
