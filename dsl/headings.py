@@ -25,6 +25,7 @@ from dsl.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from dsl.parsing import Node, Page
 
+_OPTIONS: Final = {"STALE_AFTER": "stale_after", "FORECAST": "forecast", "KEPT_FOR": "retention"}
 LARGEST: Final = 5_000
 DEEPEST_NAMED: Final = 100
 """How many parts an expression may have, and how deep, named expressions written out."""
@@ -96,8 +97,7 @@ class Headings:
 
     def _declare(self, node: Node) -> None:
         _, name_node, _, key_node, *others = node.children
-        options = [each for each in others if each is not None and each.data == "option"]
-        stale_after = self._stale_after(options)
+        options = self._options([each for each in others if each is not None and each.data == "option"])
         name, fields = name_of(name_node), dict[str, FieldType]()
         for field in (each for each in others if each is not None and each.data == "field"):
             with self.page.at(field):
@@ -112,13 +112,19 @@ class Headings:
                 fix = [("fix", "give two sources two names")]
                 raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
             key = None if key_node is None else name_of(key_node)
-            self.sources[name] = Source(name, key=key, fields=fields, stale_after=stale_after)
+            self.sources[name] = Source(name, key=key, fields=fields, **options)
 
-    def _stale_after(self, options: list[Node]) -> Expression | None:
-        if len(options) > 1:
-            with self.page.at(options[1]):
-                raise InvalidRule(refusal("stale after: expected to be said once", [("fix", "leave one of them out")]))
-        return Expression(quantity(*options[0].children[1:])) if options else None
+    def _options(self, nodes: list[Node]) -> dict[str, Any]:
+        """What the line of a source says behind its key, as arguments of `Source`."""
+        said: dict[str, Any] = {}
+        for node in nodes:
+            label = _OPTIONS[node.children[0].type]
+            with self.page.at(node):
+                if label in said:
+                    fix = [("fix", "leave one of them out")]
+                    raise InvalidRule(refusal(f"{node.children[0]}: expected to be said once", fix))
+                said[label] = label == "forecast" or Expression(quantity(*node.children[1:]))
+        return said
 
     def _locate(self, node: Node) -> None:
         table: dict[Any, tuple[float, float]] = {}

@@ -20,9 +20,12 @@ from dsl.headings import Headings
 from dsl.parsing import Page
 from dsl.phrasing import Phrasing, literal
 from dsl.quoting import free
+from dsl.schedules import VALIDITY
+from dsl.sources import RETENTION
 from dsl.statements import Conditional, Located, Requirement, conditions
 from dsl.terms import Comparison, Named, Nearest, Not, Observation, parts
 from dsl.texts import text
+from dsl.timed_terms import Throughout
 from dsl.unit_names import UNITS, unit_words
 from dsl.units import days, hours, minutes, seconds
 from dsl.vocabulary import Vocabulary, identifier, is_words, title
@@ -159,8 +162,10 @@ class Printer:
     def _source(self, source: Declaration) -> Iterator[str]:
         key = "" if source.key is None else f" by {identifier(source.key)}"
         stale = "" if source.stale_after is None else f", stale after {_duration(source.stale_after)}"
-        yield f"source {identifier(source.name)}{key}{stale}:"
-        for field, kind in source.fields:
+        forecast = ", forecast" if source.forecast else ""
+        kept = f", kept for {_duration(source.retention)}" if source.forecast and source.retention != RETENTION else ""
+        yield f"source {identifier(source.name)}{key}{stale}{forecast}{kept}:"
+        for field, kind in source.fields[: -len(VALIDITY)] if source.forecast else source.fields:
             optional = ", optional" if field in source.optional else ""
             yield f"{_INDENT}{identifier(field)}: {_type(kind)}{optional}"
 
@@ -170,7 +175,7 @@ class Printer:
         for link in self.links:
             if isinstance(link.value, Nearest) and link.value.places not in found:
                 found[link.value.places] = f"{link.source.name} {link.source.key}".replace("_", " ")
-        others = (part.places for term in terms for part in parts(term) if isinstance(part, Nearest))
+        others = (part.places for term in terms for part in _all_parts(term) if isinstance(part, Nearest))
         for places in others:
             found.setdefault(places, f"mark {_letters(len(found))}")
         return found
@@ -180,7 +185,7 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
     """The named expressions, each after those that it is made of."""
     found: dict[Named, None] = {}
     for term in terms:
-        for part in reversed(list(parts(term))):
+        for part in reversed(list(_all_parts(term))):
             if isinstance(part, Named):
                 found.setdefault(part)
     names = [named.name for named in found]
@@ -189,6 +194,14 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
         fix = [("fix", "give two expressions two names")]
         raise InvalidRule(refusal(f"to_text: expected one expression named {twice!r} but there are two", fix))
     return tuple(found)
+
+
+def _all_parts(term: Term) -> Iterator[Term]:
+    """The parts of a term, those of what holds throughout a span included."""
+    for part in parts(term):
+        yield part
+        if isinstance(part, Throughout):
+            yield from _all_parts(part.condition)
 
 
 def _letters(number: int) -> str:

@@ -17,6 +17,7 @@ from dsl import checking
 from dsl.dimensions import NUMBER, TRUTH, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, lift
+from dsl.forecasts import Predicted, moment, throughout
 from dsl.functions import between, coalesce, distance, known, now
 from dsl.parsing import Leaf, tokens
 from dsl.places import nearest
@@ -72,6 +73,11 @@ class TextExpressions:
                     return self.vocabulary.resolved(words_of(node))
                 case "quantity":
                     return quantity(*node.children)
+                case "prediction":
+                    return self._prediction(node)
+                case "throughout":
+                    first, last = self._expression(node.children[2]), self._expression(node.children[4])
+                    return throughout(first, last)(self._expression(node.children[0])).term
                 case "string":
                     return lift(unescaped(node.children[0]))
                 case "instant":
@@ -139,6 +145,15 @@ class TextExpressions:
                 fix = [("fix", "declare it so: <field>: <type>, optional")]
                 raise InvalidRule(refusal(f"known: expected an optional field but {got}", fix))
         return Expression(term)
+
+    def _prediction(self, node: Node) -> Term:
+        named, _, at = node.children
+        observed = self.term(named)
+        if not (isinstance(observed, Observation) and observed.source.forecast):
+            with self.page.at(named):
+                fix = [("fix", "declare its source as a forecast: source <name> by <key>, forecast:")]
+                raise InvalidRule(refusal(f"predicted for: expected a forecast but got {text(observed)}", fix))
+        return Predicted(observed.source, moment("predicted for", self._expression(at)))[observed.field].term
 
     def _nearest(self, node: Node) -> Term:
         _, name_node, _, position = node.children

@@ -30,6 +30,13 @@ def test_check_says_that_a_file_is_in_order(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == f"{HARBOUR_RULES}: <rule pack harbour over vessel, 7 statements>\n"
 
 
+def test_describe_prints_the_rules_in_plain_english(capsys: pytest.CaptureFixture[str]):
+    assert main(["describe", str(HARBOUR_RULES)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.strip() == RulePack.from_text(HARBOUR_RULES.read_text(encoding="utf-8")).describe().strip()
+    assert "under-keel clearance" in printed
+
+
 def test_check_shows_what_is_wrong_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "wrong.rules"
     path.write_text(HARBOUR + "draught must be at most 15 kn\n", encoding="utf-8")

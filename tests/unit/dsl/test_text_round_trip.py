@@ -26,13 +26,14 @@ from dsl import (
     otherwise,
     position,
     require,
+    throughout,
     units,
     when,
 )
 from dsl.dimensions import NUMBER, Choice, Measure, is_text
 from dsl.fluent import Unit
 from dsl.sources import declaration
-from dsl.units import degrees, hours, knots, metres
+from dsl.units import days, degrees, hours, knots, metres
 from tests.unit.dsl.test_rules_as_text import parts_of
 
 HOSTILE = (
@@ -80,8 +81,8 @@ def sources(draw: st.DrawFn, name: str, keyed: bool) -> Source:
 class Drawing:
     """Draws terms over some sources: of any kind, or of a given one."""
 
-    def __init__(self, draw: st.DrawFn, packs_sources: list[Source]) -> None:
-        self.draw = draw
+    def __init__(self, draw: st.DrawFn, packs_sources: list[Source], forecast: Source) -> None:
+        self.draw, self.forecast = draw, forecast
         self.due = packs_sources[0]["due"]
         self.fields: list[Any] = [source[name] for source in packs_sources for name, _ in declaration(source).fields]
         self.optional = [field for field in self.fields if field.term.field in field.term.source.optional]
@@ -123,14 +124,24 @@ class Drawing:
         self.names.append(name)
         return named(name, expression)
 
+    def field_condition(self) -> Any:
+        return known(self.draw(st.sampled_from(self.optional))) if self.optional else self.due > self.due
+
     def condition(self, depth: int) -> Any:
-        how = self.draw(st.sampled_from(["compare", "and", "or", "not", "between", "known", "coalesce", "text", "now"]))
+        kinds = ["compare", "forecast", "span", "and", "or", "not", "between", "known", "coalesce", "text", "now"]
+        how = self.draw(st.sampled_from(kinds))
         if depth and how in {"and", "or", "not"}:
             left = self.condition(depth - 1)
             if how == "not":
                 return not_(left)
             right = self.condition(depth - 1)
             return left & right if how == "and" else left | right
+        if how == "forecast":
+            return self.forecast.at(self.due + self.draw(st.integers(-9, 9)) * hours).height < 2 * metres
+        if how == "span":
+            swell = self.forecast.height < self.draw(numbers) * metres
+            inner = swell | self.field_condition() if self.draw(st.booleans()) else swell
+            return throughout(self.due, self.due + self.draw(st.integers(0, 9)) * hours)(inner)
         if how == "known" and self.optional:
             return known(self.draw(st.sampled_from(self.optional)))
         if how == "text":
@@ -184,13 +195,14 @@ def packs(draw: st.DrawFn) -> RulePack:
     )
     linked = draw(sources("tidal_stream", keyed=True))
     loose = draw(sources("speed", keyed=False))
+    swell = Source("swell", key=None, height=metres, forecast=True, retention=draw(st.integers(1, 9)) * days)
     key = linked["key"]
     number = key.term.kind == NUMBER
     value = subject["id" if subject is ship else "key"] + 1 if number else subject.place
     if subject is ship and draw(st.booleans()):
         spots: Any = draw(st.dictionaries(st.integers(0, 9) if number else texts, positions, min_size=1, max_size=3))
         value = nearest(spots, ship["at"])
-    drawing = Drawing(draw, [subject, linked, loose])
+    drawing = Drawing(draw, [subject, linked, loose], swell)
     only = drawing.condition(1) if draw(st.booleans()) else None
     place = subject.place if draw(st.integers(0, 9)) else None
     pack = RulePack(draw(texts.filter(bool)), subject=subject, location=place, links=[key == value], only=only)
