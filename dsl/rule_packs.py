@@ -156,7 +156,7 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        return printed(self.name, self._place, self._used, self._links, self._statements)
+        return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
