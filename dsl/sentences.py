@@ -49,6 +49,7 @@ ENTRIES = (
     ("severity", "how grave it is: minor, major or critical"),
     ("reference", "the regulation that it comes from"),
     ("margin", "how far the values are from the limit, in the unit of the rule; negative is beyond the limit"),
+    ("others", "the other subjects with which a requirement about pairs failed, or is not decided"),
 )
 """The fields of an entry of the column `because`, explained."""
 
