@@ -42,8 +42,11 @@ from dsl.evaluation import Situation, compiled
 from dsl.negations import conjuncts, positive
 from dsl.phrases import phrase
 from dsl.sentences import COLUMNS, ENTRIES
+from dsl.statements import requirement_names
 from dsl.units import centimetres, degrees, hours, knots, metres, minutes
 from examples.port.rules import port_rules
+from tests.unit.dsl.test_judging import compiled as compiled_pack
+from tests.unit.dsl.test_judging import packs
 
 vessel = Source(
     "vessel", key="mmsi",
@@ -384,3 +387,12 @@ def test_a_location_may_be_computed():
     assert sentences(made) == [
         "For boats for which the nearest of 2 places to the position is a: the length must be at most 9 m. (major)"
     ]
+
+
+@given(packs)
+def test_one_sentence_for_each_requirement(program):
+    made = compiled_pack(program)
+    names = requirement_names(made.statements)
+    said = sentences(made)
+    assert sorted(re.search(r"\((r\d+); major\)$", each)[1] for each in said) == sorted(names)  # type: ignore[index]
+    assert all(re.match(r"For (every a|as)\b", each) for each in said)
