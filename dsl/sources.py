@@ -211,7 +211,7 @@ class Source:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by declaration."""
-        return _restored, (declaration(self),)
+        return restored, (declaration(self),)
 
     def __repr__(self) -> str:
         """Show name, key and fields."""
@@ -228,7 +228,8 @@ def declaration(source: Source) -> Declaration:
     return object.__getattribute__(source, "_declaration")  # type: ignore[no-any-return]
 
 
-def _restored(known: Declaration) -> Source:
+def restored(known: Declaration) -> Source:
+    """Return the source that declares ``known``."""
     source = Source.__new__(Source)
     object.__setattr__(source, "_declaration", known)
     return source
