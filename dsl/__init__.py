@@ -10,13 +10,21 @@ In reading order:
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.relating`: rules over two subjects; `dsl.aggregates`, `dsl.totals`: totals of the rows of a source
 - `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
+- `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
+  `dsl.foreseen`: what a verdict says of them
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
-- `dsl.lowering`: a pack to one correlation
 - `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
   it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
+- `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
+- `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
+- `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
+- `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
+- `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
+  `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
+  `dsl.vocabulary`, `dsl.unit_names`, `dsl.quoting`: what words and quotes mean
 - `dsl.errors`, `dsl.wording`, `dsl.excerpts`, `dsl.asking`, `dsl.spellings`: refusals that show the line and the fix
 """
 
@@ -25,9 +33,11 @@ from dsl.errors import DimensionMismatch as DimensionMismatch
 from dsl.errors import InvalidRule as InvalidRule
 from dsl.errors import NoTruthValue as NoTruthValue
 from dsl.errors import UnknownField as UnknownField
+from dsl.findings import Finding as Finding
 from dsl.fluent import Expression as Expression
 from dsl.fluent import absolute as absolute
 from dsl.fluent import not_ as not_
+from dsl.forecasts import throughout as throughout
 from dsl.functions import between as between
 from dsl.functions import coalesce as coalesce
 from dsl.functions import distance as distance
@@ -58,6 +68,7 @@ from dsl.writing import when as when
 __all__ = [
     "DimensionMismatch",
     "Expression",
+    "Finding",
     "InvalidRule",
     "NoTruthValue",
     "Reason",
@@ -88,5 +99,6 @@ __all__ = [
     "position",
     "require",
     "sum_",
+    "throughout",
     "when",
 ]

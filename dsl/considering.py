@@ -17,18 +17,19 @@ from cartesius.expressions import Apply, Part
 from dsl.clocks import comparisons_with_now
 from dsl.evaluation import compiled
 from dsl.presence import Presence, situated, time_of
+from dsl.schedules import Forecasting
 from dsl.statements import conditions
 from dsl.terms import sources
 from dsl.verdicts import Verdict
 from restrictions import as_table, retracting
-from restrictions.stages import ageing
+from restrictions.stages import ageing, collating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
-    from dsl.terms import Term
+    from dsl.terms import Declaration, Term
 
 
 def presence(judge: Judge, only: tuple[Term, ...]) -> Presence:
@@ -51,6 +52,17 @@ def rows_by_the_clock(presence: Presence, rows: Reactive) -> Reactive:
         name=f"{rows.name} by the clock",
     )
     return shown
+
+
+def schedules(source: Declaration, predictions: Reactive) -> Reactive:
+    """Return the table of the schedules of a forecast, made from the stream of its predictions."""
+    table: Reactive = correlate(
+        slots={"prediction": predictions},
+        yields=Part("prediction"),
+        restrict=retracting() | as_table("prediction") | collating("prediction", Forecasting(source)),
+        name=f"schedules of {source.name}",
+    )
+    return table
 
 
 @final

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 from dsl.aggregates import Total
-from dsl.evaluation import compiled
-from dsl.terms import Constant, Now, Observation, operands
+from dsl.foreseen import reading
+from dsl.terms import Constant, Now, Observation, observations, operands
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +43,10 @@ def leaves(term: Term) -> tuple[Term, ...]:
             return ()
         case Total():
             return (term, *(leaf for operand in operands(term) for leaf in leaves(operand)))
+        case Prediction():
+            return (term, *leaves(term.at))
+        case Throughout():
+            return tuple(dict.fromkeys((term, *observations(term), *leaves(term.first), *leaves(term.last))))
         case _:
             return tuple(dict.fromkeys(leaf for operand in operands(term) for leaf in leaves(operand)))
 
@@ -75,7 +80,7 @@ class Leaves:
             elif isinstance(leaf, Total):
                 fields[slots[repr(leaf)]] = [("value", bit), ("missing", bit)]
             else:
-                readings.append((compiled(leaf, slots), bit))
+                readings.append((reading(leaf, slots), bit))
         self._pairs = {slot: 1 << number for number, slot in enumerate(pairs, len(self._bits))}
         fields.update({slot: [("findings", bit)] for slot, bit in self._pairs.items()})
         self._fields = tuple((slot, tuple(named), sum({bit for _, bit in named})) for slot, named in fields.items())

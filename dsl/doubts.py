@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dsl import foreseen
 from dsl.evaluation import compiled
 from dsl.relations import totals
 from dsl.terms import Coalesce, Junction, Known, Now, Observation, operands, parts
@@ -50,6 +51,7 @@ def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situat
         yield _absence(term, slots)
     if isinstance(term, Now):
         yield lambda situation: "now" if situation.now is None else None
+    yield from foreseen.absences(term, slots)
     for operand in operands(term):
         yield from _absences_under(term, operand, slots)
 

@@ -8,6 +8,8 @@ quantity in another unit is converted by a factor. No unit and no pint is left h
 
 Invariant: a closure of a condition returns something true, something false, or None; never NaN.
 
+This module is over 300 lines because what each term means is read together; schedules are looked up in `dsl.lookups`.
+
 Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 """
 
@@ -22,6 +24,7 @@ from dsl.aggregates import Total
 from dsl.checking import common, exact_in
 from dsl.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.instants import instant_of
+from dsl.lookups import Span, predicted
 from dsl.places import finder, great_circle
 from dsl.points import measures_of_operands
 from dsl.ranges import lies_between
@@ -42,7 +45,9 @@ from dsl.terms import (
     Observation,
     Sign,
     is_constant,
+    sources,
 )
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -149,6 +154,18 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
             return _placed(finder(places), compiled(position, slots))
         case Total():
             return _observed(slots[repr(term)], "value", term.kind, False)
+        case Prediction(source, field, at):
+            read = compiled(Observation(source, field), {source.name: 0})
+            return predicted(slots[source.name], compiled(at, slots), lambda row: read(Situation((row,))))
+        case Throughout():
+            return span(term, slots).holds
+
+
+def span(term: Throughout, slots: Mapping[str, int]) -> Span:
+    """Return a condition over a span of instants, compiled."""
+    forecasts = {slots[source.name]: source for source in sources(term.condition) if source.forecast}
+    first, last = compiled(term.first, slots), compiled(term.last, slots)
+    return Span(first, last, compiled(term.condition, slots), forecasts, Situation)
 
 
 def _always(value: object) -> Evaluate:

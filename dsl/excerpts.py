@@ -2,7 +2,8 @@
 
 The user's frame is the innermost one outside this package. Its current instruction has a position in the source, to
 the column (PEP 657), so the caret marks the very expression. Without source text (an interactive session) there is no
-excerpt, and errors do without one. Runs only when an error is about to be raised, or a block is opened.
+excerpt, and errors do without one. Runs only when an error is about to be raised, or a block is opened. While a text of
+rules is read, the place is that in the text (`reading`): the same checks then show the text's own line.
 
 Source: PEP 657; the carets of Effekt's compiler.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent) + "/"
@@ -49,6 +53,34 @@ class Span:
         return cls(file, *numbers)
 
 
+_read: ContextVar[tuple[Span, list[str]] | None] = ContextVar("where a text is being read", default=None)
+
+
+@contextmanager
+def reading(span: Span, lines: list[str]) -> Iterator[None]:
+    """Let errors raised inside show ``span`` of a text of rules, whose lines are ``lines``."""
+    token = _read.set((span, lines))
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+def is_reading() -> bool:
+    """Whether a text of rules is being read, so that a fix is to be spelled as in the text."""
+    return _read.get() is not None
+
+
+def in_bytes(place: Span, lines: list[str]) -> Span:
+    """Return ``place``, whose columns count characters, with columns in bytes as `dsl.excerpts` wants them."""
+    if not 0 < place.line <= len(lines):
+        return place
+    line = lines[place.line - 1]
+    last = lines[place.end_line - 1] if place.end_line <= len(lines) else ""
+    start, end = len(line[: place.column].encode()), len(last[: place.end_column].encode())
+    return Span(place.file, place.line, place.end_line, start, end)
+
+
 def users_frame() -> FrameType | None:
     """Return the innermost frame outside this package: the one that writes the rule."""
     frame: FrameType | None = sys._getframe(1)
@@ -64,7 +96,10 @@ def current_line() -> tuple[str, int] | None:
 
 
 def current_span() -> Span | None:
-    """Return the position of what the user's frame is evaluating, or None where Python does not know it."""
+    """Return the position of what is read, or else of what the user's frame evaluates; None where it is unknown."""
+    read = _read.get()
+    if read is not None:
+        return read[0]
     frame = users_frame()
     if frame is None:
         return None
@@ -96,7 +131,13 @@ def syntax_tree(file: str) -> ast.AST:
 
 
 def source_lines(file: str) -> list[str]:
-    """Return the lines of ``file`` as `linecache` knows them, doctests and notebooks included; [] if it does not."""
+    """Return the lines of ``file`` as `linecache` knows them, doctests and notebooks included; [] if it does not.
+
+    Of a text that is being read, its own lines.
+    """
+    read = _read.get()
+    if read is not None and read[0].file == file:
+        return read[1]
     frame = users_frame()
     return linecache.getlines(file, None if frame is None else frame.f_globals)
 

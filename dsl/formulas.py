@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from dsl.dimensions import TRUTH, Choice, is_text
-from dsl.intervals import Choices, Numbers
-from dsl.linear import is_linear, linear
+from dsl.intervals import MIRRORED, OPPOSITE, Choices, Numbers
+from dsl.linear_forms import is_linear, linear
 from dsl.ranges import turn
 from dsl.terms import Between, Comparison, Constant, Junction, Named, Not
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from dsl.dimensions import Kind
     from dsl.intervals import Operator, Values
     from dsl.terms import Term
-
-_OPPOSITE: dict[Operator, Operator] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
-_MIRRORED: dict[Operator, Operator] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @attrs.frozen
@@ -88,7 +85,7 @@ def formula(condition: Term, holds: bool = True) -> Formula:
         case Between(operand, low, high) if turn(operand.kind) is None:
             return formula(Junction("and", Comparison("<=", low, operand), Comparison("<=", operand, high)), holds)
         case Comparison(operator, left, right):
-            return _compared(operator if holds else _OPPOSITE[operator], left, right)
+            return _compared(operator if holds else OPPOSITE[operator], left, right)
     return _opaque(condition, holds)
 
 
@@ -125,7 +122,7 @@ def _linear(operator: Operator, left: Term, right: Term) -> Formula:
         return All() if is_so else Some()
     leading = form.coefficients[0][1]
     scaled = form.times(1 / leading)
-    values = Numbers.that(operator if leading > 0 else _MIRRORED[operator], -scaled.constant)
+    values = Numbers.that(operator if leading > 0 else MIRRORED[operator], -scaled.constant)
     if scaled.is_never_negative:
         values = values.meet(Numbers.that(">=", Fraction(0)))
     return _literal(repr(scaled.coefficients), values, scaled.variables)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Operator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+OPPOSITE: dict[Operator, Operator] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
+"""The comparison that holds where this one does not."""
+MIRRORED: dict[Operator, Operator] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""The comparison with its sides exchanged."""
 
 
 class Bound(NamedTuple):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from dsl import foreseen
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.doubts import doubt_of
@@ -240,6 +241,7 @@ def _paired(slot: int, place: str | int | None) -> Check:
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
+    shown.update(foreseen.shown(condition, slots))
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None

@@ -18,7 +18,7 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
-from dsl.considering import Considered, considered, presence, rows_by_the_clock
+from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
 from dsl.presence import Presence, conjuncts
 from dsl.terms import Constant as Written
@@ -41,12 +41,23 @@ if TYPE_CHECKING:
 
 @cache
 def reactive(source: Declaration) -> Reactive:
-    """Return the input of ``source``: a table of mappings. Equal declarations share one, so packs can share inputs.
+    """Return the input of ``source``: a table of mappings; of a forecast, a stream of them.
+
+    Equal declarations share one, so packs can share inputs.
 
     >>> reactive(Declaration("tugs", None, ())) is reactive(Declaration("tugs", None, ()))
     True
     """
-    return Reactive(source.name, table=True, key=source.key, fields=tuple(name for name, _ in source.fields))
+    fields = tuple(name for name, _ in source.fields)
+    if source.forecast:
+        return Reactive(source.name, fields=fields)
+    return Reactive(source.name, table=True, key=source.key, fields=fields)
+
+
+@cache
+def rows(source: Declaration) -> Reactive:
+    """Return the table of the rows of ``source``: its input, or, of a forecast, one schedule a key."""
+    return schedules(source, reactive(source)) if source.forecast else reactive(source)
 
 
 def table(
@@ -66,7 +77,7 @@ def table(
     alone = presence(judge, parts)
     linked = tuple(part for part in parts if part not in alone.only)
     slots = {
-        source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), reactive(source))
+        source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), rows(source))
         for source in judge.sources
     }
     related = () if relations is None else relations(slots)

@@ -3,13 +3,16 @@
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
+It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
+does.
+
 Source: thesis, chapter 2; DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from attrs import evolve
 
@@ -17,30 +20,40 @@ from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relatio
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
+from dsl.excerpts import is_reading
 from dsl.fluent import Expression
+from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
+from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
+from dsl.printing import printed
+from dsl.reading import read
 from dsl.related import Related
 from dsl.relation_tables import tables
+from dsl.sentences import Describer
 from dsl.situation_tables import complete_tables
 from dsl.situations import bare_instant
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
+from dsl.surroundings import unknown_locations, unused_sources
 from dsl.terms import sources
 from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
-    from dsl.situation_tables import Given
+    from dsl.findings import Finding
     from dsl.statements import Statement
+    from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
+
+    Rows: TypeAlias = Mapping[str, Mapping[str, object] | Sequence[Mapping[str, object]] | None]
 
 
 @final
@@ -103,12 +116,47 @@ class RulePack:
         for call, term in [("location", self._place), *(("a link", link.value) for link in self._links)]:
             if term is not None:
                 refuse_clock(call, term)
+                refuse_bare(term)
         if self._place is not None:
             self._admit(self._place)
         self._only = None if only is None else condition("only", self._term("only", only))
         if self._only is not None:
             self._admit(self._only)
             self._used = tuple(dict.fromkeys((*self._used, *sources(self._only))))
+
+    @classmethod
+    def from_text(cls, text: str, file: str = "rules") -> RulePack:
+        """Return the pack that a text of rules describes (docs/rules_as_text.md).
+
+        >>> port = RulePack.from_text('''
+        ... pack: port
+        ... subject: vessel
+        ... source vessel by mmsi:
+        ...     mmsi: number
+        ...     draught: metres
+        ... draught must be at most 15 m
+        ... ''')
+        >>> port.check({"vessel": {"mmsi": 1, "draught": 15.2}}).status
+        'restricted'
+
+        Args:
+            text: Declarations and rules, one requirement a sentence.
+            file: What error messages call it.
+
+        Raises:
+            InvalidRule: It is no text of rules, or says what no pack may say.
+            DimensionMismatch: Operands do not fit each other.
+            UnknownField: A name means nothing.
+        """
+        return read(text, file, cls)
+
+    def to_text(self) -> str:
+        """Return the pack as a text that `from_text` reads back as the same declarations, links and rules.
+
+        Raises:
+            InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
+        """
+        return printed(self.name, self._place, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -179,7 +227,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def check(self, rows: Mapping[str, Given], now: int | datetime | None = None) -> Verdict:
+    def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -195,8 +243,9 @@ class RulePack:
         ('allowed', 'restricted')
 
         Args:
-            rows: Source name → row: field → value. The subject must have one. The rows of a source that is counted, and
-                of the other subjects, are a list of rows: all there are; left out, it is not known which there are.
+            rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one. The
+                rows of a source that is counted, and of the other subjects, are a list of all that there are; left out,
+                it is not known which there are.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
 
@@ -210,10 +259,52 @@ class RulePack:
         given = () if judge.related is None else judge.related.from_rows(complete_rows, tables, instant)
         return judge(*complete_rows, *given, now=instant)
 
+    def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
+        """Return what is wrong with the rules, as far as it is proved; the findings print well.
+
+        A requirement or block that can never matter, requirements that cannot both hold, or of which one implies the
+        other, duplicate names, unused sources. The proofs are about situations of which all is known.
+
+        >>> from dsl import Source, require, when
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port, when(vessel.draught >= 15 * metres), when(vessel.draught < 10 * metres):
+        ...     require(vessel.length <= 300 * metres)
+        >>> [finding] = port.lint()
+        >>> finding.kind, finding.text
+        ('never applies', 'vessel.draught < 10 m cannot hold where vessel.draught >= 15 m')
+
+        Args:
+            rows: The places that there are, so that locations are looked at too: ids, or the rows of the source that
+                the pack's ``location`` is linked to, as ``{"berth": [{"id": "A"}, …]}``.
+
+        Raises:
+            InvalidArgument: The rows are of another source, or have no key.
+        """
+        place = () if self._place is None else (self._place,)
+        unused = unused_sources(self._statements, self._links, place)
+        unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
+        return (*flaws(self._statements), *unknown, *unused)
+
     @property
     def stats(self) -> Evaluations:
         """What judging has taken so far, in this process; counted anew after rules are added."""
         return evolve(self._judgement().evaluations)
+
+    def describe(self) -> str:
+        """Return the rules as plain English, one sentence a requirement, with the table's columns: to read and to sign.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import metres
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, length=metres)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(vessel.length <= 100 * metres, "lock", because="the lock is 110 m long", severity="critical")
+        >>> print(port.describe().splitlines()[3])
+          1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
+        """
+        return Describer(self.name, self._used, self._links, self._only).text(self._statements)
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
@@ -231,6 +322,7 @@ class RulePack:
         In a block about pairs also ``other`` is reached.
         """
         comparisons_with_now(term, self._subject)
+        refuse_bare(term)
         if other is not None:
             admit_other(self._subject, other)
             if other.name in self._known:
@@ -251,6 +343,8 @@ class RulePack:
             if source.key is not None:
                 summary = f"{text(term)}: expected sources that pack {self.name!r} links but got {source.name!r}"
                 fix = f"add a link to the pack: links=[{source.name}.{source.key} == …]; or key=None for one row in all"
+                if is_reading():
+                    fix = f"say which row, below links: {source.name} {source.key} is …; or leave out by {source.key}"
                 raise InvalidRule(refusal(summary, [("fix", fix)]))
             self._known[source.name] = source
 

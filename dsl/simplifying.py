@@ -25,17 +25,15 @@ import attrs
 
 from dsl.dimensions import TRUTH, Measure
 from dsl.evaluation import constant_in
-from dsl.intervals import Choices, Numbers, within
+from dsl.intervals import MIRRORED, OPPOSITE, Choices, Numbers, within
 from dsl.terms import Comparison, Constant, Junction, Named, Not, is_constant, operands, parts
 
 if TYPE_CHECKING:
-    from dsl.intervals import Operator, Values
+    from dsl.intervals import Values
     from dsl.terms import Term
 
 CLAUSES = 64
 """A condition with more clauses is left as it is."""
-_OPPOSITE: dict[Operator, Operator] = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
-_MIRRORED: dict[Operator, Operator] = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 @attrs.frozen
@@ -142,8 +140,8 @@ def _literal(condition: Term, holds: bool) -> _Literal:
     if isinstance(condition, Comparison):
         operator, left, right = condition.operator, condition.left, condition.right
         if is_constant(left):
-            operator, left, right = _MIRRORED[operator], right, left
-        operator = operator if holds else _OPPOSITE[operator]
+            operator, left, right = MIRRORED[operator], right, left
+        operator = operator if holds else OPPOSITE[operator]
         if is_constant(right) and not is_constant(left):
             if isinstance(left.kind, Measure):
                 return _Literal(term, repr(left), Numbers.that(operator, _evaluated(right, left.kind)))

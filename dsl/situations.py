@@ -16,12 +16,16 @@ from enum import Enum
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import attrs
+
 from cartesius.errors import InvalidArgument
+from cartesius.records import Record
 from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, alike, described, named
 from dsl.errors import DimensionMismatch, refusal
 from dsl.evaluation import constant_in
 from dsl.fluent import Expression, Unit
 from dsl.instants import instant_of
+from dsl.schedules import Forecasting, Schedule, scheduled
 from dsl.terms import Constant, is_constant
 from dsl.texts import text
 from dsl.wording import example, spelled
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 _POLE, _DATE_LINE = 90, 180
 
 
-def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]) -> list[Any]:
     """Return one row a source, in their order, with all declared fields; None where no row is given.
 
     >>> from dsl import Source
@@ -83,10 +87,12 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
     return value
 
 
-def complete_row(call: str, source: Declaration, given: object) -> dict[str, Any] | None:
+def complete_row(call: str, source: Declaration, given: object) -> Any:
     """Return one row with all declared fields, bare, as `complete` does; None stays None."""
     if given is None:
         return None
+    if source.forecast:
+        return _forecast(call, source, given)
     fields = dict(source.fields)
     if not isinstance(given, Mapping):
         others = [field for field in fields if field != source.key]
@@ -101,6 +107,20 @@ def complete_row(call: str, source: Declaration, given: object) -> dict[str, Any
             summary = f"{call}: expected fields of {source.name!r} ({', '.join(fields)}) but got {name!r}"
             _unknown(summary, name, list(fields), f"declare it in Source({source.name!r}, …), or leave it out")
     return {name: _value(call, f"{source.name}.{name}", kind, given.get(name)) for name, kind in source.fields}
+
+
+def _forecast(call: str, source: Declaration, given: object) -> Record:
+    """Return the schedule of the predictions that are given: one, or a list of them."""
+    listed = list(given) if isinstance(given, list | tuple) else [given]
+    plain = attrs.evolve(source, forecast=False)
+    predictions = [row for each in listed if (row := complete_row(call, plain, each)) is not None]
+    for row in predictions:
+        objection = Forecasting(attrs.evolve(source, key=None)).objection(row)
+        if objection is not None:
+            fix = [("fix", "give issued, start and end, each an instant, start before end")]
+            raise InvalidArgument(refusal(f"{call}: expected predictions of {source.name!r} but {objection}", fix))
+    key = None if source.key is None or not predictions else predictions[0][source.key]
+    return scheduled(source, key, Schedule.of(map(Record, predictions)))
 
 
 def _value(call: str, label: str, kind: Kind, given: Any) -> Any:

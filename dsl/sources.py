@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, final
 
 import attrs
 
@@ -18,6 +18,8 @@ from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Kind,
 from dsl.durations import duration
 from dsl.errors import InvalidRule, UnknownField, refusal
 from dsl.fluent import Expression, Unit
+from dsl.forecasts import Predicted, moment
+from dsl.schedules import VALIDITY
 from dsl.terms import Declaration, Observation
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ def choice(*members: str | type[Enum]) -> Choice:
     return Choice("choice", texts)
 
 
+_RETENTION: Final = 86_400_000_000  # a day
+
 _TYPES: dict[object, Kind] = {str: TEXT, int: NUMBER, float: NUMBER, bool: TRUTH}
 
 
@@ -115,6 +119,9 @@ class Source:
         key: The field that identifies a row, a text or a whole number; None: there is one row for the port.
         fields: Fields whose names clash with these parameters.
         stale_after: A time: a row counts as missing from its event time and that much on, until the next one comes.
+        forecast: Whether its rows are predictions, with three instants besides the fields declared: ``issued``, and the
+            validity, from ``start`` until just before ``end``. They come as a stream; rules look them up with `at`.
+        retention: How long after its end a prediction is kept; default: a day.
         **declared: The other fields: name and unit or type.
 
     Raises:
@@ -133,6 +140,8 @@ class Source:
         key: str | None = None,
         fields: Mapping[str, FieldType] | None = None,
         stale_after: Expression | None = None,
+        forecast: bool = False,
+        retention: Expression | None = None,
         **declared: FieldType,
     ) -> None:
         """Declare a source."""
@@ -142,6 +151,8 @@ class Source:
         optional_fields = tuple(field for field, type_ in given.items() if isinstance(type_, Optional))
         plain = {field: type_.type if isinstance(type_, Optional) else type_ for field, type_ in given.items()}
         kinds = {field: _kind(name, field, type_) for field, type_ in plain.items()}
+        if forecast:
+            kinds |= dict.fromkeys(VALIDITY, INSTANT)
         both = sorted(set(declared) & set(fields or {}))
         if both:
             raise InvalidRule(refusal(f"Source {name!r}: expected each field once but {both[0]!r} is declared twice"))
@@ -155,13 +166,38 @@ class Source:
             fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
         age = None if stale_after is None else duration("stale_after", stale_after)
-        object.__setattr__(self, "_declaration", Declaration(name, key, tuple(kinds.items()), optional_fields, age))
+        kept = 0 if not forecast else _RETENTION if retention is None else duration("retention", retention)
+        _check_forecast(name, given, is_forecast=forecast, is_ageing=age is not None, is_kept=retention is not None)
+        known = Declaration(name, key, tuple(kinds.items()), optional_fields, age, forecast, kept)
+        object.__setattr__(self, "_declaration", known)
 
     def __getattribute__(self, name: str) -> Expression:
         """Return the observation of the field ``name``."""
         if name.startswith("__"):
             return object.__getattribute__(self, name)  # type: ignore[no-any-return]
+        if name == "at" and declaration(self).forecast:
+            return object.__getattribute__(self, name)  # type: ignore[no-any-return]
         return _observed(declaration(self), name)
+
+    def at(self, instant: Expression) -> Predicted:
+        """Return the predictions of a forecast for ``instant``, by field: ``wind.at(vessel.eta).velocity``.
+
+        >>> from dsl import Source, instant
+        >>> from dsl.units import knots
+        >>> vessel = Source("vessel", key="mmsi", mmsi=int, eta=instant)
+        >>> wind = Source("wind", key=None, velocity=knots, forecast=True)
+        >>> wind.at(vessel.eta).velocity <= 45 * knots
+        wind.at(vessel.eta).velocity <= 45 kn
+
+        Args:
+            instant: The instant that the prediction must be valid at. Of several the newest issue counts, and of one
+                issue the one that starts later; without one the value is missing.
+
+        Raises:
+            DimensionMismatch: ``instant`` is no instant.
+            InvalidRule: It depends on the clock, or on a forecast that is not looked up.
+        """
+        return Predicted(declaration(self), moment("at", instant))
 
     def __getitem__(self, name: str) -> Expression:
         """Return the observation of the field ``name``; for names that are no attributes, such as ``class``."""
@@ -212,6 +248,24 @@ def _kind(source: str, field: str, type_: PlainType) -> Kind:
             fix = [("fix", f"{field}=choice({type_.__name__})")]
         raise InvalidRule(refusal(f"Source {source!r}: expected a unit or a type but got {field}={type_!r}", fix))
     return kind
+
+
+def _check_forecast(
+    name: str, given: Mapping[str, object], *, is_forecast: bool, is_ageing: bool, is_kept: bool
+) -> None:
+    if not is_forecast:
+        if is_kept:
+            fix = [("fix", "leave it out, or say forecast=True")]
+            raise InvalidRule(refusal(f"Source {name!r}: expected retention= of a forecast only", fix))
+        return
+    taken = [field for field in (*VALIDITY, "at") if field in given]
+    if taken:
+        instead = "leave it out: each prediction has it" if taken[0] in VALIDITY else "call the field something else"
+        summary = f"Source {name!r}: expected other fields of a forecast than {taken[0]!r}"
+        raise InvalidRule(refusal(summary, [("fix", instead)]))
+    if is_ageing:
+        fix = [("fix", "leave stale_after out: a prediction says itself until when it is valid")]
+        raise InvalidRule(refusal(f"Source {name!r}: expected a forecast without stale_after", fix))
 
 
 def _is_type(value: object) -> bool:

@@ -17,7 +17,7 @@ from dsl.dimensions import TRUTH
 from dsl.terms import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dsl.terms import Declaration, Term
 
@@ -86,3 +86,15 @@ def conditions(statements: tuple[Statement, ...], of_pairs: bool = True) -> Iter
         yield statement.condition
         if not isinstance(statement, Requirement):
             yield from conditions(statement.body, of_pairs)
+
+
+def requirement_names(statements: Iterable[Statement]) -> tuple[str, ...]:
+    """Return the names of all requirements in the statements, in the order written.
+
+    >>> requirement_names(())
+    ()
+    """
+    names: list[str] = []
+    for statement in statements:
+        names += [statement.name] if isinstance(statement, Requirement) else requirement_names(statement.body)
+    return tuple(names)

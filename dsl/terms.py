@@ -6,6 +6,8 @@ of the fingerprint of a saved state.
 
 Invariant: a term is well typed: it was built by `dsl.checking`.
 
+This module is over 300 lines because the nodes, and the walks over all of them, are read together.
+
 Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result); ibis (nodes apart from their face).
 """
 
@@ -17,6 +19,7 @@ import attrs
 
 from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, TRUTH, Kind
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +39,10 @@ class Declaration:
     """The fields that a row may lack."""
     stale_after: int | None = None
     """From which age on, in microseconds, a row counts as missing."""
+    forecast: bool = False
+    """Whether its rows are predictions, each with a validity (`dsl.schedules`)."""
+    retention: int = 0
+    """How long after its end, in microseconds, a prediction is kept."""
     another_of: str | None = None
     """The source, a pack's subject, whose rows these are under a second name: those of the other subjects."""
 
@@ -233,6 +240,8 @@ Term: TypeAlias = (
     | Now
     | Nearest
     | Total
+    | Prediction
+    | Throughout
 )
 
 
@@ -257,6 +266,10 @@ def operands(term: Term) -> tuple[Term, ...]:
             return (term.position,)
         case Total():
             return () if term.group is None else (term.group,)
+        case Prediction():
+            return (term.at,)
+        case Throughout():
+            return (term.first, term.last)
 
 
 def parts(term: Term) -> Iterator[Term]:
@@ -271,12 +284,20 @@ def parts(term: Term) -> Iterator[Term]:
 
 
 def observations(term: Term) -> tuple[Observation, ...]:
-    """Return the observations in ``term``, each once, in the order of their first mention.
+    """Return the observations in ``term``, each once, in the order of their first mention; no predictions.
 
     >>> observations(Constant(True, TRUTH))
     ()
     """
-    return tuple(dict.fromkeys(part for part in parts(term) if isinstance(part, Observation)))
+    return tuple(dict.fromkeys(_observed(term)))
+
+
+def _observed(term: Term) -> Iterator[Observation]:
+    for part in parts(term):
+        if isinstance(part, Observation):
+            yield part
+        elif isinstance(part, Throughout):
+            yield from (each for each in _observed(part.condition) if not each.source.forecast)
 
 
 def sources(term: Term) -> tuple[Declaration, ...]:
@@ -285,7 +306,15 @@ def sources(term: Term) -> tuple[Declaration, ...]:
     >>> sources(Constant(True, TRUTH))
     ()
     """
-    return tuple(dict.fromkeys(observation.source for observation in observations(term)))
+    return tuple(dict.fromkeys(_sources(term)))
+
+
+def _sources(term: Term) -> Iterator[Declaration]:
+    for part in parts(term):
+        if isinstance(part, Observation | Prediction):
+            yield part.source
+        elif isinstance(part, Throughout):
+            yield from _sources(part.condition)
 
 
 def is_constant(term: Term) -> bool:
@@ -294,4 +323,4 @@ def is_constant(term: Term) -> bool:
     >>> is_constant(Constant(True, TRUTH)), is_constant(Now())
     (True, False)
     """
-    return not any(isinstance(part, Observation | Now | Total) for part in parts(term))
+    return not any(isinstance(part, Observation | Now | Prediction | Throughout | Total) for part in parts(term))

@@ -28,6 +28,7 @@ from dsl.terms import (
     Observation,
     Sign,
 )
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from dsl.terms import Term
@@ -106,6 +107,10 @@ def _rendered(term: Term) -> tuple[str, int]:
             conditions = links if condition is None else [*links, _within(condition, _AND if links else _OR)]
             where = f" where {' and '.join(conditions)}" if conditions else ""
             return f"{operation}({source.name if value is None else text(value)}{where})", _ATOM
+        case Prediction(source, field, at):
+            return f"{source.name}.at({text(at)}).{field}", _ATOM
+        case Throughout(first, last, condition):
+            return f"throughout({text(first)}, {text(last)})({text(condition)})", _ATOM
 
 
 def _within(term: Term, level: int) -> str:

@@ -22,6 +22,7 @@ from dsl.dimensions import (
     named,
 )
 from dsl.errors import DimensionMismatch, refusal
+from dsl.excerpts import is_reading
 from dsl.points import is_point
 from dsl.terms import Comparison, Constant, Junction, Not, is_constant
 from dsl.texts import text
@@ -113,7 +114,7 @@ def example(kind: Kind) -> str:
 
 
 def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
-    """Return the Python that writes ``constant`` in a rule, or its opposite.
+    """Return the Python that writes ``constant`` in a rule, or its opposite; while a text is read, what the text says.
 
     >>> from dsl.units import metres, seconds
     >>> spelled((15 * (metres / seconds)).term)
@@ -122,7 +123,7 @@ def spelled(constant: Constant, sign: Literal[1, -1] = 1) -> str:
     value = constant.value if sign == 1 or isinstance(constant.value, str) else -constant.value
     if not isinstance(constant.kind, Measure):
         return repr(value) if constant.kind == TRUTH else text(constant)
-    if constant.kind == NUMBER:
-        return repr(value)
+    if constant.kind == NUMBER or is_reading():
+        return text(Constant(value, constant.kind))
     unit = constant.kind.spelling
     return f"{value!r} * {unit if len(constant.kind.parts) == 1 else f'({unit})'}"

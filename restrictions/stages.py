@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, tick
+from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, set_aside, tick
 from cartesius.clock_clauses import cancel_at, clock, due_at
 from cartesius.errors import InvalidArgument
 from restrictions.checks import check_function, refuse_tables
@@ -47,6 +47,16 @@ class Life(Protocol):
         """Return what the row is at ``now``, the time that its stage named; None: it is gone."""
 
 
+class Collection(Life, Protocol):
+    """A life of rows that are collected from the events of a stream."""
+
+    def key(self, value: Any) -> Any:
+        """Return the key of the row that ``value`` belongs to."""
+
+    def objection(self, value: Any) -> str | None:
+        """Return why ``value`` belongs to no row, and is set aside; None if it belongs to one."""
+
+
 class _ageing(Restriction):
     """Base: the stages of rows in memory; what is kept and the next change are noted beside the row.
 
@@ -57,11 +67,12 @@ class _ageing(Restriction):
     life: Any
     settles: ClassVar[bool] = True  # by `due`, the memory has an index of the next changes
     settles_alone: ClassVar[bool] = True
+    asks: ClassVar[tuple[str, ...]] = ("come", "go_on")  # of its life
 
     def validate(self) -> None:
         """Check the functions."""
-        check_function(self, getattr(self.life, "come", None), "life.come")
-        check_function(self, getattr(self.life, "go_on", None), "life.go_on")
+        for name in self.asks:
+            check_function(self, getattr(self.life, name, None), f"life.{name}")
 
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Return the last time of the present stage."""
@@ -73,7 +84,7 @@ class _ageing(Restriction):
         before = slot.memory.row(event.row_key)
         if before is not None:
             self._forget_deadline(slot, before)
-        kept = None if before is None else before.noted("keeps")
+        kept = None if before is None else _kept(before)
         event.note(time=event.end)
         stage = self.life.come(kept, event.value, event.end, max(clock(), event.end))
         self._send(slot, event, stage, send)
@@ -98,7 +109,7 @@ class _ageing(Restriction):
     def go_on(self, now: int) -> None:
         """Let the rows whose stage is over go on to the next."""
         for row in due_at(self.slot, now - 1):
-            stage = self.life.go_on(row.noted("keeps"), row.noted("time"), now)
+            stage = self.life.go_on(_kept(row), row.noted("time"), now)
             self._send(self.slot, row.with_value(row.value, end=max(row.end, now)), stage, arrive)
 
     def bound(self) -> str:
@@ -168,13 +179,15 @@ class collating(_ageing):
 
     Args:
         slot: The slot of a stream.
-        life: What becomes of a row: a `Life`, plain and pure, that says by ``key`` of which row a value is.
+        life: What becomes of a row, and of which row a value is: a `Collection`, plain and pure.
 
     State: none; what a row is made from, and its deadline, are beside it in memory. Relies on arrival order. Does not
     commute with other gates of the slot.
 
     Raises:
         InvalidArgument: ``life`` is none; when a correlation is built: a table, or versions.
+
+    A value that the life objects to comes out of ``engine.late``, with the reason.
 
     Law:
         At any time each row is what `Life.come` makes of the events of its key so far, at the stage that the clock
@@ -185,6 +198,7 @@ class collating(_ageing):
     """
 
     keeps_rows: ClassVar[tuple[str, ...]] = ("slot",)
+    asks: ClassVar[tuple[str, ...]] = ("key", "objection", "come", "go_on")
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables, and versions."""
@@ -194,8 +208,17 @@ class collating(_ageing):
     @handles(arrive, "slot")
     def collect(self, slot: Slot, event: Entry) -> None:
         """Let the row through with one event more."""
+        objection = self.life.objection(event.value)
+        if objection is not None:
+            set_aside(slot, event, objection)
+            return
         table = None if slot.memory.finds else slot.source
         self._arrive(slot, event.as_row(self.life.key(event.value), event.value, table=table), forward)
+
+
+def _kept(row: Entry) -> Any:
+    kept = row.noted("keeps")
+    return row.value if kept is None else kept
 
 
 def _refuse_versions(restriction: Restriction, others: tuple[Restriction, ...]) -> None:

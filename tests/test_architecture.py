@@ -35,6 +35,7 @@ GOOD_TREE = {
     "restrictions/__init__.py": '"""Restrictions."""\nfrom cartesius.shapes import area\n',
     "dsl/__init__.py": '"""Rules."""\nimport restrictions\nimport cartesius.shapes\n',
     "dsl/units.py": '"""Units."""\nfrom pint import Unit\n',
+    "dsl/parsing.py": '"""Parsing."""\nfrom lark import Lark\n',
     "spark_bridge/__init__.py": '"""Bridge."""\nimport pandas as pd\nfrom pyspark.sql import functions\nimport cartesius\n',
     "examples/port/__main__.py": '"""Main."""\nimport dsl, restrictions, cartesius, spark_bridge, pandas\n',
 }
@@ -52,6 +53,7 @@ BAD_TREES = [
         (rules.wrong_directions, "dsl/x.py", DOC + "import examples.port", "dsl may not import examples.port"),
         (rules.wrong_directions, "examples/x.py", DOC + "import tests", "examples may not import tests"),
         (rules.broken_quarantines, "cartesius/x.py", DOC + "from greenlet import getcurrent", "only cartesius/resumptions.py may import greenlet"),
+        (rules.broken_quarantines, "dsl/x.py", DOC + "import lark", "only dsl/parsing.py may import lark"),
         (rules.broken_quarantines, "examples/x.py", DOC + "import pint", "only dsl/units.py may import pint"),
         (rules.broken_quarantines, "cartesius/x.py", DOC + "import pyspark.sql", "and tests may import pyspark"),
         (rules.broken_quarantines, "dsl/x.py", DOC + "import pandas as pd", "and tests may import pandas"),

@@ -17,6 +17,8 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from examples.port.arrivals import deep_calls
+from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
@@ -29,6 +31,8 @@ from examples.port.report import Timing, notes, show_changes, show_summary
 from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
 from examples.port.verdict_changes import write_changes
+from examples.port.windows import outlooks
+from examples.port.windows_picture import draw_windows, telling_outlooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +67,7 @@ _DAY_MINUTES: Final = 24 * 60
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("out/port"),
-    help="Folder for verdicts.parquet, dead_letters.csv, clearance.png and spark.log; made if it is not there.",
+    help="Folder for verdicts.parquet, dead_letters.csv, two pictures and spark.log; made if it is not there.",
 )
 @click.option(
     "--wind-day",
@@ -134,7 +138,7 @@ def main(
     _check_options(context, is_nmea=nmea is not None)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for stale in ("verdicts.parquet", "dead_letters.csv", "clearance.png", "spark.log"):
+        for stale in ("verdicts.parquet", "dead_letters.csv", "clearance.png", "windows.png", "spark.log"):
             (out / stale).unlink(missing_ok=True)
         if nmea is not None:
             _judge_nmea(console, nmea, None if on is None else on.date(), out)
@@ -172,10 +176,26 @@ def main(
         written.append("clearance.png")
         draw(day, clearances, log.changes, said, out / written[2])
     show_changes(console, log, day, rows, str(out / written[0]))
+    if pack == "port":
+        written += _show_ahead(console, day, out)
     show_summary(console, log, dead, Timing(reading, judging, spark))
     for note in said:
         console.print(note, style="dim")
     console.print(f"Written to {out}: {', '.join(written)}")
+
+
+def _show_ahead(console: Console, day: Day, out: Path) -> list[str]:
+    """Print and draw the arrivals and next windows of deep ships; return the names of the files written."""
+    now, calls = deep_calls(day)
+    ahead = [each for each in outlooks(day, calls) if each.points]
+    if not ahead:
+        return []
+    said = arrival_notes(now)
+    show_outlooks(console, ahead, now)
+    for note in said:
+        console.print(note, style="dim")
+    draw_windows(day, now, telling_outlooks(ahead), said, out / "windows.png")
+    return ["windows.png"]
 
 
 def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> None:

@@ -21,6 +21,7 @@ ELSEWHERE: Final = "elsewhere"
 
 _KINDS: Final = {30: "fishing", 31: "tug", 32: "tug", 52: "tug", 36: "sailing", 37: "pleasure"}
 _KINDS_BY_TEN: Final = {6: "passenger", 7: "cargo", 8: "tanker"}
+_HAZARDS: Final = {1: "A", 2: "B", 3: "C", 4: "D"}
 _AT_BERTH_KM, _LYING_KN = 0.6, 0.5
 _BOUND_KM, _UNDER_WAY_KN, _SHIP_M, _HEADING_DEGREES = 15.0, 1.0, 80.0, 20.0
 
@@ -34,6 +35,15 @@ def vessel_type(code: int | None) -> str | None:
     if code is None:
         return None
     return _KINDS.get(code) or _KINDS_BY_TEN.get(code // 10, "other")
+
+
+def hazard(code: int | None) -> str | None:
+    """Return the category of dangerous goods or pollutants that an AIS code of ship and cargo states; None if none.
+
+    >>> [hazard(code) for code in (71, 84, 70, 89, 31, None)]
+    ['A', 'D', None, None, None, None]
+    """
+    return _HAZARDS.get(code % 10) if code is not None and 40 <= code <= 99 and code // 10 != 5 else None
 
 
 def called(name: str | None, mmsi: int) -> str:

@@ -34,7 +34,9 @@ def run_in_process(
         for reading in readings:
             if reading.source in inputs:
                 for event in engine.push(inputs[reading.source], reading.values, at=reading.time):
-                    assert isinstance(event.value, Update)
-                    log.add_verdict(int(event.end), event.value.value)
+                    if isinstance(event.value, Update):
+                        log.add_verdict(int(event.end), event.value.value)
+                    else:
+                        log.drop(event.value.key)
         progress(number)
     return log

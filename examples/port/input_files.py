@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from examples.port.derive import called, vessel_type
+from examples.port.derive import called, hazard, vessel_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +68,7 @@ def _wind(cells: Cells) -> Values:
         "velocity": cells.number("wind_kn", low=0, high=200, unit="kn"),
         "direction": cells.direction("wind_from_deg"),
         "gust": cells.number("gust_kn", low=0, high=200, unit="kn"),
+        "visibility": cells.number("visibility_mi", low=0, unit="mi"),
     }
 
 
@@ -79,6 +80,7 @@ def _vessel(cells: Cells) -> Values:
         "mmsi": mmsi,
         "name": called(cells.text("name"), mmsi),
         "vessel_type": vessel_type(cells.whole("ship_type")),
+        "hazard": hazard(cells.whole("cargo")),
         "length": cells.number("length_m", low=0, unit="m"),
         "beam": cells.number("beam_m", low=0, unit="m"),
         "draught": cells.number("draught_m", low=0, unit="m"),
@@ -91,14 +93,18 @@ def _vessel(cells: Cells) -> Values:
 
 _AIS_COLUMNS = (
     "mmsi", "lat", "lon", "sog_kn", "cog_deg", "name", "ship_type", "nav_status", "length_m", "beam_m", "draught_m",
+    "cargo",
 )  # fmt: skip
+_WIND_COLUMNS = ("station", "wind_from_deg", "wind_kn", "gust_kn", "visibility_mi")
 FILES: Final = {
     "berth": InputFile("berths.csv", ("id", "lat", "lon", "depth_m"), _berth, time=None),
     "tide": InputFile("tide_predicted_6min.csv.gz", ("station_id", "lat", "lon", "predicted_m_mllw"), _tide),
     "stream": InputFile(
         "current_predicted_6min.csv.gz", ("station_id", "lat", "lon", "speed_kn", "toward_deg_true"), _stream
     ),
-    "wind": InputFile("wind_2013_selected_days.csv", ("station", "wind_from_deg", "wind_kn", "gust_kn"), _wind),
+    "wind": InputFile(
+        "wind_2013_selected_days.csv", ("station", "wind_from_deg", "wind_kn", "gust_kn", "visibility_mi"), _wind
+    ),
     "vessel": InputFile("ais_2020-06-30_00h.csv.gz", _AIS_COLUMNS, _vessel, reach=ONE_DAY),
 }
 """The file of each source, in the order in which they are read."""

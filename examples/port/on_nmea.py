@@ -18,7 +18,7 @@ from examples.port.in_process import run_in_process
 from examples.port.inputs import Day, Reading
 from examples.port.nmea import read_nmea
 from examples.port.report import STYLES, because, buried
-from examples.port.rotterdam import BASINS, NAMES, basin_rows, rotterdam_rules
+from examples.port.rotterdam import AHEAD_H, BASINS, NAMES, basin_rows, rotterdam_rules
 from examples.port.stations import ship_readings
 
 if TYPE_CHECKING:
@@ -42,11 +42,20 @@ NOTES: Final = (
 
 @attrs.frozen
 class NmeaRun:
-    """What a run gives: what was in the file, the verdicts, the last row of each ship, and how many were elsewhere."""
+    """What a run gives.
+
+    Args:
+        nmea: What was in the file.
+        log: The verdicts.
+        ships: The last row of each ship that was judged.
+        later: How many ships will arrive, but not soon enough to be judged.
+        elsewhere: How many stations have no business here.
+    """
 
     nmea: Nmea
     log: ChangeLog
     ships: dict[int, Values]
+    later: int
     elsewhere: int
 
 
@@ -63,12 +72,11 @@ def run_on_nmea(path: Path, day: date | None = None) -> NmeaRun:
     nmea = read_nmea(path, day)
     readings = ship_readings(nmea.messages, NAMES, {id_: place for id_, (place, _, _) in BASINS.items()})
     last = {reading.values["mmsi"]: reading.values for reading in readings}
-    ships = {mmsi: row for mmsi, row in last.items() if row["destination"] != ELSEWHERE}
     start = min((reading.time or 0 for reading in readings), default=0)
     rows = [Reading("berth", start, 0, row) for row in basin_rows()]
-    mine = [reading for reading in readings if reading.values["mmsi"] in ships]
-    judged = Day(nmea.day, (*rows, *mine), (), nmea.dead, tuple(BASINS), {}, {})
-    return NmeaRun(nmea, run_in_process(judged, rotterdam_rules()), ships, len(last) - len(ships))
+    log = run_in_process(Day(nmea.day, (*rows, *readings), (), nmea.dead, tuple(BASINS), {}, {}), rotterdam_rules())
+    later = sum(mmsi not in log.last and row["destination"] != ELSEWHERE for mmsi, row in last.items())
+    return NmeaRun(nmea, log, {mmsi: last[mmsi] for mmsi in log.last}, later, len(last) - len(log.last) - later)
 
 
 def show_nmea(console: Console, run: NmeaRun) -> None:
@@ -94,7 +102,10 @@ def show_nmea(console: Console, run: NmeaRun) -> None:
     nmea = run.nmea
     other = ", ".join(f"{number:,} x {kind}" for kind, number in nmea.unused.most_common())
     summary = Table(title="Summary", title_justify="left", title_style="bold", show_header=False)
-    summary.add_row("stations", f"{len(run.ships) + run.elsewhere:,}, of which {len(run.ships):,} are Rotterdam's")
+    summary.add_row(
+        "stations",
+        f"{len(run.ships):,} judged; {run.later:,} due later than in {AHEAD_H} h; {run.elsewhere:,} of other ports",
+    )
     summary.add_row("verdicts", ", ".join(f"{now[status]} {status}" for status in STYLES))
     summary.add_row("sentences", f"{nmea.sentences:,}, each of them one of these:")
     summary.add_row("  used", f"{nmea.used:,}, which are {len(nmea.messages):,} messages of ships")

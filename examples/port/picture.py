@@ -68,7 +68,7 @@ def draw(
 
 
 def _curve(axes: Axes, day: Day, clearance: Clearance) -> None:
-    times = [_hours(day, time) for time, _ in clearance.points] + [_DAY]
+    times = [hours(day, time) for time, _ in clearance.points] + [_DAY]
     metres = [value for _, value in clearance.points] + [clearance.points[-1][1]]
     limits = [clearance.limit] * len(times)
     below = [value < clearance.limit for value in metres]
@@ -82,14 +82,14 @@ def _curve(axes: Axes, day: Day, clearance: Clearance) -> None:
     axes.grid(axis="both", color="#e6e6e6", linewidth=0.6)
     axes.tick_params(labelbottom=False, labelsize=8, length=2)
     axes.spines[["top", "right"]].set_visible(False)
-    _scale(axes)
+    mark_hours(axes)
 
 
 def _strip(axes: Axes, day: Day, changes: Sequence[Change]) -> None:
-    ends = [_hours(day, change.time) for change in changes[1:]] + [_DAY]
+    ends = [hours(day, change.time) for change in changes[1:]] + [_DAY]
     for change, end in zip(changes, ends, strict=True):
-        axes.axvspan(_hours(day, change.time), end, color=COLOURS[change.status], linewidth=0)
-    _scale(axes)
+        axes.axvspan(hours(day, change.time), end, color=COLOURS[change.status], linewidth=0)
+    mark_hours(axes)
     axes.set_yticks([])
     axes.tick_params(labelsize=8, length=2)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -113,11 +113,13 @@ def _frame(figure: Figure, day: Day, height: float, notes: Sequence[str]) -> Non
         figure.text(0.065, low + (0.08 - 0.19 * number) / height, note, fontsize=7.5, color=_FAINT, va="center")
 
 
-def _scale(axes: Axes) -> None:
+def mark_hours(axes: Axes) -> None:
+    """Let the time axis run over a day."""
     axes.set_xlim(0, _DAY)
-    hours = range(0, 25, 3)
-    axes.set_xticks(hours, [f"{hour:02}:00" for hour in hours])
+    marked = range(0, 25, 3)
+    axes.set_xticks(marked, [f"{hour:02}:00" for hour in marked])
 
 
-def _hours(day: Day, time: int) -> float:
+def hours(day: Day, time: int) -> float:
+    """Return a time, in microseconds since the epoch, in hours since the day began."""
     return (time - day.start) / 3_600_000_000

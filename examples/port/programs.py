@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from dsl import RulePack, require, when
 from dsl.units import centimetres, degrees, knots, metres
+from examples.port.observations import links, tide, vessel, wind
+from examples.port.observations import stream as tidal_stream
 from examples.port.places import GAUGES, STATIONS
-from examples.port.rules import links, port_rules, tide, vessel, wind
-from examples.port.rules import stream as tidal_stream
+from examples.port.rules import port_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -24,9 +24,10 @@ _FIELDS: Final = {
     "berth": {"id": _TEXT, "depth": _NUMBER, "position": _PAIR},
     "tide": {"sensor": _TEXT, "height": _NUMBER, "low_water": _NUMBER},
     "stream": {"station": _TEXT, "rate": _NUMBER, "direction": _NUMBER},
-    "wind": {"station": _TEXT, "velocity": _NUMBER, "direction": _NUMBER, "gust": _NUMBER},
+    "wind": {"station": _TEXT, "velocity": _NUMBER, "direction": _NUMBER, "gust": _NUMBER, "visibility": _NUMBER},
     "vessel": {
-        "mmsi": _WHOLE, "name": _TEXT, "vessel_type": _TEXT, "length": _NUMBER, "beam": _NUMBER, "draught": _NUMBER,
+        "mmsi": _WHOLE, "name": _TEXT, "vessel_type": _TEXT, "hazard": _TEXT, "length": _NUMBER, "beam": _NUMBER,
+        "draught": _NUMBER,
         "speed": _NUMBER, "course": _NUMBER, "position": _PAIR, "destination": _TEXT, "direction": _TEXT,
     },
 }  # fmt: skip

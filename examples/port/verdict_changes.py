@@ -88,6 +88,10 @@ class ChangeLog:
         missing = (name for reason in verdict.undecided for name in reason.missing)
         self.add(time, int(verdict.subject), verdict.status, (reason.name for reason in verdict.failed), missing)
 
+    def drop(self, mmsi: int) -> None:
+        """Forget the last verdict about a ship that is no longer considered."""
+        self.last.pop(mmsi, None)
+
     @property
     def changes(self) -> tuple[Change, ...]:
         """All changes so far."""

@@ -239,8 +239,11 @@ class Everlasting:
     def key(self, value: Value) -> int:
         return value.k
 
+    def objection(self, value: Value) -> None:
+        return None
+
     def come(self, before: Any, value: Any, time: Any, now: Any) -> Stage:
-        return Stage(value, value, None)
+        return Stage(value, None, None)
 
     def go_on(self, keeps: Any, time: Any, now: Any) -> None:
         raise AssertionError

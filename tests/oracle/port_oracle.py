@@ -28,6 +28,15 @@ SOURCES = ["berth", "tide", "stream", "wind", "vessel"]
 GAUGES = {"8518750", "8519483", "8531680"}
 AIRPORTS = {"EWR": (40.6925, -74.1687), "JFK": (40.6398, -73.7789), "LGA": (40.7772, -73.8726)}
 NO_TANKERS = {"red-hook", "brooklyn-navy-yard"}
+TANKER_BERTHS = {"constable-hook", "tremley-point"}
+NEWARK_BAY = {
+    "elizabeth-north", "elizabeth-east", "elizabeth-south", "newark-south", "newark-west", "newark-north",
+}  # fmt: skip
+LENGTHS = {
+    "newark-north": 250, "port-jersey-cars": 300, "constable-hook": 230, "tremley-point": 230, "red-hook": 230,
+    "brooklyn-navy-yard": 200,
+}  # fmt: skip
+NAUTICAL_MILE, STATUTE_MILE = 1852.0, 1609.344
 EARTH_RADIUS_KM = 6371.0088
 
 
@@ -128,6 +137,7 @@ def read_wind(record: dict[str, str], shift: timedelta) -> Event:
         "velocity": a_number(record["wind_kn"], 0, 200),
         "direction": a_number(record["wind_from_deg"], 0, 360),
         "gust": a_number(record["gust_kn"], 0, 200),
+        "visibility": a_number(record["visibility_mi"], 0),
     }
     return Event(a_time(record["time_utc"]) + shift, "wind", station, row)
 
@@ -153,6 +163,7 @@ def read_vessel(record: dict[str, str], berths: dict[str, Row]) -> Event:
         "mmsi": mmsi,
         "name": record["name"] or f"MMSI {mmsi}",
         "vessel_type": vessel_type(a_number(record["ship_type"])),
+        "hazard": hazard(a_number(record["cargo"])),
         "length": length,
         "beam": a_number(record["beam_m"], 0),
         "draught": a_number(record["draught_m"], 0),
@@ -217,6 +228,13 @@ def vessel_type(code: float | None) -> str | None:
     return {6: "passenger", 7: "cargo", 8: "tanker"}.get(int(code // 10), "other")
 
 
+def hazard(code: float | None) -> str | None:
+    """AIS: of codes 40-49 and 60-99 the second digit, 1 to 4, is a category of dangerous goods."""
+    if code is None or not (40 <= code < 50 or 60 <= code < 100):
+        return None
+    return {1: "A", 2: "B", 3: "C", 4: "D"}.get(int(code) % 10)
+
+
 def bound(
     berths: dict[str, Row],
     *,
@@ -249,10 +267,11 @@ def bound(
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison, and the observations it mentions."""
+    """A comparison, and the observations it mentions; ``optional``: those it can do without."""
 
     reads: tuple[str, ...]
     test: Callable[..., bool]
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -285,9 +304,45 @@ def destination_is(berth: str) -> Term:
     return Term(("vessel.destination",), lambda destination: destination == berth)
 
 
-IS_TANKER = Term(("vessel.vessel_type",), lambda kind: kind == "tanker")
-IS_NO_TANKER = Term(("vessel.vessel_type",), lambda kind: kind != "tanker")
-IS_INBOUND = Term(("vessel.direction",), lambda direction: direction == "inbound")
+def kind_is(*kinds: str) -> Term:
+    return Term(("vessel.vessel_type",), lambda kind: kind in kinds)
+
+
+def kind_is_not(*kinds: str) -> Term:
+    return Term(("vessel.vessel_type",), lambda kind: kind not in kinds)
+
+
+def direction_is(wanted: str) -> Term:
+    return Term(("vessel.direction",), lambda direction: direction == wanted)
+
+
+def bound_for(*berths: str) -> Term:
+    return Term(("vessel.destination",), lambda destination: destination in berths)
+
+
+def sector(observation: str, *spans: tuple[float, float]) -> Term:
+    """A direction within one of the spans, clockwise."""
+    return Term((observation,), lambda degrees: any((degrees - low) % 360 <= (high - low) % 360 for low, high in spans))
+
+
+def speed_at_most(knots: float) -> Term:
+    return Term(("vessel.speed",), lambda speed: speed <= knots)
+
+
+def visibility_at_least(metres: float) -> Term:
+    return Term(("wind.visibility",), lambda miles: miles * STATUTE_MILE >= metres)
+
+
+def gust_below(knots: float) -> Term:
+    """A report without a gust had none; only one without a wind, too, leaves the question open."""
+    return Term(("wind.velocity",), lambda velocity, gust: (velocity if gust is None else gust) < knots, ("wind.gust",))
+
+
+IS_TANKER = kind_is("tanker")
+IS_INBOUND = direction_is("inbound")
+IS_MOORED = direction_is("moored")
+HAS_HAZARD = Term((), lambda hazard: hazard is not None, ("vessel.hazard",))
+HAS_NO_HAZARD = Term((), lambda hazard: hazard is None, ("vessel.hazard",))
 
 
 def rules(berths: dict[str, Row]) -> list[Rule]:
@@ -296,25 +351,133 @@ def rules(berths: dict[str, Row]) -> list[Rule]:
         Rule("wind limit", (), wind_at_most(45)),
         Rule("wind limit from 200 m", (length_at_least(200),), wind_at_most(35)),
         Rule("wind limit from 300 m", (length_at_least(300),), wind_at_most(30)),
-        *(Rule(f"clearance at {name}", (destination_is(name),), clearance_at_least(0.5)) for name in berths),
-        *(
-            Rule(f"tanker clearance at {name}", (destination_is(name), IS_TANKER), clearance_at_least(1.0))
-            for name in berths
+        Rule(
+            "small craft",
+            (kind_is("pleasure", "sailing"), Term(("vessel.length",), lambda length: length < 20)),
+            Term(("wind.velocity",), lambda velocity: velocity < 25),
         ),
-        *(
-            Rule(f"no tankers at {name}", (destination_is(name),), IS_NO_TANKER)
-            for name in berths
-            if name in NO_TANKERS
+        Rule(
+            "wind across Newark Bay",
+            (length_at_least(250), sector("wind.direction", (60, 120), (240, 300)), bound_for(*NEWARK_BAY)),
+            wind_at_most(25),
         ),
+        Rule(
+            "swell at Port Jersey",
+            (sector("wind.direction", (110, 170)), bound_for("port-jersey", "port-jersey-cars")),
+            wind_at_most(30),
+        ),
+        Rule(
+            "wind off Constable Hook",
+            (sector("wind.direction", (330, 30)), bound_for("constable-hook")),
+            wind_at_most(30),
+        ),
+        *(rule for name in berths for rule in berth_rules(name)),
+        *stream_rules(),
+        Rule("gusts of a storm", (), gust_below(48)),
+        Rule("gusts on high sides", (kind_is("cargo"), length_at_least(200)), gust_below(41)),
+        Rule("gusts at the loading arms", (IS_TANKER, IS_MOORED), gust_below(34)),
+        Rule("gusts, dangerous cargo", (HAS_HAZARD,), gust_below(34)),
+        Rule("fog", (IS_INBOUND,), visibility_at_least(1000)),
+        Rule("visibility, deep draught", (IS_INBOUND, draught_at_least(12)), visibility_at_least(NAUTICAL_MILE)),
+        Rule("visibility, tankers", (IS_INBOUND, IS_TANKER), visibility_at_least(2 * NAUTICAL_MILE)),
+        Rule("visibility from 300 m", (IS_INBOUND, length_at_least(300)), visibility_at_least(2 * NAUTICAL_MILE)),
+        Rule("visibility, dangerous cargo", (IS_INBOUND, HAS_HAZARD), visibility_at_least(2 * NAUTICAL_MILE)),
+        Rule(
+            "safe speed in restricted visibility",
+            (
+                Term(("vessel.direction",), lambda direction: direction != "moored"),
+                Term(("wind.visibility",), lambda miles: miles * STATUTE_MILE < NAUTICAL_MILE),
+            ),
+            speed_at_most(10),
+        ),
+        Rule(
+            "clearance under way",
+            (IS_INBOUND,),
+            Term(
+                ("berth.depth", "tide.height", "vessel.draught"),
+                lambda depth, height, draught: (depth + height) - draught >= 0.1 * draught,
+            ),
+        ),
+        Rule(
+            "afloat at low water",
+            (IS_MOORED, draught_at_least(12)),
+            Term(
+                ("berth.depth", "tide.low_water", "vessel.draught"),
+                lambda depth, low_water, draught: (depth + low_water) - draught >= 0.2,
+            ),
+        ),
+        Rule("quay awash", (IS_MOORED,), Term(("tide.height",), lambda height: height <= 2.5)),
+        *size_speed_and_business_rules(),
+    ]
+
+
+def berth_rules(name: str) -> list[Rule]:
+    here = destination_is(name)
+    may_not = [
+        Rule(f"no tankers at {name}", (here,), kind_is_not("tanker")),
+        Rule(f"no dangerous cargo at {name}", (here,), HAS_NO_HAZARD),
+    ]
+    longest = LENGTHS.get(name, 400)
+    return [
+        Rule(f"clearance at {name}", (here,), clearance_at_least(0.5)),
+        Rule(f"tanker clearance at {name}", (here, IS_TANKER), clearance_at_least(1.0)),
+        *(may_not if name in NO_TANKERS else []),
+        Rule(f"length at {name}", (here,), Term(("vessel.length",), lambda length: length <= longest)),
+    ]
+
+
+def stream_rules() -> list[Rule]:
+    def rate_at_most(knots: float) -> Term:
+        return Term(("stream.rate",), lambda rate: rate <= knots)
+
+    return [
         Rule(
             "tidal stream",
             (IS_INBOUND, draught_at_least(12), Term(("stream.direction",), lambda degrees: degrees >= 180)),
-            Term(("stream.rate",), lambda knots: knots <= 1),
+            rate_at_most(1),
         ),
         Rule(
             "tidal stream, deep draught",
             (IS_INBOUND, draught_at_least(15)),
             Term(("stream.direction",), lambda degrees: degrees < 180),
+        ),
+        Rule("tidal stream, tankers", (IS_INBOUND, IS_TANKER), rate_at_most(1.5)),
+        Rule(
+            "flood off Port Jersey",
+            (
+                IS_INBOUND,
+                draught_at_least(10),
+                sector("stream.direction", (300, 60)),
+                bound_for("port-jersey", "port-jersey-cars"),
+            ),
+            rate_at_most(1.5),
+        ),
+        Rule("stream on the moorings", (IS_MOORED, length_at_least(200)), rate_at_most(4)),
+    ]
+
+
+def size_speed_and_business_rules() -> list[Rule]:
+    size = ("vessel.length", "vessel.beam")
+    places_ = ("vessel.position", "berth.position")
+    return [
+        Rule("beam", (IS_INBOUND,), Term(("vessel.beam",), lambda beam: beam <= 60)),
+        Rule(
+            "turning basin",
+            (IS_INBOUND, bound_for(*NEWARK_BAY)),
+            Term(size, lambda length, beam: length * beam <= 22_000),
+        ),
+        Rule("proportions", (length_at_least(80),), Term(size, lambda length, beam: length / beam >= 3)),
+        Rule("squat", (IS_INBOUND, draught_at_least(12)), speed_at_most(12)),
+        Rule(
+            "wash at the berths",
+            (IS_INBOUND, Term(places_, lambda here, there: distance_km(here, there) * 1000 <= 500)),
+            speed_at_most(6),
+        ),
+        Rule("no passengers at tanker berths", (IS_MOORED, bound_for(*TANKER_BERTHS)), kind_is_not("passenger")),
+        Rule(
+            "no pleasure craft at terminals",
+            (IS_MOORED, bound_for(*NEWARK_BAY, *TANKER_BERTHS)),
+            kind_is_not("pleasure", "sailing"),
         ),
     ]
 
@@ -326,8 +489,11 @@ def observed(seen: dict[str, Row | None], observation: str) -> Any:
 
 
 def truth(term: Term, seen: dict[str, Row | None]) -> bool | None:
-    operands = [observed(seen, observation) for observation in term.reads]
-    return None if None in operands else term.test(*operands)
+    if any(observed(seen, observation) is None for observation in term.reads):
+        return None
+    if any(seen[observation.split(".")[0]] is None for observation in term.optional):
+        return None
+    return term.test(*(observed(seen, observation) for observation in (*term.reads, *term.optional)))
 
 
 def kleene_all(truths: list[bool | None]) -> bool | None:
@@ -344,6 +510,9 @@ def kleene_implies(left: bool | None, right: bool | None) -> bool | None:
 
 def missing_of(rule: Rule, seen: dict[str, Row | None]) -> set[str]:
     mentioned = {name for term in (*rule.conditions, rule.requirement) for name in term.reads}
+    for term in (*rule.conditions, rule.requirement):
+        if truth(term, seen) is None:
+            mentioned |= {*term.optional}
     return {
         name.split(".")[0] if seen[name.split(".")[0]] is None else name
         for name in mentioned
@@ -460,6 +629,13 @@ def verdict_changes(
         *usable("wind", data / "wind_2013_selected_days.csv", lambda record: read_wind(record, shift)),
         *usable("vessel", data / "ais_2020-06-30_00h.csv.gz", lambda record: read_vessel(record, berths)),
     ]
+    lowest: dict[str, float] = {}
+    for event in events:
+        if event.source == "tide" and event.row["height"] is not None:
+            lowest[event.key] = min(event.row["height"], lowest.get(event.key, math.inf))
+    for event in events:
+        if event.source == "tide":
+            event.row["low_water"] = lowest.get(event.key)
     events.sort(key=lambda event: (event.time, SOURCES.index(event.source)))  # stable: then the place in the file
 
     end = DAY + timedelta(hours=24 if until is None else until)

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "examples" / "port" / "data"
 GUNVOR_MAERSK = 220413000
 CARGO, TANKER = "70", "80"
+HIGH = "gusts on high sides"
 MOORED, UNDER_WAY = "5", "0"
 
 # ------------------------------------------------------------------------------------------- a harbour by hand
@@ -78,7 +79,7 @@ def stream(clock, rate, towards, station="n1"):
 
 
 def wind(clock, knots, station="EWR", day="2013-06-30"):
-    return {"time_utc": at(clock, day), "station": station, "wind_kn": knots}
+    return {"time_utc": at(clock, day), "station": station, "wind_kn": knots, "visibility_mi": 10}
 
 
 def ship(
@@ -161,12 +162,12 @@ def test_a_ship_with_room_enough_is_allowed_and_nothing_more_is_said(changes):
         (45.1, 100, ("restricted", ["wind limit"], [])),
         (36, 199, ("allowed", [], [])),
         (36, 200, ("restricted", ["wind limit from 200 m"], [])),
-        (46, 300, ("restricted", ["wind limit", "wind limit from 200 m", "wind limit from 300 m"], [])),
-        (30, "", ("allowed", [], [])),  # both limits hold, however long she is
+        (46, 300, ("restricted", ["wind limit", "wind limit from 200 m", "wind limit from 300 m", HIGH], [])),
+        (30, "", ("unknown", [], ["vessel.length"])),  # the wind is low enough; the berth may be too short
         (31, "", ("unknown", [], ["vessel.length"])),
         (46, "", ("restricted", ["wind limit"], ["vessel.length"])),
-        ("", 100, ("unknown", [], ["wind.velocity"])),
-        ("", "", ("unknown", [], ["vessel.length", "wind.velocity"])),
+        ("", 100, ("unknown", [], ["wind.gust", "wind.velocity"])),
+        ("", "", ("unknown", [], ["vessel.length", "wind.gust", "wind.velocity"])),
     ],
 )
 def test_wind_limits_by_length(changes, knots, length, expected):
@@ -216,7 +217,7 @@ def test_a_tanker_needs_a_metre(changes):
 
 def test_rules_that_are_broken_are_named_in_order(changes):
     frame = changes(
-        [ship("00:00:05", draught=14.8, kind="85", length=200)],
+        [ship("00:00:05", draught=14.7, kind="85", length=200)],
         berths=[berth("red-hook")],
         winds=[wind("00:00:00", 50)],
     )
@@ -230,6 +231,8 @@ def test_rules_that_are_broken_are_named_in_order(changes):
                 "clearance at red-hook",
                 "tanker clearance at red-hook",
                 "no tankers at red-hook",
+                "gusts of a storm",
+                "gusts at the loading arms",
             ],
             [],
         )
@@ -290,7 +293,7 @@ def test_a_stream_that_settles_the_question_needs_no_draught(changes):
 )
 def test_where_a_ship_is_bound(changes, report, is_at_the_pier):
     frame = changes([{**report, "draught_m": 14.9}])
-    assert stated(frame)[0][2] == (["clearance at pier"] if is_at_the_pier else [])
+    assert ("clearance at pier" in stated(frame)[0][2]) == is_at_the_pier
 
 
 def test_of_two_berths_as_near_the_smaller_id_is_meant(changes):
@@ -309,9 +312,9 @@ def test_the_gauge_is_the_berth_s_and_never_port_elizabeth(changes):
 
 def test_at_one_time_the_tide_and_the_wind_go_before_the_ship(changes):
     frame = changes(
-        [ship("00:00:00", draught=14.8), ship("00:06:00", draught=14.4)],
+        [ship("00:00:00", draught=14.7), ship("00:06:00", draught=14.4)],
         tides=[tide("00:00:00", 0.0), tide("00:06:00", 0.5)],
-        winds=[wind("00:00:00", 0), wind("00:06:00", 50)],
+        winds=[wind("00:00:00", 0), wind("00:06:00", 46)],
     )
     assert stated(frame) == [
         ("00:00:00", "restricted", ["clearance at pier"], []),
@@ -338,10 +341,10 @@ def test_of_one_time_and_source_the_place_in_the_file_decides(changes):
 
 
 def test_a_prediction_is_used_one_step_before_its_time(changes):
-    reports = [ship("00:00:05", mmsi=1, draught=14.8), inbound("00:00:05", mmsi=2, draught=12)]
+    reports = [ship("00:00:05", mmsi=1, draught=14.7), inbound("00:00:05", mmsi=2, draught=12)]
     tides = [tide("00:00:00", 0.0), tide("00:06:00", 1.0), tide("00:12:00", 0.0)]
     streams = [stream("00:00:00", 2.0, 180), stream("00:06:00", 0.5, 180), stream("00:12:00", 2.0, 180)]
-    winds = [wind("00:00:00", 0), wind("00:06:00", 50)]  # no prediction
+    winds = [wind("00:00:00", 0), wind("00:06:00", 46)]  # no prediction
     frame = changes(reports, tides=tides, streams=streams, winds=winds, ahead=6)
     assert stated(frame[frame.mmsi == 1]) == [
         ("00:00:05", "allowed", [], []),
@@ -356,7 +359,7 @@ def test_a_prediction_is_used_one_step_before_its_time(changes):
 
 
 def test_the_first_prediction_of_the_next_day_is_the_last_one_used(changes):
-    reports, last = [ship("00:00:05", draught=14.8)], tide("00:00:00", 0.0, day="2020-07-01")
+    reports, last = [ship("00:00:05", draught=14.7)], tide("00:00:00", 0.0, day="2020-07-01")
     beyond = tide("00:06:00", 9.0, day="2020-07-01")
     frame = changes(reports, tides=[tide("00:00:00", 9.0), tide("00:06:00", 1.0), last, beyond], ahead=6)
     assert [row[:2] for row in stated(frame)] == [("00:00:05", "allowed"), ("23:54:00", "restricted")]

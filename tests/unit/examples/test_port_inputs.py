@@ -51,7 +51,8 @@ def test_the_written_places_are_those_of_the_files(whole):
 def test_a_row_becomes_bare_values_in_the_units_of_the_rules(whole):
     gunvor = [reading for reading in of(whole, "vessel") if reading.values["mmsi"] == 220413000]
     assert gunvor[-1].values == {
-        "mmsi": 220413000, "name": "GUNVOR MAERSK", "vessel_type": "cargo", "length": 367.0, "beam": 42.0,
+        "mmsi": 220413000, "name": "GUNVOR MAERSK", "vessel_type": "cargo", "hazard": None,
+        "length": 367.0, "beam": 42.0,
         "draught": 15.0, "speed": 0.0, "course": 171.7, "position": (40.66461, -74.14489),
         "destination": "elizabeth-east", "direction": "moored",
     }  # fmt: skip

@@ -52,7 +52,8 @@ def at(place, mmsi=1, **more):
 def ship(mmsi=1, **more):
     cells = {
         "type": 5, "mmsi": mmsi, "shipname": "ANNA", "ship_type": 70, "to_bow": 300, "to_stern": 42, "to_port": 30,
-        "to_starboard": 33, "draught": 20.0, "destination": "ROTTERDAM", "month": 6, "day": 12, "hour": 5, "minute": 30,
+        "to_starboard": 33, "draught": 20.0, "destination": "ROTTERDAM", "month": 6, "day": 11, "hour": 20,
+        "minute": 30,
     }  # fmt: skip
     return encode_dict({**cells, **more}, seq_id=3)
 
@@ -90,7 +91,7 @@ def test_a_position_and_static_data_are_read_in_the_units_of_the_rules(written, 
         "ship_type": 70,
         "draught": 20.0,
         "bound_for": "ROTTERDAM",
-        "eta": (6, 12, 5, 30),
+        "eta": (6, 11, 20, 30),
     }
     assert (nmea.sentences, nmea.used, nmea.times, nmea.dead) == (4, 3, 1, ())
     assert nmea.day == DAY
@@ -332,7 +333,34 @@ def test_rules_of_rotterdam(written, sentences, status, failed, missing):
 
 def test_ships_of_other_ports_are_not_judged(written):
     run = run_on_nmea(written(*ship(destination="HAMBURG"), *at(AT_SEA, 2), *ship(3)), DAY)
-    assert (list(run.ships), run.elsewhere) == ([3], 2)
+    assert (list(run.ships), run.later, run.elsewhere) == ([3], 0, 2)
+
+
+def test_a_ship_that_turns_to_another_port_is_judged_no_more(written):
+    run = run_on_nmea(written(*ship(), *ship(destination="HAMBURG")), DAY)
+    assert (run.ships, run.elsewhere) == ({}, 1)
+    assert len(run.log.changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("eta", "status", "failed"),
+    [
+        ({"day": 12, "hour": 0, "minute": 0}, "allowed", ()),  # 24 hours ahead
+        ({"day": 10, "hour": 0, "minute": 0}, "allowed", ()),
+        ({"day": 9, "hour": 23, "minute": 59}, "restricted", ("time of arrival kept up",)),
+        ({"day": 0, "month": 0, "hour": 24, "minute": 60}, "restricted", ("time of arrival",)),
+    ],
+)
+def test_times_of_arrival(written, eta, status, failed):
+    change = run_on_nmea(written(*ship(draught=5.0, to_bow=50, **eta)), DAY).log.last[1]
+    assert (change.status, change.because, change.missing) == (status, failed, ())
+
+
+def test_a_ship_that_arrives_later_than_in_a_day_is_not_judged_yet(written):
+    run = run_on_nmea(written(*ship(day=12, hour=0, minute=1)), DAY)
+    assert (run.ships, run.later) == ({}, 1)
+    run = run_on_nmea(written(*ship(day=12, hour=0, minute=1), *at(EUROPOORT)), DAY)
+    assert [*run.ships] == [1]  # she lies here already
 
 
 def test_a_ship_under_way_in_the_port_that_says_nothing_is_unknown(written):
@@ -357,7 +385,7 @@ def test_the_command_writes_verdicts_and_dead_letters_and_says_what_became_of_ea
     with (tmp_path / "out" / "dead_letters.csv").open() as file:
         (letter,) = csv.DictReader(file)
     assert (letter["source"], letter["file"], letter["line"], letter["row"]) == ("nmea", "ais.nmea.gz", "5", "junk")
-    for said in ("ANNA", "2010-06-12", "3, which are 2 messages", "1 x nmea: sentence:", "are assumed"):
+    for said in ("ANNA", "2010-06-11", "3, which are 2 messages", "1 judged", "1 x nmea: sentence:", "are assumed"):
         assert said in result.output
 
 

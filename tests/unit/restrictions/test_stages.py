@@ -43,6 +43,9 @@ class Gathering(Waning):
     def key(self, value: Event) -> str:
         return value.key
 
+    def objection(self, value: Event) -> str | None:
+        return "too long" if value.length > 9 else None
+
     def come(self, before: Any, value: Any, time: Any, now: Any) -> Stage | None:
         return self.go_on(tuple(sorted((*(before or ()), value.length))), time, now)
 
@@ -164,9 +167,15 @@ def test_a_deadline_that_nobody_wants_any_more_is_soon_forgotten():
 
 
 def test_what_is_no_life_is_refused():
-    for kind in (ageing, collating):
-        with pytest.raises(InvalidArgument, match=r"expected a function but got life\.come=None"):
+    for kind, asked in ((ageing, "come"), (collating, "key")):
+        with pytest.raises(InvalidArgument, match=rf"expected a function but got life\.{asked}=None"):
             kind("x", 3)
+
+
+def test_what_belongs_to_no_row_is_set_aside():
+    engine = Engine(table(collating("x", Gathering()), s))
+    assert engine.push(s, Event("a", 10)) == []
+    assert [(event.value, reason) for event, _, reason in engine.late] == [(Event("a", 10), "too long")]
 
 
 def test_tables_age_and_streams_are_collected():
@@ -189,8 +198,11 @@ class Latest:
     def key(self, value: Event) -> str:
         return value.key
 
+    def objection(self, value: Event) -> None:
+        return None
+
     def come(self, before: Any, value: Any, time: Any, now: Any) -> Stage | None:
-        return Stage(value, value, None)
+        return Stage(value, None, None)
 
     def go_on(self, keeps: Any, time: Any, now: Any) -> Stage | None:
         raise AssertionError

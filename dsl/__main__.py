@@ -1,0 +1,91 @@
+"""The command `python -m dsl`: check, describe or edit a file of rules.
+
+`check` reports what is wrong with the file, its line and a caret, and exits with 1; `edit` needs the extra
+`cartesius[edit]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cartesius.errors import CartesiusError
+from dsl.drafts import File
+from dsl.rule_packs import RulePack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status: 0, or 1 for a file that is wrong or not there.
+
+    Args:
+        arguments: What stands behind ``python -m dsl``; default: the program's own arguments.
+    """
+    chosen = _parser().parse_args(arguments)
+    path: Path = chosen.file
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        return _fail(f"{path}: {error.strerror}; name a file of rules, such as examples/rules/harbour.rules")
+    except UnicodeError:
+        return _fail(f"{path}: is no text in UTF-8")
+    if chosen.command == "edit":
+        return _edit(path, chosen.port, not chosen.no_browser)
+    try:
+        pack = RulePack.from_text(text, str(path))
+    except CartesiusError as error:
+        return _fail(str(error))
+    print(f"{path}: {pack!r}" if chosen.command == "check" else pack.to_text())
+    return 0
+
+
+def _edit(path: Path, port: int, browse: bool) -> int:
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        return _fail(f"edit: needs {' and '.join(missing)}; install them with: pip install 'cartesius[edit]'")
+    from dsl.edit_server import serve  # noqa: PLC0415 - check and describe do without a server
+
+    try:
+        serve(File(path), port, browse)
+    except OSError as error:
+        return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe or edit a file of rules.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, said in (
+        ("check", "report whether the file is in order; exit with 1 and say why if it is not"),
+        ("describe", "print its rules as sentences"),
+        ("edit", "open a page in the browser that edits its rules and judges an example"),
+    ):
+        command = commands.add_parser(name, help=said, description=said.capitalize() + ".")
+        command.add_argument("file", type=Path, metavar="FILE", help="a file of rules, see docs/rules_as_text.md")
+        if name == "edit":
+            command.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
+            command.add_argument("--no-browser", action="store_true", help="print the address only")
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 2**16:
+        raise ValueError(text)
+    return port
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

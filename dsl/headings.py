@@ -1,0 +1,148 @@
+"""The headings of a text of rules: its sources, tables of places, and named expressions.
+
+They may stand anywhere in the text; a named expression may use those above it.
+
+Invariant: a definition names only definitions above it, so no expression contains itself.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, final
+
+import attrs
+
+from dsl.errors import InvalidRule, refusal
+from dsl.fluent import Expression
+from dsl.functions import named
+from dsl.quoting import unescaped
+from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
+from dsl.text_expressions import Wording, literal, name_of, title_of
+from dsl.unit_names import unit
+from dsl.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dsl.parsing import Node, Page
+
+_TYPES: Final[dict[str, PlainType]] = {
+    "number_type": float, "text_type": str, "truth_type": bool, "position_type": position, "instant_type": instant,
+}  # fmt: skip
+
+
+@final
+class Headings:
+    """What the declarations of a text say."""
+
+    def __init__(self, page: Page) -> None:
+        """Read the declarations, then the definitions.
+
+        Raises:
+            InvalidRule: A declaration is none, or says twice what is said once.
+            DimensionMismatch: Operands of a definition do not fit each other.
+            UnknownField: A definition uses a name that means nothing.
+        """
+        self.page = page
+        self.sources: dict[str, Source] = {}
+        self.places: dict[str, dict[Any, tuple[float, float]]] = {}
+        for node in self.items("source"):
+            self._declare(node)
+        for node in self.items("places"):
+            self._locate(node)
+        self.subject_node = self.one("subject", "subject: <the source that is judged>")
+        with page.at(self.subject_node):
+            self.subject = self._source(name_of(self.subject_node.children[1]))
+        vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
+        self.wording = Wording(page, vocabulary, self.places)
+        for node in self.items("definition"):
+            self._define(node)
+
+    def items(self, kind: str) -> list[Node]:
+        """Return the items of a kind, in the order of the text."""
+        return [node for node in self.page.tree.children if node.data == kind]
+
+    def optional(self, kind: str) -> Node | None:
+        """Return the one item of a kind, if there is one.
+
+        Raises:
+            InvalidRule: There are two.
+        """
+        found = self.items(kind)
+        if len(found) > 1:
+            with self.page.at(found[1]):
+                raise InvalidRule(refusal(f"{kind}: expected to be said once", [("fix", "leave one of them out")]))
+        return found[0] if found else None
+
+    def one(self, kind: str, form: str) -> Node:
+        """Return the one item of a kind.
+
+        Raises:
+            InvalidRule: There is none, or there are two.
+        """
+        found = self.optional(kind)
+        if found is None:
+            with self.page.at((self.page.tree.children or [self.page.tree])[0]):
+                summary = f"{self.page.file}: expected a line `{form}` but there is none"
+                raise InvalidRule(refusal(summary, [("fix", "add it at the top")]))
+        return found
+
+    def _declare(self, node: Node) -> None:
+        _, name_node, _, key_node, *field_nodes = node.children
+        name, fields = name_of(name_node), dict[str, FieldType]()
+        for field in filter(None, field_nodes):
+            with self.page.at(field):
+                called = name_of(field.children[0])
+                if called in fields:
+                    fix = [("fix", "leave one of them out")]
+                    raise InvalidRule(refusal(f"source {name}: expected each field once but got {called!r}", fix))
+                type_ = _field_type(field.children[1])
+                fields[called] = optional(type_) if field.children[2] else type_
+        with self.page.at(name_node):
+            if name in self.sources:
+                fix = [("fix", "give two sources two names")]
+                raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
+            self.sources[name] = Source(name, key=None if key_node is None else name_of(key_node), fields=fields)
+
+    def _locate(self, node: Node) -> None:
+        table: dict[Any, tuple[float, float]] = {}
+        for spot in node.children[2:]:
+            with self.page.at(spot):
+                id_, latitude, longitude = (literal(leaf) for leaf in spot.children)
+                if id_ in table:
+                    fix = [("fix", "leave one of them out")]
+                    raise InvalidRule(refusal(f"places: expected each place once but got {id_!r} twice", fix))
+                table[id_] = (latitude, longitude)
+        with self.page.at(node.children[1]):
+            name = title_of(node.children[1])
+            if name in self.places:
+                raise InvalidRule(
+                    refusal(f"places {name}: expected to be declared once", [("fix", "rename one of them")])
+                )
+            self.places[name] = table
+
+    def _define(self, node: Node) -> None:
+        name = title_of(node.children[1])
+        with self.page.at(node.children[1]):
+            if name in [each.name for each in self.wording.vocabulary.definitions]:
+                raise InvalidRule(
+                    refusal(f"define {name}: expected to be defined once", [("fix", "rename one of them")])
+                )
+        expression = Expression(self.wording.term(node.children[2]))
+        with self.page.at(node.children[1]):
+            vocabulary = self.wording.vocabulary.defining(named(name, expression).term)
+        self.wording = attrs.evolve(self.wording, vocabulary=vocabulary)
+
+    def _source(self, name: str) -> Source:
+        if name in self.sources:
+            return self.sources[name]
+        close = get_close_matches(name, self.sources, n=1)
+        known = ", ".join(self.sources) or "none is declared"
+        fix = [("fix", f"write {close[0]}" if close else f"declare it: source {name} by <key field>:")]
+        raise InvalidRule(refusal(f"{name}: expected a source ({known})", fix))
+
+
+def _field_type(node: Node) -> PlainType:
+    if node.data == "choice_type":
+        return choice(*(unescaped(member) for member in node.children[1:]))
+    if node.data in {"unit", "exact_unit"}:
+        return unit(str(node.children[0]))
+    return _TYPES[node.data]

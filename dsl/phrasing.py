@@ -1,0 +1,153 @@
+"""Terms as phrases of a text of rules, as `dsl.text_expressions` reads them: `berth depth - draught is at least 0.5 m`.
+
+Parentheses appear where reading would otherwise make another tree, and where `and` meets `or`.
+
+Invariant: a phrase is read back as the very term, by the same names.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, final
+
+import attrs
+
+from dsl.aggregates import Total
+from dsl.dimensions import INSTANT, Measure
+from dsl.errors import InvalidRule, refusal
+from dsl.instants import moment_of
+from dsl.terms import (
+    Arithmetic,
+    Between,
+    Coalesce,
+    Comparison,
+    Constant,
+    Distance,
+    Junction,
+    Known,
+    Named,
+    Nearest,
+    Not,
+    Now,
+    Observation,
+    Sign,
+)
+from dsl.texts import text
+from dsl.timed_terms import Prediction, Throughout
+from dsl.unit_names import unit_words
+from dsl.vocabulary import title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsl.terms import Term
+    from dsl.vocabulary import Vocabulary
+
+_CONDITION, _NEGATION, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _ATOM = range(7)
+_PHRASES: Final = {"==": "", "!=": "not ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
+
+
+@final
+@attrs.frozen
+class Phrasing:
+    """How one text says things: its names, and those of its tables of places."""
+
+    vocabulary: Vocabulary
+    places: Mapping[tuple[tuple[str | int, float, float], ...], str] = attrs.field(factory=dict)
+
+    def term(self, term: Term, level: int = _CONDITION) -> str:
+        """Return an expression, in parentheses where it stands among others that bind as strongly as ``level``.
+
+        Raises:
+            InvalidRule: It cannot be written.
+        """
+        written, own = self._rendered(term)
+        return written if own >= level else f"({written})"
+
+    def requirement(self, condition: Term) -> str:
+        """Return the sentence that requires a condition.
+
+        Raises:
+            InvalidRule: It cannot be written.
+        """
+        match condition:
+            case Comparison(operator, left, right):
+                must = "must not be" if operator == "!=" else "must be"
+                phrase = "" if operator == "!=" else _PHRASES[operator]
+                return f"{self.term(left, _SUM)} {must} {phrase}{self.term(right, _SUM)}"
+            case Between(operand, low, high):
+                return f"{self.term(operand, _SUM)} must be between {self.term(low, _SUM)} and {self.term(high, _SUM)}"
+            case Known(operand):
+                return f"{self.term(operand)} must be known"
+        return f"it must hold that {self.term(condition)}"
+
+    def _is(self, term: Comparison) -> str:
+        return f"{self.term(term.left, _SUM)} is {_PHRASES[term.operator]}{self.term(term.right, _SUM)}"
+
+    def _rendered(self, term: Term) -> tuple[str, int]:
+        match term:
+            case Observation() | Named():
+                return self.vocabulary.written(term), _ATOM
+            case Constant():
+                return _constant(term), _ATOM
+            case Arithmetic(operator, left, right):
+                level = _SUM if operator in "+-" else _PRODUCT
+                return f"{self.term(left, level)} {operator} {self.term(right, level + 1)}", level
+            case Sign("abs", operand):
+                return f"absolute value of {self.term(operand, _ATOM)}", _ATOM
+            case Sign(_, operand):
+                inner = self.term(operand, _ATOM)
+                return f"-({inner})" if isinstance(operand, Constant) else f"-{inner}", _SIGNED
+            case Comparison():
+                return self._is(term), _COMPARISON
+            case Junction(operator, left, right):
+                same = isinstance(left, Junction) and left.operator == operator
+                first = self.term(left, _CONDITION if same else _NEGATION)
+                return f"{first} {operator} {self.term(right, _NEGATION)}", _CONDITION
+            case Not(operand):
+                return f"not {self.term(operand, _NEGATION)}", _NEGATION
+            case Between(operand, low, high):
+                first = self.term(operand, _SUM)
+                return f"{first} is between {self.term(low, _SUM)} and {self.term(high, _SUM)}", _COMPARISON
+            case Known(operand):
+                return f"{self.term(operand)} is known", _COMPARISON
+            case Coalesce(operand, default):
+                return f"({self.term(operand)} if known else {self.term(default, _SUM)})", _ATOM
+            case Distance(left, right):
+                return f"distance from {self.term(left, _ATOM)} to {self.term(right, _ATOM)}", _ATOM
+            case Now():
+                return "now", _ATOM
+            case Nearest(places, position):
+                return f"nearest {title(self.places[places])} to {self.term(position, _ATOM)}", _ATOM
+            case Prediction() | Throughout() | Total():
+                fix = [("fix", "keep rules about forecasts and totals in Python")]
+                raise InvalidRule(refusal(f"to_text: expected terms that have a text form but got {text(term)}", fix))
+
+
+def literal(value: Any) -> str:
+    """Return a text in quotes, a number, or a truth value.
+
+    >>> literal("oil"), literal(7), literal(True)
+    ('"oil"', '7', 'true')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _constant(constant: Constant) -> str:
+    if constant.kind == INSTANT:
+        return _instant(constant.value)
+    if not isinstance(constant.kind, Measure):
+        return literal(constant.value)
+    words = unit_words(constant.kind)
+    return f"{constant.value!r}{'' if words in {'', '°', '%'} else ' '}{words}"
+
+
+def _instant(value: Any) -> str:
+    try:
+        written = moment_of(value).strftime("%Y-%m-%d %H:%M:%S.%f")
+    except (OverflowError, ValueError):
+        fix = [("fix", "write an instant between the years 1 and 9999")]
+        raise InvalidRule(refusal(f"to_text: expected instants with a date but got {value!r}", fix)) from None
+    return written.removesuffix(".000000").removesuffix(":00") + "Z"

@@ -1,0 +1,350 @@
+"""What lint finds, as examples; and that each finding is true: no situation refutes it, in a hunt by brute force.
+
+The hunt knows nothing of intervals or tableaux: it tries all combinations of a few values around the limits of the
+rules, with the evaluator of `test_judging`.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius.errors import InvalidArgument
+from dsl import RulePack, Source, absolute, between, choice, location, not_, otherwise, require, when
+from dsl.texts import text
+from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
+from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
+from tests.unit.dsl.test_judging import OPERATORS, Formula, Rule, compiled, expression, truth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsl.findings import Finding
+
+
+def found(rule: Callable[[], None]) -> list[tuple[str, str]]:
+    return [(each.kind, each.rule) for each in pack(rule).lint() if each.kind != "unused source"]
+
+
+def deep() -> None:
+    with when(vessel.draught > 15 * metres), when(vessel.draught < 10 * metres):
+        require(tugs.available >= 2)
+
+
+def deep_in_feet() -> None:
+    with when(vessel.draught > 15 * metres), when(vessel.draught < 49 * feet):
+        require(tugs.available >= 2)
+
+
+def two_types() -> None:
+    with when((vessel.vessel_type == "tanker") & (vessel.vessel_type == "barge")):
+        require(tugs.available >= 2)
+
+
+def two_places() -> None:
+    with location("A"), when(vessel.length > 5 * metres), location("B"):
+        require(tugs.available >= 2)
+
+
+def over_sums() -> None:
+    ukc = berth.depth + tide.height - vessel.draught
+    with when(ukc > 2 * metres):
+        with when(vessel.draught - tide.height - berth.depth >= -1 * metres):
+            require(tugs.available >= 2)
+        with when(2 * ukc >= 3 * metres):
+            require(tugs.available >= 3)
+
+
+def branches() -> None:
+    with when(vessel.length >= 200 * metres):
+        require(wind.velocity <= 30 * knots)
+    with otherwise(), when(vessel.length > 250 * metres):
+        require(wind.velocity <= 20 * knots)
+
+
+def negative() -> None:
+    require(absolute(tide.height) >= -1 * metres, "height")
+    with when(absolute(tide.height) < 0 * metres):
+        require(tugs.available >= 2)
+
+
+def in_a_span() -> None:
+    with when(between(vessel.draught, 5 * metres, 10 * metres)):
+        require(vessel.draught <= 12 * metres, "draught")
+
+
+def decided_by_cases() -> None:
+    with when((vessel.draught < 5 * metres) | (vessel.draught > 9 * metres)), when(vessel.draught >= 5 * metres):
+        require(vessel.draught > 8 * metres, "deep")
+
+
+def pilots() -> None:
+    with when(vessel.has_pilot), when(not_(vessel.has_pilot)):
+        require(tugs.available >= 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (deep, [("never applies", "when(vessel.draught < 10 m)")]),
+        (deep_in_feet, [("never applies", "when(vessel.draught < 49 ft)")]),
+        (two_types, [("never applies", 'when(vessel.vessel_type == "tanker" and vessel.vessel_type == "barge")')]),
+        (two_places, [("never applies", "location('B')")]),
+        (
+            over_sums,
+            [
+                ("never applies", "when(vessel.draught - tide.height - berth.depth >= -1 m)"),
+                ("always applies", "when(2 * (berth.depth + tide.height - vessel.draught) >= 3 m)"),
+            ],
+        ),
+        (branches, [("never applies", "when(vessel.length > 250 m)")]),
+        (negative, [("never fails", "height"), ("never applies", "when(abs(tide.height) < 0 m)")]),
+        (in_a_span, [("never fails", "draught")]),
+        (decided_by_cases, [("never fails", "deep")]),
+        (pilots, [("never applies", "when(not vessel.has_pilot)")]),
+    ],
+)
+def test_dead_rules(rule, expected):
+    assert found(rule) == expected
+
+
+def test_a_choice_has_its_members_only():
+    ship = Source("ship", key="id", id=int, cargo=choice("oil", "gas"), kind=str)
+    port = RulePack("port", subject=ship)
+    with port:
+        require((ship.cargo == "oil") | (ship.cargo == "gas"), "cargo")
+        require((ship.kind == "oil") | (ship.kind == "gas"), "kind")
+    assert [(each.kind, each.rule) for each in port.lint()] == [("never fails", "cargo")]
+
+
+def test_temperatures_compare_whatever_their_zero():
+    hold = Source("hold", key="id", id=int, temperature=celsius)
+    port = RulePack("port", subject=hold)
+    with port, when(hold.temperature > 20 * celsius), when(hold.temperature < 19 * celsius):
+        require(hold.id > 0)
+    assert [each.kind for each in port.lint()] == ["never applies"]
+
+
+# --------------------------------------------------------------------------------------------------- two requirements
+
+
+def winds(one: Any, other: Any) -> list[Finding]:
+    def rule() -> None:
+        for number, (guard, condition) in enumerate((one, other)):
+            if guard is None:
+                require(condition, f"r{number}")
+            else:
+                with when(guard):
+                    require(condition, f"r{number}")
+
+    return [each for each in pack(rule).lint() if each.kind != "unused source"]
+
+
+CALM, BREEZE = wind.velocity <= 35 * knots, wind.velocity <= 45 * knots
+LONG, VERY_LONG = vessel.length >= 200 * metres, vessel.length >= 300 * metres
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((None, BREEZE), (None, CALM), [("subsumed", ("r0", "r1"))]),
+        ((None, CALM), (None, BREEZE), [("subsumed", ("r1", "r0"))]),
+        ((LONG, CALM), (LONG, BREEZE), [("subsumed", ("r1", "r0"))]),
+        ((LONG, CALM), (VERY_LONG, BREEZE), [("subsumed", ("r1", "r0"))]),  # the same under a weaker condition
+        ((VERY_LONG, CALM), (LONG, BREEZE), []),
+        ((LONG, CALM), (None, BREEZE), []),  # Listing 2
+        ((None, CALM), (LONG, wind.velocity < 60 * kilometres_per_hour), []),
+        ((None, wind.velocity < 60 * kilometres_per_hour), (LONG, CALM), [("subsumed", ("r1", "r0"))]),
+        ((None, CALM), (None, CALM), [("subsumed", ("r1", "r0"))]),
+        ((None, CALM), (None, wind.velocity > 35 * knots), [("contradiction", ("r0", "r1"))]),
+        ((None, CALM), (LONG, wind.velocity > 40 * knots), [("contradiction", ("r0", "r1"))]),
+        ((LONG, CALM), (vessel.length < 200 * metres, wind.velocity > 40 * knots), []),  # never together
+        ((None, CALM), (None, wind.velocity >= 35 * knots), []),  # at 35 knots both hold
+        ((None, CALM), (None, vessel.draught > 3 * metres), []),
+    ],
+)
+def test_two_requirements(one, other, expected):
+    assert [(each.kind, each.concerns) for each in winds(one, other)] == expected
+
+
+def test_a_contradiction_comes_with_an_example():
+    [finding] = winds((None, CALM), (LONG & (vessel.vessel_type == "tanker"), wind.velocity > 40 * knots))
+    assert 'such as vessel.length = 200 m, vessel.vessel_type = "tanker"' in finding.text
+
+
+def test_a_requirement_that_nothing_satisfies():
+    def rule() -> None:
+        with when(vessel.draught > 15 * metres):
+            require(vessel.draught <= 49 * feet, "draught")
+
+    [finding] = [each for each in pack(rule).lint() if each.kind != "unused source"]
+    assert (finding.kind, finding.rule) == ("always fails", "draught")
+    assert "such as vessel.draught = 16 m" in finding.text
+
+
+def test_one_name_for_two_requirements_at_one_place():
+    def rule() -> None:
+        require(wind.velocity <= 45 * knots, "limit")
+        require(tugs.available >= 1, "limit")
+        with location("A"):
+            require(vessel.draught <= 9 * metres, "limit")
+            require(vessel.draught <= 9 * metres, "limit")
+
+    assert found(rule) == [("subsumed", "limit"), ("duplicate name", "limit")]
+
+
+# -------------------------------------------------------------------------------------------- locations and sources
+
+
+def places() -> None:
+    with location("A"):
+        require(tugs.available >= 1, "one")
+    with location("Z"), when(vessel.length > 9 * metres):
+        require(tugs.available >= 2, "two")
+
+
+@pytest.mark.parametrize("given_rows", [["A", "B"], {"A", "B"}, {"berth": [{"id": "A"}, {"id": "B", "depth": 3.0}]}])
+def test_a_location_that_no_berth_has(given_rows):
+    [finding] = [each for each in pack(places).lint(given_rows) if each.kind == "unknown location"]
+    assert (finding.rule, finding.concerns) == ("location('Z')", ("two",))
+    assert finding.fix.endswith("known: 'A', 'B'")
+
+
+@pytest.mark.parametrize(
+    ("given_rows", "message"),
+    [
+        ({"tide": []}, "lint: expected rows of the source linked to vessel.destination ('berth') but got rows of"),
+        ({"berth": [{"depth": 3}]}, "lint: expected rows of 'berth' with their key 'id' but got {'depth': 3}"),
+    ],
+)
+def test_rows_of_something_else_are_refused(given_rows, message):
+    with pytest.raises(InvalidArgument) as refused:
+        pack(places).lint(given_rows)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_source_that_no_rule_observes():
+    kinds = [each.rule for each in pack(places).lint() if each.kind == "unused source"]
+    assert kinds == ["berth", "tide", "tidal_stream"]
+
+    def tidal() -> None:
+        require(tide.height > 1 * metres)  # by way of the berth
+
+    assert [each.rule for each in pack(tidal).lint()] == ["tidal_stream"]
+
+
+def test_findings_say_where_the_rule_is_and_what_to_do():
+    [finding] = [each for each in pack(deep).lint() if each.kind == "never applies"]
+    assert finding.written is not None
+    file, line = finding.written
+    assert file == __file__
+    assert line == deep.__code__.co_firstlineno + 1
+    assert str(finding).splitlines() == [
+        f"{file}:{line}: never applies: when(vessel.draught < 10 m)",
+        "  vessel.draught < 10 m cannot hold where vessel.draught > 15 m",
+        "  fix: leave it out with all that is inside, or correct the condition",
+    ]
+
+
+def test_where_a_rule_is_written_is_no_part_of_what_it_means():
+    def rule() -> None:
+        require(tugs.available >= 1)
+
+    def same() -> None:
+        require(tugs.available >= 1)
+
+    assert pack(rule).statements == pack(same).statements
+    assert repr(pack(rule).statements) == repr(pack(same).statements)
+
+
+# --------------------------------------------------------------------------------------------------------- the hunt
+
+AROUND = [-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2]  # the limits of the rules, and what is between and beyond them
+
+limits = st.builds(
+    lambda symbol, field, number: Formula(symbol, (field, number)),
+    st.sampled_from(sorted(OPERATORS)),
+    st.sampled_from([("a", "x"), ("a", "y")]),
+    st.integers(-1, 1),
+)
+conditions = st.recursive(
+    limits,
+    lambda inner: st.one_of(
+        st.builds(lambda *parts: Formula("and", parts), inner, inner),
+        st.builds(lambda *parts: Formula("or", parts), inner, inner),
+        st.builds(lambda part: Formula("not", (part,)), inner),
+    ),
+    max_leaves=3,
+)
+statements = st.recursive(
+    st.builds(lambda condition: Rule("require", condition, ()), conditions),
+    lambda inner: st.one_of(
+        st.builds(
+            lambda condition, body: Rule("when", condition, tuple(body)), conditions, st.lists(inner, max_size=2)
+        ),
+        st.builds(lambda place, body: Rule("location", place, tuple(body)), st.sampled_from("AB"), st.lists(inner)),
+    ),
+    max_leaves=5,
+)
+SITUATIONS = [{"a": {"x": x, "y": y, "place": place}} for x, y, place in product(AROUND, AROUND, "AB")]
+
+
+def walked(program: Any, guards: tuple[Formula, ...] = ()) -> list[tuple[bool, Formula, tuple[Formula, ...]]]:
+    """Each statement: whether it is a requirement, its condition, and the conditions around it."""
+    steps = []
+    for kind, argument, body in program:
+        condition = Formula("==", (("a", "place"), argument)) if kind == "location" else argument
+        steps.append((kind == "require", condition, guards))
+        steps += walked(body, (*guards, condition))
+    return steps
+
+
+def holding(formulas: tuple[Formula, ...]) -> set[int]:
+    """The situations in which all of them hold."""
+    return {
+        number for number, rows in enumerate(SITUATIONS) if all(truth(formula, rows)[0] == 1 for formula in formulas)
+    }
+
+
+def shown(formula: Formula) -> str:
+    if formula.operands[0] == ("a", "place"):
+        return f"location({formula.operands[1]!r})"
+    return f"when({text(expression(formula).term)})"
+
+
+@given(st.lists(statements, max_size=4))
+def test_no_situation_refutes_a_finding_and_each_flaw_of_one_rule_is_found(program):
+    """Limits on single fields are complete: what no situation around them shows is impossible."""
+    steps, expected = walked(program), []
+    requirements, dead = {}, set()
+    for is_requirement, condition, guards in steps:
+        outer, inner = holding(guards), holding((*guards, condition))
+        is_dead = any(guards[:number] in dead for number in range(1, len(guards) + 1))
+        if is_requirement:
+            requirements[f"r{len(requirements)}"] = (guards, condition, outer, inner)
+            name = list(requirements)[-1]
+            if not is_dead and inner == outer:
+                expected.append(("never fails", name))
+            elif not is_dead and not inner:
+                expected.append(("always fails", name))
+        elif not is_dead and not inner:
+            expected.append(("never applies", shown(condition)))
+        elif not is_dead and inner == outer:
+            expected.append(("always applies", shown(condition)))
+        if not is_requirement and not inner:
+            dead.add((*guards, condition))
+    findings = compiled(program).lint()
+    alone = [(each.kind, each.rule) for each in findings if each.kind.startswith(("never", "always"))]
+    assert sorted(alone) == sorted(expected)
+    for finding in findings:
+        if finding.kind == "subsumed":
+            (_, _, outer, inner), (_, _, other_outer, other_inner) = (requirements[name] for name in finding.concerns)
+            assert outer - inner <= other_outer - other_inner
+        if finding.kind == "contradiction":
+            (_, _, outer, inner), (_, _, other_outer, other_inner) = (requirements[name] for name in finding.concerns)
+            assert outer & other_outer
+            assert not inner & other_inner

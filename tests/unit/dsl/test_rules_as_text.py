@@ -1,0 +1,268 @@
+"""Rules as text: what each form of sentence and declaration means."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from dsl import (
+    InvalidRule,
+    RulePack,
+    Source,
+    between,
+    choice,
+    coalesce,
+    distance,
+    instant,
+    known,
+    location,
+    named,
+    nearest,
+    not_,
+    now,
+    optional,
+    otherwise,
+    position,
+    require,
+    units,
+    when,
+)
+from dsl.units import centimetres, degrees, hours, knots, metres
+
+HARBOUR = """
+# What is observed
+pack: port
+subject: vessel
+location: destination
+
+source vessel by mmsi:
+    mmsi: number
+    draught: metres
+    vessel type: one of "tanker", "container"
+    destination: text
+    eta: instant, optional
+    position: position
+    has pilot: yes or no
+
+source berth by id:
+    id: text
+    depth: metres
+    position: position
+
+source tide by sensor:
+    sensor: text
+    height: cm
+
+source wind:
+    velocity: knots
+    direction: degrees
+    gust: knots, optional
+
+places gauge:
+    "north": 51.9, 4.1
+    "south": 51.8, 4.2
+
+links:
+    berth id is destination
+    tide sensor is nearest gauge to berth position
+
+define under-keel clearance: berth depth + tide height - draught
+"""
+
+vessel = Source(
+    "vessel",
+    key="mmsi",
+    mmsi=int,
+    draught=metres,
+    vessel_type=choice("tanker", "container"),
+    destination=str,
+    eta=optional(instant),
+    position=position,
+    has_pilot=bool,
+)
+berth = Source("berth", key="id", id=str, depth=metres, position=position)
+tide = Source("tide", key="sensor", sensor=str, height=centimetres)
+wind = Source("wind", key=None, velocity=knots, direction=degrees, gust=optional(knots))
+ukc = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
+GAUGES = {"north": (51.9, 4.1), "south": (51.8, 4.2)}
+
+
+def empty_pack(name: str = "port") -> RulePack:
+    links = [berth.id == vessel.destination, tide.sensor == nearest(GAUGES, berth.position)]
+    return RulePack(name, subject=vessel, location=vessel.destination, links=links)
+
+
+def read(rules: str) -> Any:
+    return RulePack.from_text(HARBOUR + rules, "harbour.rules")
+
+
+def parts_of(pack: RulePack) -> tuple[Any, ...]:
+    """All that makes a pack what it is."""
+    return pack.name, pack._subject, pack._place, pack._links, pack._used, pack.statements
+
+
+# ------------------------------------------------------------------------------------ what the sentences of a text mean
+
+SENTENCES = [
+    ("draught must be at least 15 m", lambda: vessel.draught >= 15 * metres),
+    ("draught must be at most 15.5 metres", lambda: vessel.draught <= 15.5 * metres),
+    ("draught must be above 150 cm", lambda: vessel.draught > 150 * centimetres),
+    ("vessel draught must be below 1 nautical mile", lambda: vessel.draught < 1 * units.nautical_miles),
+    ("vessel type must be \"tanker\"", lambda: vessel.vessel_type == "tanker"),
+    ("vessel type must not be \"tanker\"", lambda: vessel.vessel_type != "tanker"),
+    ("has pilot must be true", lambda: vessel.has_pilot == True),  # noqa: E712
+    ("wind direction must be between 340° and 20°", lambda: between(wind.direction, 340 * degrees, 20 * degrees)),
+    ("eta must be known", lambda: known(vessel.eta)),
+    ("eta - now must be at most 2 hours", lambda: vessel.eta - now <= 2 * hours),
+    ("eta must be below 2026-05-01 14:30Z", lambda: vessel.eta < datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
+    ("(wind gust if known else wind velocity) must be at most 40 kn",
+     lambda: coalesce(wind.gust, wind.velocity) <= 40 * knots),
+    ("it must hold that has pilot", lambda: vessel.has_pilot),
+    ("it must hold that not has pilot", lambda: not_(vessel.has_pilot)),
+    ("it must hold that not draught is at least 3 m and has pilot or-else", None),
+    ("it must hold that has pilot and draught is below 9 m and wind velocity is not 3 kn",
+     lambda: vessel.has_pilot & (vessel.draught < 9 * metres) & (wind.velocity != 3 * knots)),
+    ("it must hold that has pilot or (draught is below 9 m and not has pilot)",
+     lambda: vessel.has_pilot | ((vessel.draught < 9 * metres) & not_(vessel.has_pilot))),
+    ("distance from position to berth position must be at most 5 km",
+     lambda: distance(vessel.position, berth.position) <= 5 * units.kilometres),
+    ("absolute value of (tide height - 2 m) must be below 30 cm",
+     lambda: abs(tide.height - 2 * metres) < 30 * centimetres),
+    ("under-keel clearance must be at least 0.5 m", lambda: ukc >= 0.5 * metres),
+    ("2 * draught / 3 - -1 m must be at least -(5 m)", lambda: 2 * vessel.draught / 3 - -1 * metres >= -(5 * metres)),
+    ("draught / 2 h must be below 3 m/s",
+     lambda: vessel.draught / (2 * hours) < 3 * units.metres_per_second),
+]  # fmt: skip
+SENTENCES = [(sentence, condition) for sentence, condition in SENTENCES if condition is not None]
+
+
+@pytest.mark.parametrize(("sentence", "condition"), SENTENCES, ids=[sentence for sentence, _ in SENTENCES])
+def test_a_sentence_requires_what_it_says(sentence: str, condition: Any):
+    pack = empty_pack()
+    with pack:
+        require(condition())
+    assert read(sentence).statements == pack.statements
+
+
+@pytest.mark.parametrize(("sentence", "_"), SENTENCES, ids=[sentence for sentence, _ in SENTENCES])
+def test_a_sentence_is_printed_so_that_it_means_the_same(sentence: str, _: Any):
+    pack = read(sentence)
+    again = RulePack.from_text(pack.to_text())
+    assert parts_of(again) == parts_of(pack)
+    assert again.to_text() == pack.to_text()
+
+
+def test_the_sentence_of_the_issue():
+    sentence = "at berth A, when draught is at least 15 m: berth depth + tide height - draught must be at least 0.5 m"
+    pack = empty_pack()
+    with pack, location("berth A"), when(vessel.draught >= 15 * metres):
+        require(berth.depth + tide.height - vessel.draught >= 0.5 * metres)
+    assert read(sentence).statements == pack.statements
+    assert pack.to_text().splitlines()[-1] == sentence
+
+
+def test_a_requirement_has_a_name_a_reason_a_severity_and_a_reference():
+    pack = empty_pack()
+    with pack:
+        require(
+            vessel.draught <= 15 * metres,
+            "deep: too deep # for us",
+            "the sill is at 15.5 m",
+            severity="critical",
+            reference="Port Regulations 4.2",
+        )
+    text = """
+draught must be at most 15 m
+    name: deep: too deep # for us
+    because: the sill is at 15.5 m
+    severity: critical
+    reference: Port Regulations 4.2
+"""
+    assert read(text).statements == pack.statements
+    assert text in pack.to_text()
+
+
+def test_blocks_nest_and_otherwise_is_the_opposite():
+    pack = empty_pack()
+    with pack:
+        with location("A"):
+            with when(vessel.has_pilot):
+                require(vessel.draught <= 15 * metres)
+                require(vessel.draught >= 1 * metres)
+            with otherwise(), when(vessel.vessel_type == "tanker"):
+                require(vessel.draught <= 9 * metres)
+            require(vessel.draught <= 20 * metres)
+        with location("berth 7"):
+            pass
+    text = """
+at A:
+    when has pilot:
+        draught must be at most 15 m
+        draught must be at least 1 m
+    otherwise, when vessel type is "tanker": draught must be at most 9 m
+    draught must be at most 20 m
+
+at "berth 7": nothing
+"""
+    assert read(text).statements == pack.statements
+    assert pack.to_text().endswith(text)
+
+
+def test_comments_and_blank_lines_are_of_no_account():
+    text = """
+when has pilot:   # aboard
+# not indented
+
+        # indented
+    draught must be at most 15 m   # deep
+
+      # more
+    draught must be at least 1 m
+"""
+    assert len(read(text).statements[0].body) == 2
+
+
+def test_windows_line_ends_are_line_ends():
+    assert read("draught must be at most 15 m\n    name: deep\n".replace("\n", "\r\n")).statements[0].name == "deep"
+
+
+def test_a_pack_from_text_judges_like_one_in_python():
+    pack = read("at A, when draught is at least 15 m: under-keel clearance must be at least 0.5 m")
+    rows: dict[str, Any] = {
+        "vessel": {"mmsi": 1, "draught": 15.5, "destination": "A"},
+        "berth": {"depth": 15},
+        "tide": {"height": 80},
+    }
+    assert pack.check(rows).status == "restricted"
+    assert pack.check({**rows, "tide": {"height": 100}}).status == "allowed"
+    assert pack.check({**rows, "tide": None}).status == "unknown"
+
+
+def test_declarations_in_any_order_say_the_same():
+    lines = HARBOUR.strip().split("\n\n")
+    shuffled = "\n\n".join([lines[-1], lines[-2], *reversed(lines[:-2])]) + "\n"
+    rule = "under-keel clearance must be at least 1 m\n"
+    first, second = RulePack.from_text(HARBOUR + rule), RulePack.from_text(rule + shuffled)
+    assert parts_of(first) == parts_of(second)
+
+
+def test_an_ambiguous_name_is_refused_and_backticks_say_which():
+    text = """
+pack: p
+subject: ship
+source ship by id:
+    id: number
+    wind speed: knots
+source wind:
+    speed: knots
+{} must be below 3 kn
+"""
+    with pytest.raises(InvalidRule, match=r"wind speed: expected a name with one meaning but it has 2"):
+        RulePack.from_text(text.format("wind speed"))
+    pack = RulePack.from_text(text.format("`wind.speed`"))
+    assert "\n`wind.speed` must be below 3 kn" in pack.to_text()
+    both = text.format("ship wind speed") + "`wind.speed` must be below 3 kn\n"
+    lines = RulePack.from_text(both).to_text().splitlines()
+    assert lines[-2:] == ["ship wind speed must be below 3 kn", "`wind.speed` must be below 3 kn"]

@@ -1,0 +1,307 @@
+"""Descriptions: one sentence a requirement, complete in itself; every phrase has the truth of its term."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsl import (
+    Reason,
+    RulePack,
+    Source,
+    Verdict,
+    between,
+    choice,
+    coalesce,
+    distance,
+    instant,
+    known,
+    location,
+    named,
+    nearest,
+    not_,
+    now,
+    optional,
+    otherwise,
+    position,
+    require,
+    when,
+)  # fmt: skip
+from dsl.evaluation import Situation, compiled
+from dsl.phrases import conjuncts, phrase, positive
+from dsl.sentences import COLUMNS, ENTRIES
+from dsl.units import centimetres, degrees, hours, knots, metres, minutes
+from examples.port.rules import port_rules
+
+vessel = Source(
+    "vessel", key="mmsi",
+    mmsi=int, draught=metres, length=metres, beam=metres, vessel_type=choice("tanker", "gas", "barge"), destination=str,
+    eta=optional(instant), has_pilot=bool, position=position,
+)  # fmt: skip
+berth = Source("berth", key="id", id=str, depth=metres, position=position)
+tide = Source("tide", key="sensor", sensor=str, height=metres)
+wind = Source("wind", key=None, velocity=knots, gust=optional(knots), direction=degrees)
+tugs = Source("tugs", key=None, available=int)
+ukc = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
+GAUGES = {"a": (51.9, 4.1), "b": (51.95, 4.2)}
+
+
+def pack(**options: Any) -> RulePack:
+    links = [berth.id == vessel.destination, tide.sensor == nearest(GAUGES, berth.position)]
+    return RulePack("harbour", subject=vessel, location=vessel.destination, links=links, **options)
+
+
+def sentences(made: RulePack) -> list[str]:
+    return re.findall(r"^  \d+\. (.*)$", made.describe(), re.MULTILINE)
+
+
+def sentence_of(condition: Any) -> str:
+    made = pack()
+    with made:
+        require(condition)
+    [said] = sentences(made)
+    return said.removeprefix("For every vessel: ").removesuffix(". (major)")
+
+
+EXAMPLE = """\
+The rules "harbour" for each vessel
+
+Everywhere
+  1. For every vessel: the wind velocity must be at most 45 kn. (wind; major; Port Regulations 4.1)
+  2. For vessels whose length is at least 200 m: the wind velocity must be at most 35 kn. (minor)
+  3. For vessels whose length is below 200 m, when the tugs available is below 2: the wind gust (or the wind velocity \
+where that is unknown) must be at most 50 kn. (major)
+
+Berth A
+  4. For vessels bound for berth A whose draught is at least 15 m: the under-keel clearance must be at least 0.5 m, \
+because the bottom is rock. (clearance at A; critical; Port Regulations 4.2)
+
+What the names mean
+  under-keel clearance: berth depth + tide height - draught
+
+Where the figures come from
+  vessel: one row each, by mmsi; draught (in m), length (in m), destination (text)
+  berth: the row whose id is the destination; depth (in m), position (latitude and longitude)
+  tide: the row whose sensor is the nearest of 2 places to the berth position; height (in m)
+  wind: one row for every vessel; velocity (in kn), gust (in kn, optional)
+  tugs: one row for every vessel; available (a number)
+
+The columns of the table of verdicts
+  subject: the key of the vessel that the verdict is about
+"""
+
+
+def test_a_whole_description():
+    made = pack()
+    with made:
+        require(wind.velocity <= 45 * knots, "wind", reference="Port Regulations 4.1")
+        with when(vessel.length >= 200 * metres):
+            require(wind.velocity <= 35 * knots, severity="minor")
+        with otherwise(), when(tugs.available < 2):
+            require(coalesce(wind.gust, wind.velocity) <= 50 * knots)
+        with location("A"), when(vessel.draught >= 15 * metres):
+            require(
+                ukc >= 0.5 * metres,
+                "clearance at A",
+                because="the bottom is rock.",
+                severity="critical",
+                reference="Port Regulations 4.2",
+            )
+    assert made.describe().startswith(EXAMPLE)
+
+
+def test_the_columns_are_those_of_a_verdict():
+    described = pack().describe()
+    assert [name for name, _ in COLUMNS] == [field.name for field in attrs.fields(Verdict)]
+    assert {name for name, _ in ENTRIES} == {field.name for field in attrs.fields(Reason)}
+    for name, _ in (*COLUMNS, *ENTRIES):
+        assert f"  {name}: " in described
+
+
+def test_a_pack_without_rules_says_so():
+    assert "There are no requirements: every vessel is allowed." in pack().describe()
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        (vessel.draught > 3 * metres, "the draught must be above 3 m"),
+        (3 * metres > vessel.draught, "the draught must be below 3 m"),
+        (vessel.draught <= berth.depth, "the draught must be at most the berth depth"),
+        (vessel.draught != 3 * metres, "the draught must not be 3 m"),
+        (not_(vessel.draught >= 3 * metres), "the draught must be below 3 m"),
+        (vessel.vessel_type == "tanker", 'the vessel type must be "tanker"'),
+        (not_(vessel.vessel_type == "tanker"), 'the vessel type must not be "tanker"'),
+        ((vessel.vessel_type == "gas") | (vessel.vessel_type == "barge"), 'the vessel type must be "gas" or "barge"'),
+        (
+            not_((vessel.vessel_type == "gas") | (vessel.vessel_type == "barge")),
+            'the vessel type must be neither "gas" nor "barge"',
+        ),
+        (
+            (vessel.draught >= 3 * metres) & (vessel.draught < 9 * metres),
+            "the draught must be at least 3 m and below 9 m",
+        ),
+        (
+            (vessel.draught >= 3 * metres) & (vessel.length < 9 * metres),
+            "the draught must be at least 3 m, and the length must be below 9 m",
+        ),
+        (
+            not_((vessel.draught >= 3 * metres) & (vessel.length < 9 * metres)),
+            "either the draught must be below 3 m or the length must be at least 9 m",
+        ),
+        (
+            ((vessel.draught > 3 * metres) & vessel.has_pilot) | (vessel.length < 9 * metres) | known(vessel.eta),
+            'either (the draught must be above 3 m, and "has pilot" must be true), the length must be below 9 m or '
+            "the eta must be known",
+        ),
+        (between(wind.direction, 340 * degrees, 20 * degrees), "the wind direction must be from 340° clockwise to 20°"),
+        (not_(between(vessel.draught, 3 * metres, 5 * metres)), "the draught must not be between 3 m and 5 m"),
+        (known(vessel.eta), "the eta must be known"),
+        (not_(known(vessel.eta)), "the eta must not be known"),
+        (vessel.eta > now, "the eta must be after now"),
+        (vessel.eta - now <= 24 * hours, "eta - now must be at most 24 h"),
+        (vessel.has_pilot, '"has pilot" must be true'),
+        (not_(vessel.has_pilot), '"has pilot" must not be true'),
+        (
+            distance(vessel.position, berth.position) <= 5 * metres,
+            "the distance from the position to the berth position must be at most 5 m",
+        ),
+        (vessel.length * vessel.beam <= 5 * metres**2, "length \N{MULTIPLICATION SIGN} beam must be at most 5 m²"),
+        (
+            2 * (vessel.length - vessel.beam) - (berth.depth - tide.height) / 3 <= 9 * metres,
+            "2 \N{MULTIPLICATION SIGN} (length - beam) - (berth depth - tide height) / 3 must be at most 9 m",
+        ),
+        (
+            berth.depth - (tide.height - vessel.draught) <= 9 * metres,
+            "berth depth - (tide height - draught) must be at most 9 m",
+        ),
+        (abs(tide.height - 1 * metres) <= 1 * metres, "the absolute value of (tide height - 1 m) must be at most 1 m"),
+        (-tide.height <= 1 * metres, "-tide height must be at most 1 m"),
+        (ukc >= 20 * centimetres, "the under-keel clearance must be at least 20 cm"),
+        (named("the limit", 2 * vessel.beam) >= 20 * centimetres, "the limit must be at least 20 cm"),
+        (
+            vessel.has_pilot == (vessel.length > 3 * metres),
+            "it must be true that vessel.has_pilot == (vessel.length > 3 m)",
+        ),
+    ],
+)  # fmt: skip
+def test_what_must_be_so(condition, said):
+    assert sentence_of(condition) == said
+
+
+def test_conditions_are_repeated_in_every_sentence():
+    made = pack()
+    with made, location("A"), when((vessel.draught >= 3 * metres) & (vessel.draught < 9 * metres)):
+        with when(vessel.vessel_type != "barge"), when((tide.height > 1 * metres) | vessel.has_pilot):
+            require(known(vessel.eta), "eta")
+        require(vessel.length <= 90 * metres, "length")
+    assert sentences(made) == [
+        "For vessels bound for berth A whose draught is at least 3 m and below 9 m and whose vessel type is not "
+        '"barge", when either the tide height is above 1 m or "has pilot" is true: the eta must be known. (eta; major)',
+        "For vessels bound for berth A whose draught is at least 3 m and below 9 m: the length must be at most 90 m. "
+        "(length; major)",
+    ]
+
+
+def test_who_is_considered_and_what_is_too_old():
+    gauge = Source("gauge", key=None, height=metres, stale_after=90 * minutes)
+    made = pack(only=known(vessel.eta) & (vessel.eta - now <= 24 * hours))
+    with made:
+        require(gauge.height >= 1 * metres)
+    assert (
+        "A vessel is considered unless it is known to be otherwise: the eta is known, and eta - now is at most 24 h."
+    ) in made.describe()
+    assert "  gauge: one row for every vessel, missing when older than 90 min; height (in m)" in made.describe()
+    assert "eta (instant, optional)" in made.describe()
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "said"),
+    [
+        ("destination", "north", "bound for north"),
+        ("berth", "north", "at north"),
+        ("home_basin", "north", "whose home basin is north"),
+    ],
+)
+def test_a_location_is_called_by_the_field_that_says_it(field, place, said):
+    boat = Source("fishing_boat", key="id", fields={"id": int, field: str, "length": metres})
+    made = RulePack("p", subject=boat, location=boat[field])
+    with made, location(place):
+        require(boat.length <= 9 * metres)
+    assert sentences(made) == [f"For fishing boats {said}: the length must be at most 9 m. (major)"]
+    assert "\nNorth\n  1. " in made.describe()
+
+
+def test_a_location_that_names_its_kind_is_not_named_twice():
+    made = pack()
+    with made, location("berth Z"):
+        require(vessel.length <= 9 * metres)
+    assert sentences(made) == ["For vessels bound for berth Z: the length must be at most 9 m. (major)"]
+    assert "\nBerth Z\n" in made.describe()
+
+
+def test_the_pack_of_new_york_reads_well():
+    described = port_rules(["red-hook"]).describe()
+    assert described.splitlines()[2:6] == [
+        "Everywhere",
+        "  1. For every vessel: the wind velocity must be at most 45 kn, because no ship moves or lies safely above "
+        "45 kn. (wind limit; major)",
+        "  2. For vessels whose length is at least 200 m: the wind velocity must be at most 35 kn, because her side "
+        "catches the wind. (wind limit from 200 m; major)",
+        "  3. For vessels whose length is at least 300 m: the wind velocity must be at most 30 kn, because tugs cannot "
+        "hold her above it. (wind limit from 300 m; major)",
+    ]
+
+
+# ------------------------------------------------------------------------------------------ phrases tell the truth
+
+values = st.one_of(st.none(), st.integers(-2, 2))
+atoms = st.one_of(
+    st.builds(
+        lambda symbol, field, limit: getattr(vessel[field], symbol)(limit * metres),
+        st.sampled_from(["__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"]),
+        st.sampled_from(["draught", "length"]),
+        st.integers(-2, 2),
+    ),
+    st.just(vessel.has_pilot),
+    st.just(known(vessel.eta)),
+    st.builds(lambda low: between(vessel.beam, low * metres, 2 * metres), st.integers(-2, 2)),
+)
+conditions = st.recursive(
+    atoms, lambda inner: st.one_of(inner.map(not_), st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
+                                   st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1])), max_leaves=6
+)  # fmt: skip
+rows = st.fixed_dictionaries(
+    {
+        "draught": values,
+        "length": values,
+        "beam": values,
+        "eta": values,
+        "has_pilot": st.sampled_from([None, True, False]),
+    }
+)
+
+
+@given(conditions, rows)
+def test_bringing_negations_inside_changes_no_truth(condition, row):
+    def truth(term: Any) -> Any:
+        answer = compiled(term, {"vessel": 0})(Situation([row]))
+        return None if answer is None else bool(answer)
+
+    expected = truth(condition.term)
+    assert truth(positive(condition.term)) is expected
+    parts = [truth(part) for part in conjuncts(condition.term)]
+    assert (False if False in parts else None if None in parts else True) is expected
+
+
+@given(conditions)
+def test_every_condition_has_words(condition):
+    for form in ("is", "must"):
+        said = phrase(condition.term, form, "vessel").text(form)
+        assert (" must " in said) == (form == "must")
+        assert "vessel." not in said

@@ -1,0 +1,19 @@
+from dsl import RulePack
+
+port = RulePack.from_text(
+    """
+pack: port
+subject: vessel
+source vessel by mmsi:
+    mmsi: number
+    draught: metres
+    length: metres
+    vessel type: one of "tanker", "container"
+    has pilot: yes or no
+    gust: knots, optional
+source wind:
+    velocity: knots
+it must hold that has pilot or has pilot and draught is below 9 m
+""",
+    file=__file__,
+)
