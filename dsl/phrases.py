@@ -135,6 +135,8 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
     match term:
         case Observation(source, field):
             own = field.replace("_", " ")
+            if source.another_of is not None:
+                return f"{the}{own} of the other {source.another_of.replace('_', ' ')}"
             return the + (own if source.name == subject else f"{source.name.replace('_', ' ')} {own}")
         case Constant(value, kind):
             return constant(value, kind)

@@ -17,6 +17,7 @@ import attrs
 
 from dsl.dimensions import Choice, Measure
 from dsl.phrases import conjuncts, listed, noun, phrase, together
+from dsl.relations import totals
 from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
 from dsl.terms import Junction, Named, Observation, observations, parts
 from dsl.texts import text
@@ -172,10 +173,13 @@ class Describer:
             *(link.value for link in self.links),
             *([self.only] if self.only else []),
         ]
+        counted = tuple(dict.fromkeys(each for term in terms for each in totals(term)))
+        terms += [term for each in counted for term in (each.value, each.key, each.condition) if term is not None]
+        tables = (each.source for each in counted if each.source.another_of is None)
         used = {each for term in terms for each in observations(term)}
         ways = {link.source.name: noun(link.value, self.sources[0].name) for link in self.links}
         lines = []
-        for source in self.sources:
+        for source in dict.fromkeys((*self.sources, *tables)):
             fields = [
                 f"{field.replace('_', ' ')} ({_unit(source, field)})"
                 for field, _ in source.fields
@@ -189,6 +193,7 @@ class Describer:
                 else f"one row for every {self._subject}"
             )
             where = f"one row each, by {key}" if source == self.sources[0] else way
+            where = where if source in self.sources else "all rows"
             age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
             lines.append(f"  {name}: {where}{age}{'; ' if fields else ''}{', '.join(fields)}")
         return "\n".join(["Where the figures come from", *lines])
