@@ -16,12 +16,13 @@ In reading order:
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
-- `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
-  it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
 - `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
 - `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
 - `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
-- `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
+- `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
+  it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
+- `dsl.lowering`: a pack to one correlation; `dsl.explaining`: its plan
+- `dsl.phrases`, `dsl.sentences`: a pack in plain English
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
   `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
   `dsl.vocabulary`, `dsl.unit_names`, `dsl.quoting`: what words and quotes mean

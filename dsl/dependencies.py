@@ -41,12 +41,12 @@ def leaves(term: Term) -> tuple[Term, ...]:
             return (term,)
         case Constant():
             return ()
-        case Total():
-            return (term, *(leaf for operand in operands(term) for leaf in leaves(operand)))
         case Prediction():
             return (term, *leaves(term.at))
         case Throughout():
             return tuple(dict.fromkeys((term, *observations(term), *leaves(term.first), *leaves(term.last))))
+        case Total():
+            return (term, *(leaf for operand in operands(term) for leaf in leaves(operand)))
         case _:
             return tuple(dict.fromkeys(leaf for operand in operands(term) for leaf in leaves(operand)))
 

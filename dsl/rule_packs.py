@@ -12,7 +12,7 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
@@ -21,6 +21,7 @@ from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
+from dsl.explaining import Plan
 from dsl.fluent import Expression
 from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
@@ -42,18 +43,17 @@ from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
     from dsl.findings import Finding
+    from dsl.situation_tables import Given
     from dsl.statements import Statement
     from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
-
-    Rows: TypeAlias = Mapping[str, Mapping[str, object] | Sequence[Mapping[str, object]] | None]
 
 
 @final
@@ -156,7 +156,7 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        return printed(self.name, self._place, self._used, self._links, self._statements)
+        return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -203,9 +203,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            judge = self._judgement()
-            relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
-            self._table = table(self.name, judge, self._links, self._only, relations)
+            self._table = self._lowered()
         return self._table
 
     def warnings(self) -> Reactive:
@@ -227,7 +225,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
+    def check(self, rows: Mapping[str, Given], now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -244,8 +242,8 @@ class RulePack:
 
         Args:
             rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one. The
-                rows of a source that is counted, and of the other subjects, are a list of all that there are; left out,
-                it is not known which there are.
+                rows of a source that is counted, and of the other subjects, are a list of rows: all there are; left
+                out, it is not known which there are.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
 
@@ -282,10 +280,25 @@ class RulePack:
         Raises:
             InvalidArgument: The rows are of another source, or have no key.
         """
-        place = () if self._place is None else (self._place,)
-        unused = unused_sources(self._statements, self._links, place)
+        observed = [term for term in (self._place, self._only) if term is not None]
+        unused = unused_sources(self._statements, self._links, observed)
         unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
-        return (*flaws(self._statements), *unknown, *unused)
+        return (*flaws(self._statements, self._only), *unknown, *unused)
+
+    def explain(self) -> str:
+        """Return the plan as text: how rows are found, what each rule reads, and what an event of each source costs.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import knots
+        >>> vessel, wind = Source("vessel", key="mmsi", mmsi=int), Source("wind", key=None, velocity=knots)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(wind.velocity <= 45 * knots, name="wind")
+        >>> port.explain().splitlines()[0]
+        'port: judges each vessel by 1 requirement under 0 conditions'
+        """
+        plan = Plan(self.name, self._used, self._links, self._statements, self._only)
+        return plan.text(self._lowered())
 
     @property
     def stats(self) -> Evaluations:
@@ -309,6 +322,11 @@ class RulePack:
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
         return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
+
+    def _lowered(self) -> Reactive:
+        judge = self._judgement()
+        relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
+        return table(self.name, judge, self._links, self._only, relations)
 
     def _judgement(self) -> Judge:
         if self._judge is None:

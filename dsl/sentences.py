@@ -21,6 +21,7 @@ from dsl.relations import totals
 from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
 from dsl.terms import Junction, Named, Observation, observations, parts
 from dsl.texts import text
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,8 +49,8 @@ ENTRIES = (
     ("values", "the values that were judged, and what they were compared with, in the units of the rule"),
     ("severity", "how grave it is: minor, major or critical"),
     ("reference", "the regulation that it comes from"),
-    ("others", "of a requirement about two subjects: the keys of the other ones that it is not met with"),
     ("margin", "how far the values are from the limit, in the unit of the rule; negative is beyond the limit"),
+    ("others", "the other subjects with which a requirement about pairs failed, or is not decided"),
 )
 """The fields of an entry of the column `because`, explained."""
 
@@ -128,7 +129,7 @@ class Describer:
         if others:
             who += f", and every other {self._subject}"
         if circumstances:
-            who += f", when {listed(circumstances, 'and')}"
+            who += f", when {listed(circumstances, ', and')}"
         must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
         because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
         name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
@@ -176,14 +177,14 @@ class Describer:
         counted = tuple(dict.fromkeys(each for term in terms for each in totals(term)))
         terms += [term for each in counted for term in (each.value, each.key, each.condition) if term is not None]
         tables = (each.source for each in counted if each.source.another_of is None)
-        used = {each for term in terms for each in observations(term)}
+        used = {each for term in terms for each in _fields(term)}
         ways = {link.source.name: noun(link.value, self.sources[0].name) for link in self.links}
         lines = []
         for source in dict.fromkeys((*self.sources, *tables)):
             fields = [
                 f"{field.replace('_', ' ')} ({_unit(source, field)})"
                 for field, _ in source.fields
-                if Observation(source, field) in used
+                if (source, field) in used
             ]
             name = source.name.replace("_", " ")
             key = (source.key or "").replace("_", " ")
@@ -230,6 +231,15 @@ def _unit(source: Declaration, field: str) -> str:
         case _:
             shown = _SHOWN.get(kind.name, kind.name)
     return f"{shown}, optional" if field in source.optional else shown
+
+
+def _fields(term: Term) -> Iterator[tuple[Declaration, str]]:
+    """Yield every field that ``term`` looks at, predicted or not."""
+    for part in parts(term):
+        if isinstance(part, Observation | Prediction):
+            yield part.source, part.field
+        elif isinstance(part, Throughout):
+            yield from _fields(part.condition)
 
 
 def _duration(microseconds: int) -> str:

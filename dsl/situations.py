@@ -88,7 +88,7 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
 
 
 def complete_row(call: str, source: Declaration, given: object) -> Any:
-    """Return one row with all declared fields, bare, as `complete` does; None stays None."""
+    """Return one row with all declared fields, bare, as `complete` does, or the schedule of a forecast; None stays."""
     if given is None:
         return None
     if source.forecast:

@@ -239,9 +239,9 @@ Term: TypeAlias = (
     | Distance
     | Now
     | Nearest
-    | Total
     | Prediction
     | Throughout
+    | Total
 )
 
 
@@ -264,12 +264,12 @@ def operands(term: Term) -> tuple[Term, ...]:
             return (term.operand, term.default)
         case Nearest():
             return (term.position,)
-        case Total():
-            return () if term.group is None else (term.group,)
         case Prediction():
             return (term.at,)
         case Throughout():
             return (term.first, term.last)
+        case Total():
+            return () if term.group is None else (term.group,)
 
 
 def parts(term: Term) -> Iterator[Term]:

@@ -101,7 +101,7 @@ def tankers_mean(port: Port) -> Finding | None:
 
 def passing() -> None:
     with against(other):
-        require(distance(vessel.at, other.at) >= 500 * metres, name="passing")
+        require(distance(vessel["at"], other["at"]) >= 500 * metres, name="passing")
 
 
 def passing_means(port: Port) -> Finding | None:

@@ -335,6 +335,35 @@ def test_blocks_with_one_where_share_their_correlation():
     assert [len(pairing.requirements) for pairing in pairings(made.statements)] == [2, 1]
 
 
+def test_explain_says_how_the_others_are_found():
+    said = pack(tankers, passing).explain()
+    assert "other: each other vessel, by index: other.basin == vessel.basin; a change of one is judged against" in said
+    assert "other: every other vessel; a change of one is judged against all n vessels: at most 2(n - 1) pairs" in said
+    assert "  against each other where other.basin == vessel.basin  <- other.basin, vessel.basin" in said
+    assert "index         vessel and other by subject[vessel.basin]((vessel,)) == other[other.basin]((other,))" in said
+
+
+def test_describe_says_pairs_in_words():
+    said = pack(passing).describe()
+    assert (
+        "For every vessel, and every other vessel: the distance from the place to the place of the other vessel" in said
+    )
+
+
+def test_lint_proves_nothing_of_pairs():
+    """Of two rules that cannot both hold one may be about pairs, of which there may be none."""
+
+    def rule() -> None:
+        require(vessel.draught >= 6 * metres)
+        with against(other):
+            require(vessel.draught <= 5 * metres)
+
+    made = RulePack("port", subject=vessel)
+    with made:
+        rule()
+    assert made.lint() == ()
+
+
 def test_a_full_product_meets_every_other_ship(monkeypatch):
     judging = Judging(pack(passing), monkeypatch)
     for mmsi in range(1, 11):

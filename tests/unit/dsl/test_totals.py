@@ -26,8 +26,9 @@ from dsl import (
     sum_,
     when,
 )  # fmt: skip
+from dsl.contributions import Contribution
 from dsl.relations import tallyings, totals
-from dsl.tallies import Contributing, Contribution
+from dsl.tallies import Contributing
 from dsl.texts import text
 from dsl.units import kilograms, metres, minutes, tonnes
 from restrictions.groups import Sum
@@ -255,6 +256,26 @@ def test_totals_over_one_source_and_one_grouping_share_one_correlation():
     plan = [line for line in Engine(made.table()).explain().splitlines() if line and not line.startswith(" ")]
     # By the vessel's basin, of all tugs, and by the berth's basin.
     assert plan == ["reduce(tug) (table)", "reduce(tug)#2 (table)", "reduce(tug)#3 (table)", "port (table)"]
+
+
+def test_explain_says_which_totals_share_a_table():
+    made = pack(count(tug, where=EAST) >= 1, max_(tug.pull, where=EAST) >= 1 * tonnes, available >= 1)
+    said = made.explain()
+    assert (
+        "rows of tug totalled by tug.zone in one table, found by index from vessel.basin:"
+        " count(tug where tug.zone == vessel.basin), max(tug.pull where tug.zone == vessel.basin)"
+    ) in said
+    assert "rows of tug totalled in one table: count(tug where tug.available)" in said
+
+
+def test_describe_says_them_in_words():
+    said = pack(
+        count(tug, where=EAST) >= 1, max_(other.draught) <= 10 * metres, mean(tug.pull) >= 1 * tonnes
+    ).describe()
+    assert "the number of tugs for which the tug zone is the basin must be at least 1." in said
+    assert "the greatest of the draught of the other vessel over all other vessels must be at most 10 m." in said
+    assert "the mean of the tug pull over all tugs must be at least 1 t." in said
+    assert "  tug: all rows; pull (in t), zone (text)" in said
 
 
 def test_an_event_rejudges_the_ships_of_its_group_only():
