@@ -13,8 +13,9 @@ from cartesius import Engine
 from dsl.dependencies import leaves
 from dsl.sharing import Slots
 from dsl.statements import Located, Requirement, conditions
-from dsl.terms import Observation
+from dsl.terms import Observation, parts, sources
 from dsl.texts import label, text
+from dsl.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +84,8 @@ class Plan:
                 link = self._by_source[source.name]
                 how = f"the row whose {source.key} is {text(link.value)}, by index"
             used = [field for field, _ in source.fields if self._reads(source, field)]
-            memory = "one row in memory" if source.key is None else f"one row in memory for each {source.key}"
+            held = "the newest predictions" if source.forecast else "one row"
+            memory = f"{held} in memory" if source.key is None else f"{held} in memory for each {source.key}"
             lines.append(f"{source.name}: {how}; {memory}; rules read {', '.join(used) or 'nothing of it'}")
         return lines
 
@@ -172,14 +174,12 @@ def _walked(statements: Sequence[Statement], depth: int) -> Iterator[tuple[int, 
 
 
 def _mentions(term: Term, source: Declaration, field: str) -> bool:
-    return any(
-        isinstance(leaf, Observation) and (leaf.source.name, leaf.field) == (source.name, field)
-        for leaf in leaves(term)
-    )
+    observed = [part for part in parts(term) if isinstance(part, Observation | Prediction)]
+    return any((part.source.name, part.field) == (source.name, field) for part in observed)
 
 
 def _named(term: Term) -> set[str]:
-    return {leaf.source.name for leaf in leaves(term) if isinstance(leaf, Observation)}
+    return {source.name for source in sources(term)}
 
 
 def _shown(leaf: Term) -> str:
@@ -191,6 +191,6 @@ def _count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def _of_engine(table: Reactive) -> list[str]:
-    """The engine's account, without the representation of the judge: it is all rules again."""
+    """The engine's account, without representations of declarations and rules: they are above."""
     lines = Engine(table).explain().splitlines()
-    return [line for line in lines if not line.startswith("  yields")]
+    return [line for line in lines if line.strip() and not line.startswith("  yields") and "Declaration(" not in line]
