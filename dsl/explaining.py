@@ -10,9 +10,10 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from cartesius import Engine
+from dsl.aggregates import Total
 from dsl.dependencies import leaves
 from dsl.sharing import Slots
-from dsl.statements import Located, Requirement, conditions
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
 from dsl.terms import Observation, parts, sources
 from dsl.texts import label, text
 from dsl.timed_terms import Prediction
@@ -98,6 +99,9 @@ class Plan:
                 shown = f"{named}{text(condition)}"
             elif isinstance(statement, Located):
                 shown = f"at {statement.place!r}"
+            elif isinstance(statement, Against):
+                every = condition == EVERY_PAIR
+                shown = f"against each {statement.other.name}{'' if every else f', where {text(condition)}'}"
             else:
                 shown = f"when {text(condition)}"
             read = ", ".join(_shown(leaf) for leaf in leaves(condition)) or "nothing"
@@ -114,10 +118,24 @@ class Plan:
                 if effects:
                     touched = True
                     lines.append(f"  if {field} changes: {'; '.join(effects)}")
+            if source is self._subject and any(isinstance(statement, Against) for _, statement in self._rules):
+                lines.append(f"  and each {source.name} that is paired with it, by what is found about the pair")
             lines.append(f"  if {'another field' if touched else 'any field'} changes: no rule is evaluated")
+        lines += self._of_totals()
         if any(_shown(leaf) == _CLOCK for _, statement in self._rules for leaf in leaves(statement.condition)):
             clocked = f"as time passes: each {self._subject.name} when a comparison of its fields with now changes"
             lines.append(f"{clocked}: {self._evaluated([leaf for leaf in self._leaves() if _shown(leaf) == _CLOCK])}")
+        return lines
+
+    def _of_totals(self) -> list[str]:
+        totals: dict[str, list[Total]] = {}
+        for leaf in self._leaves():
+            if isinstance(leaf, Total):
+                totals.setdefault(leaf.source.name, []).append(leaf)
+        lines = []
+        for source, read in totals.items():
+            lines.append(f"a row of {source}: each {self._subject.name} that reads a total which it changes")
+            lines += [f"  if {text(total)} changes: {self._evaluated([total])}" for total in read]
         return lines
 
     def _leaves(self) -> tuple[Term, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from cartesius import Engine
 from cartesius.records import Record
-from dsl import RulePack, Source, location, nearest, now, position, require, when
+from dsl import RulePack, Source, against, another, count, location, nearest, now, position, require, when
 from dsl.sources import instant
 from dsl.units import hours, knots, metres
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
@@ -159,6 +159,22 @@ def test_predictions_are_read_where_they_are_looked_up():
     assert "gale: one row for all; the newest predictions in memory; rules read force" in shown
     assert "    if force changes: 1 requirement (gale)" in shown
     assert "    if eta changes: 1 requirement (gale)" in shown
+
+
+def test_totals_and_pairs():
+    other = another(vessel, "other")
+    port = RulePack("port", subject=vessel)
+    with port:
+        require(count(tugs, where=tugs.available > 0) >= 1, "tugs")
+        with against(other, where=other.destination == vessel.destination):
+            require(vessel.length + other.length <= 500 * metres, "room")
+    shown = port.explain()
+    assert "  tugs: count(tugs where tugs.available > 0) >= 1  <- count(tugs where tugs.available > 0)" in shown
+    assert "  against each other, where other.destination == vessel.destination  <- other.destination," in shown
+    assert "a row of tugs: each vessel that reads a total which it changes" in shown
+    assert "    if count(tugs where tugs.available > 0) changes: 1 requirement (tugs)" in shown
+    assert "    and each vessel that is paired with it" in shown
+    assert "  port.pairs-1 (table)" in shown
 
 
 def test_two_packs_of_one_harbour_keep_each_row_once(port):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, absolute, between, choice, location, not_, otherwise, require, when
+from dsl import RulePack, Source, absolute, against, another, between, choice, location, not_, otherwise, require, when
 from dsl.texts import text
 from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
 from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
@@ -184,6 +184,39 @@ def test_a_requirement_that_nothing_satisfies():
     [finding] = [each for each in pack(rule).lint() if each.kind != "unused source"]
     assert (finding.kind, finding.rule) == ("always fails", "draught")
     assert "such as vessel.draught = 16 m" in finding.text
+
+
+other = another(vessel, "other")
+
+
+def test_a_pair_fails_only_where_there_is_another():
+    """So nothing that a pair's rule says makes a rule about one ship needless, or contradicts it."""
+
+    def rule() -> None:
+        require(vessel.length <= 300 * metres, "alone")
+        with against(other):
+            require(vessel.length <= 200 * metres, "beside another")
+            require(vessel.length <= 400 * metres, "needless")
+            require(vessel.length > 350 * metres, "too long")
+
+    findings = [each for each in pack(rule).lint() if each.kind != "unused source"]
+    assert [(each.kind, each.concerns) for each in findings] == [
+        ("subsumed", ("needless", "alone")),
+        ("contradiction", ("beside another", "too long")),
+    ]
+    assert findings[1].text.endswith("each such pair fails")
+
+
+def test_what_cannot_hold_of_a_pair():
+    def rule() -> None:
+        with against(other, where=other.destination == vessel.destination), when(vessel.beam < 9 * metres):
+            with when(vessel.beam > 10 * metres):
+                require(other.beam < 9 * metres, "dead")
+            with when(other.beam > 10 * metres):
+                require(other.length < 9 * metres, "alive")
+
+    [finding] = [each for each in pack(rule).lint() if each.kind != "unused source"]
+    assert (finding.kind, finding.concerns) == ("never applies", ("dead",))
 
 
 def test_one_name_for_two_requirements_at_one_place():
