@@ -283,6 +283,16 @@ def test_findings_say_where_the_rule_is_and_what_to_do():
     ]
 
 
+def test_a_finding_in_a_text_shows_the_line_of_the_text():
+    rules = [
+        "pack: p", "subject: vessel", "", "source vessel by mmsi:", "    mmsi: number", "    draught: metres", "",
+        "draught must be at most 10 m", "draught must be at most 12 m",
+    ]  # fmt: skip
+    [finding] = RulePack.from_text("\n".join(rules)).lint()
+    assert finding.written is not None
+    assert finding.written[1] == len(rules)
+
+
 def test_where_a_rule_is_written_is_no_part_of_what_it_means():
     def rule() -> None:
         require(tugs.available >= 1)
