@@ -10,7 +10,7 @@ from cartesius import Engine
 
 @pytest.fixture(scope="module")
 def measured() -> tuple[list[rules.Cost], list[tuple[rules.Cost, rules.Cost]]]:
-    return rules.measure(events=60, repetitions=3, seed=3, ships=20)
+    return rules.measure(events=40, repetitions=2, seed=3, ships=5)
 
 
 def test_five_requirements_of_forty_are_evaluated_an_event(measured):
@@ -30,7 +30,7 @@ def test_an_event_costs_at_most_three_times_that_of_one_rule(measured):
 def test_with_and_without_a_memory_the_verdicts_are_the_same():
     tables = []
     for is_remembering in (True, False):
-        case = rules.rules(40, 60, seed=5, ships=20)
+        case = rules.rules(40, 20, seed=5, ships=5)
         engine = Engine(case.pack.table())
         with rules._judging(is_remembering):
             for name, row in (*case.rows, *case.events):

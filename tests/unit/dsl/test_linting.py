@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
@@ -359,6 +359,7 @@ def shown(formula: Formula) -> str:
     return f"when({text(expression(formula).term)})"
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(statements, max_size=4))
 def test_no_situation_refutes_a_finding_and_each_flaw_of_one_rule_is_found(program):
     """Limits on single fields are complete: what no situation around them shows is impossible."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Update
@@ -282,6 +282,7 @@ def forgetful(judge: Judge) -> Callable[[list[Any]], Any]:
     return lambda rows: anew(*(None if row is None else dict(row) for row in rows))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations, st.lists(st.tuples(st.sampled_from("abc"), situations), max_size=8))
 def test_judging_with_a_memory_is_judging_from_scratch(program, rows, changes):
     """Rows are replaced one by one, as an engine would; the old ones are asked for again, too."""
@@ -301,6 +302,7 @@ def test_judging_with_a_memory_is_judging_from_scratch(program, rows, changes):
             assert fingerprint(judge(*history[step])) == expected[step]
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations, st.lists(st.fixed_dictionaries({"x": values, "y": values}), max_size=6))
 def test_it_is_so_for_changes_of_single_fields(program, rows, changes):
     made = compiled(program)
@@ -316,6 +318,7 @@ def requirements(statements: tuple[Statement, ...]) -> int:
     return sum(1 if isinstance(each, Requirement) else requirements(each.body) for each in statements)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations)
 def test_no_requirement_is_evaluated_twice_and_none_if_nothing_changed(program, rows):
     made = compiled(program)
