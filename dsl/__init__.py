@@ -10,7 +10,7 @@ In reading order:
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
 - `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
-  `dsl.foreseen`: what a verdict says of them
+  `dsl.foreseen`: what a verdict says of them; `dsl.passing`, `dsl.affine`: when a subject may pass
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
@@ -41,6 +41,7 @@ from dsl.functions import distance as distance
 from dsl.functions import known as known
 from dsl.functions import named as named
 from dsl.functions import now as now
+from dsl.passing import Passage as Passage
 from dsl.places import nearest as nearest
 from dsl.rule_packs import RulePack as RulePack
 from dsl.sources import Source as Source
@@ -61,6 +62,7 @@ __all__ = [
     "Finding",
     "InvalidRule",
     "NoTruthValue",
+    "Passage",
     "Reason",
     "RulePack",
     "Source",

@@ -20,6 +20,7 @@ from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
 from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
+from dsl.passing import Passage, Passing
 from dsl.presence import Presence, conjuncts
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
@@ -57,12 +58,12 @@ def rows(source: Declaration) -> Reactive:
     return schedules(source, reactive(source)) if source.forecast else reactive(source)
 
 
-def table(name: str, judge: Judge, links: Sequence[Link], only: Term | None = None) -> Reactive:
-    """Return the table of verdicts, by subject.
+def table(name: str, judge: Judge | Passing, links: Sequence[Link], only: Term | None = None) -> Reactive:
+    """Return the table of verdicts, or of passages, by subject.
 
     Args:
-        name: The pack's name.
-        judge: Its judgement, of one row a source.
+        name: The table's name.
+        judge: The judgement of the pack, of one row a source; or what makes passages of them.
         links: How the rows of the others are found.
         only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
             alone is decided before anything is linked.
@@ -71,12 +72,23 @@ def table(name: str, judge: Judge, links: Sequence[Link], only: Term | None = No
     alone = presence(judge, parts)
     linked = tuple(part for part in parts if part not in alone.only)
     if linked:
-        return considered(name, _verdicts(f"{name} of all", judge, links, alone, Considered(judge, linked)))
-    return _verdicts(name, judge, links, alone, judge)
+        everything = _results(f"{name} of all", judge.sources, links, alone, Considered(judge, linked), tuple)
+        return considered(name, everything, _type(judge))
+    return _results(name, judge.sources, links, alone, judge, _type(judge))
 
 
-def _verdicts(name: str, judge: Judge, links: Sequence[Link], alone: Presence, result: Judge | Considered) -> Reactive:
-    sources = judge.sources
+def _type(judge: Judge | Passing) -> type:
+    return Passage if isinstance(judge, Passing) else Verdict
+
+
+def _results(
+    name: str,
+    sources: tuple[Declaration, ...],
+    links: Sequence[Link],
+    alone: Presence,
+    result: Judge | Passing | Considered,
+    type_: type,
+) -> Reactive:
     subject, *others = [source.name for source in sources]
     restrict = retracting() | as_table(subject)
     if others:
@@ -85,7 +97,7 @@ def _verdicts(name: str, judge: Judge, links: Sequence[Link], alone: Presence, r
         Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
         for link in links
     ]
-    verdicts: Reactive = correlate(
+    results: Reactive = correlate(
         slots={
             source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), rows(source))
             for source in sources
@@ -94,9 +106,9 @@ def _verdicts(name: str, judge: Judge, links: Sequence[Link], alone: Presence, r
         yields=Apply(result, tuple(Part(source.name) for source in sources), "judge"),
         restrict=restrict,
         name=name,
-        type=Verdict,
+        type=None if type_ is tuple else type_,
     )
-    return verdicts
+    return results
 
 
 def warnings(name: str, verdicts: Reactive) -> Reactive:

@@ -3,7 +3,8 @@
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
-It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it does.
+It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
+does.
 
 Source: thesis, chapter 2; DESIGN.md, section 6.
 """
@@ -16,6 +17,7 @@ from attrs import evolve
 
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
+from dsl.durations import duration
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
 from dsl.fluent import Expression
@@ -24,6 +26,7 @@ from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
+from dsl.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
 from dsl.printing import printed
 from dsl.reading import read
 from dsl.sentences import Describer
@@ -31,7 +34,7 @@ from dsl.situations import bare_instant, complete
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.surroundings import unknown_locations, unused_sources
-from dsl.terms import sources
+from dsl.terms import Observation, sources
 from dsl.texts import text
 from dsl.writing import begin, end
 
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive
     from dsl.findings import Finding
+    from dsl.passing import Passage
     from dsl.statements import Statement
     from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
@@ -216,6 +220,70 @@ class RulePack:
         if self._warnings is None:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
+
+    def next_window(self, subject: Source, *, within: Expression, at: Expression | None = None) -> Reactive:
+        """Return the table of the next window of each subject: when it would be allowed if it passed then.
+
+        A window is the first `Passage` from the subject's planned instant on, in which the verdict would be allowed,
+        not unknown, if that instant were another; None if there is none within the time given. It changes with the
+        forecasts, the subject's row and all that the rules observe.
+
+        >>> from cartesius import run
+        >>> from dsl import Source, instant, require
+        >>> from dsl.units import hours, metres, microseconds
+        >>> ship = Source("ship", key="id", id=int, eta=instant)
+        >>> tide = Source("tide", key=None, height=metres, forecast=True)
+        >>> port = RulePack("port", subject=ship)
+        >>> with port:
+        ...     require(tide.at(ship.eta).height >= 1 * metres)
+        >>> high = {"issued": 0, "start": 7, "end": 12, "height": 2.0}
+        >>> trace = [(port.sources["tide"], high), (port.sources["ship"], {"id": 1, "eta": 5})]
+        >>> [event.value for event in run(port.next_window(ship, within=24 * hours), trace)]
+        [Update(key=1, value=Passage(start=7, end=12))]
+
+        Args:
+            subject: The pack's subject.
+            within: A time: how far from the planned instant it is looked for.
+            at: The planned instant, a field of the subject; default: the one at which the rules look forecasts up.
+
+        Raises:
+            InvalidRule: Another subject, no such instant, or a rule of which it is not known when it changes next.
+            DimensionMismatch: ``within`` is no time.
+        """
+        passing = self._passing("next_window", within, at)
+        if not isinstance(subject, Source) or declaration(subject) != self._subject:
+            fix = [("fix", f"{self.name}.next_window({self._subject.name}, within=24 * hours)")]
+            summary = f"{self.name}.next_window: expected its subject {self._subject.name!r} but got {subject!r}"
+            raise InvalidRule(refusal(summary, fix))
+        refuse_comparisons_with_now(f"{self.name}.next_window", passing)
+        return table(f"{self.name}.next_window", passing, self._links, self._only)
+
+    def passages(
+        self, rows: Rows, *, within: Expression, at: Expression | None = None, now: int | datetime | None = None
+    ) -> tuple[Passage, ...]:
+        """Return all passages in one situation, given as for `check`: what a picture of the windows needs.
+
+        Args:
+            rows: Source name → row, or the predictions of a forecast. The subject must have one.
+            within: A time: how far from the planned instant they are looked for.
+            at: The planned instant, a field of the subject; default: the one at which the rules look forecasts up.
+            now: The instant at which it is judged.
+
+        Raises:
+            InvalidArgument: As for `check`.
+            InvalidRule: As for `next_window`.
+            DimensionMismatch: ``within`` is no time, or a value does not fit its field.
+        """
+        passing = self._passing("passages", within, at)
+        complete_rows = complete(self.name, self._used, rows)
+        time = bare_instant(f"{self.name}.passages", "now", now)
+        return tuple(passing.passages(tuple(complete_rows), time))
+
+    def _passing(self, call: str, within: Expression, at: Expression | None) -> Passing:
+        call = f"{self.name}.{call}"
+        field = planned(call, self._subject, self._statements, None if at is None else self._term("at", at))
+        refuse_links(call, [link.value for link in self._links], Observation(self._subject, field))
+        return Passing(self._used, self._statements, field, duration("within", within))
 
     def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
