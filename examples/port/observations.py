@@ -57,9 +57,18 @@ TANKERS_ONLY: Final = ("constable-hook", "tremley-point")
 """The berths where nobody but tankers and their tugs has business."""
 
 
-def is_bound_for(*berths: str) -> Expression:
-    """Return whether the ship lies at one of the berths, or is bound for it."""
+def _at(*berths: str) -> Expression:
     return reduce(operator.or_, (vessel.destination == each for each in berths))
+
+
+for_newark_bay = named("bound for Newark Bay", _at(*NEWARK_BAY))
+"""Whether the ship lies at one of these berths, or is bound for it."""
+for_port_jersey = named("bound for Port Jersey", _at(*PORT_JERSEY))
+"""The same."""
+for_tanker_berths = named("bound for a tanker berth", _at(*TANKERS_ONLY))
+"""The same."""
+is_yacht = named("a yacht", (vessel.vessel_type == "pleasure") | (vessel.vessel_type == "sailing"))
+"""Whether the ship is pleasure craft."""
 
 
 def links(

@@ -31,7 +31,7 @@ def port_rules(
     """Return the rules that ask of one ship, her berth, the water and the wind.
 
     >>> port_rules(["red-hook"])
-    'vessel'
+    <rule pack port over vessel, 22 statements>
 
     Args:
         berths: The ids of the berths, in the order of their table.

@@ -9,7 +9,7 @@ from typing import Final
 
 from dsl import distance, not_, require, when
 from dsl.units import knots, metres
-from examples.port.observations import NEWARK_BAY, TANKERS_ONLY, berth, is_bound_for, vessel
+from examples.port.observations import berth, for_newark_bay, for_tanker_berths, is_yacht, vessel
 
 AIS: Final = "IMO Resolution A.1106(29), shipborne AIS"
 WATERFRONT: Final = "33 CFR 165.169(a)(3), zones around waterfront facilities"
@@ -19,7 +19,7 @@ def size_rules() -> None:
     """Write the rules on size that hold at any berth."""
     with when(vessel.direction == "inbound"):
         require(vessel.beam <= 60 * metres, name="beam", because="the channels are dredged for no more")
-        with when(is_bound_for(*NEWARK_BAY)):
+        with when(for_newark_bay):
             require(
                 vessel.length * vessel.beam <= 22_000 * metres * metres,
                 name="turning basin",
@@ -38,16 +38,16 @@ def size_rules() -> None:
 def business_rules() -> None:
     """Write the rules on who has business where."""
     with when(vessel.direction == "moored"):
-        with when(is_bound_for(*TANKERS_ONLY)):
+        with when(for_tanker_berths):
             require(
                 vessel.vessel_type != "passenger",
                 name="no passengers at tanker berths",
                 because="passengers do not wait where oil is pumped",
                 severity="critical",
             )
-        with when(is_bound_for(*NEWARK_BAY, *TANKERS_ONLY)):
+        with when(for_newark_bay | for_tanker_berths):
             require(
-                not_((vessel.vessel_type == "pleasure") | (vessel.vessel_type == "sailing")),
+                not_(is_yacht),
                 name="no pleasure craft at terminals",
                 because="they have no business within the zone around a facility",
                 reference=WATERFRONT,

@@ -9,7 +9,7 @@ from typing import Final
 
 from dsl import between, require, when
 from dsl.units import centimetres, degrees, knots, metres
-from examples.port.observations import PORT_JERSEY, berth, clearance, is_bound_for, stream, tide, vessel
+from examples.port.observations import berth, clearance, for_port_jersey, stream, tide, vessel
 
 CHANNELS: Final = "PIANC Report 121-2014, Harbour Approach Channels Design Guidelines"
 PROGRAM_C: Final = "T. Smith, A Stateful Streaming Rule Language for the Maritime Sector, 2020, program C"
@@ -59,7 +59,7 @@ def stream_rules() -> None:
                 because="the bends of the Kill van Kull are tight",
             )
         across = between(stream.direction, 300 * degrees, 60 * degrees)
-        with when((vessel.draught >= 10 * metres) & across), when(is_bound_for(*PORT_JERSEY)):
+        with when((vessel.draught >= 10 * metres) & across), when(for_port_jersey):
             require(
                 stream.rate <= 1.5 * knots,
                 name="flood off Port Jersey",

@@ -10,7 +10,7 @@ from typing import Final
 
 from dsl import between, known, require, when
 from dsl.units import degrees, kilometres, knots, metres, nautical_miles
-from examples.port.observations import NEWARK_BAY, gust, is_bound_for, vessel, wind
+from examples.port.observations import for_newark_bay, for_port_jersey, gust, is_yacht, vessel, wind
 
 BEAUFORT: Final = "WMO Beaufort scale"
 SMALL_CRAFT: Final = "US National Weather Service, small craft advisory, Eastern Region"
@@ -25,7 +25,7 @@ def wind_rules() -> None:
         require(wind.velocity <= 35 * knots, name="wind limit from 200 m", because="her side catches the wind")
     with when(vessel.length >= 300 * metres):
         require(wind.velocity <= 30 * knots, name="wind limit from 300 m", because="tugs cannot hold her above it")
-    with when(((vessel.vessel_type == "pleasure") | (vessel.vessel_type == "sailing")) & (vessel.length < 20 * metres)):
+    with when(is_yacht & (vessel.length < 20 * metres)):
         require(
             wind.velocity < 25 * knots,
             name="small craft",
@@ -36,18 +36,15 @@ def wind_rules() -> None:
 
     from_east = between(wind.direction, 60 * degrees, 120 * degrees)
     from_west = between(wind.direction, 240 * degrees, 300 * degrees)
-    with when(vessel.length >= 250 * metres), when(from_east | from_west), when(is_bound_for(*NEWARK_BAY)):
+    with when(vessel.length >= 250 * metres), when(from_east | from_west), when(for_newark_bay):
         require(
             wind.velocity <= 25 * knots,
             name="wind across Newark Bay",
             because="long ships turn there with the wind abeam",
         )
-    with (
-        when(is_bound_for("port-jersey", "port-jersey-cars")),
-        when(between(wind.direction, 110 * degrees, 170 * degrees)),
-    ):
+    with when(between(wind.direction, 110 * degrees, 170 * degrees)), when(for_port_jersey):
         require(wind.velocity <= 30 * knots, name="swell at Port Jersey", because="it is open to the Narrows")
-    with when(between(wind.direction, 330 * degrees, 30 * degrees)), when(is_bound_for("constable-hook")):
+    with when(between(wind.direction, 330 * degrees, 30 * degrees)), when(vessel.destination == "constable-hook"):
         require(
             wind.velocity <= 30 * knots,
             name="wind off Constable Hook",
