@@ -5,7 +5,7 @@ prediction, a span where it takes in or leaves one, and a comparison of the inst
 
 Invariant: between an instant and the next that is named here, nothing that a condition says changes by it.
 
-Source: ours; J. F. Allen, Maintaining Knowledge about Temporal Intervals, 1983.
+Source: ours.
 """
 
 from __future__ import annotations
