@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dsl import RulePack, Source, between, instant, known, location, named, not_, now, optional, require, when
@@ -82,6 +82,7 @@ angles = st.integers(0, 359)
 
 @given(angles, angles, angles)
 def test_between_directions_it_is_the_way_around_the_circle(value, low, high):
+    assume((low - high) % 360 != 1)  # then all whole degrees are inside
     condition = between(gauge.angle, low * degrees, high * degrees)
     found, _ = measured(condition, angle=value)
     inside = holds(condition, angle=value)
