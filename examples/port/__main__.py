@@ -187,7 +187,7 @@ def main(
 def _show_ahead(console: Console, day: Day, out: Path) -> list[str]:
     """Print and draw the arrivals and next windows of deep ships; return the names of the files written."""
     now, calls = deep_calls(day)
-    ahead = [each for each in outlooks(day, calls) if each.points]
+    ahead = [each for each in outlooks(day, now, calls) if each.points]
     if not ahead:
         return []
     said = arrival_notes(now)
