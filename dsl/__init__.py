@@ -8,6 +8,7 @@ In reading order:
 - `dsl.fluent`: Python's operators over terms; `dsl.functions`: what rules say by name; `dsl.places`: nearest places
 - `dsl.sources`: what is observed; `dsl.situations`: the rows that a test of rules is given
 - `dsl.statements`: rules as a frozen tree; `dsl.writing`: require, when, otherwise, location
+- `dsl.relating`: rules over two subjects; `dsl.aggregates`, `dsl.totals`: totals of the rows of a source
 - `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
   `dsl.foreseen`: what a verdict says of them
@@ -18,7 +19,10 @@ In reading order:
 - `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
 - `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic
 - `dsl.linting`, `dsl.surroundings`, `dsl.findings`: the flaws of a pack
-- `dsl.lowering`: a pack to one correlation; `dsl.phrases`, `dsl.sentences`: a pack in plain English
+- `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
+  it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
+- `dsl.lowering`: a pack to one correlation; `dsl.explaining`: its plan
+- `dsl.phrases`, `dsl.sentences`: a pack in plain English
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
   `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
   `dsl.vocabulary`, `dsl.unit_names`, `dsl.quoting`: what words and quotes mean
@@ -42,12 +46,19 @@ from dsl.functions import known as known
 from dsl.functions import named as named
 from dsl.functions import now as now
 from dsl.places import nearest as nearest
+from dsl.relating import against as against
+from dsl.relating import another as another
 from dsl.rule_packs import RulePack as RulePack
 from dsl.sources import Source as Source
 from dsl.sources import choice as choice
 from dsl.sources import instant as instant
 from dsl.sources import optional as optional
 from dsl.sources import position as position
+from dsl.totals import count as count
+from dsl.totals import max_ as max_
+from dsl.totals import mean as mean
+from dsl.totals import min_ as min_
+from dsl.totals import sum_ as sum_
 from dsl.verdicts import Reason as Reason
 from dsl.verdicts import Verdict as Verdict
 from dsl.writing import location as location
@@ -67,13 +78,19 @@ __all__ = [
     "UnknownField",
     "Verdict",
     "absolute",
+    "against",
+    "another",
     "between",
     "choice",
     "coalesce",
+    "count",
     "distance",
     "instant",
     "known",
     "location",
+    "max_",
+    "mean",
+    "min_",
     "named",
     "nearest",
     "not_",
@@ -82,6 +99,7 @@ __all__ = [
     "otherwise",
     "position",
     "require",
+    "sum_",
     "throughout",
     "when",
 ]

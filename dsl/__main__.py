@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pack = RulePack.from_text(text, str(path))
     except CartesiusError as error:
         return _fail(str(error))
-    print(f"{path}: {pack!r}" if chosen.command == "check" else pack.to_text())
+    print(f"{path}: {pack!r}" if chosen.command == "check" else pack.describe())
     return 0
 
 

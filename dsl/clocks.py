@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dsl.dimensions import MICROSECONDS, TRUTH
 from dsl.errors import InvalidRule, refusal
 from dsl.evaluation import Situation, compiled
+from dsl.relations import totals
 from dsl.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
 from dsl.texts import text
 
@@ -65,6 +66,7 @@ def _found(term: Term, subject: Declaration) -> Iterator[Comparison]:
 
 def _checked(term: Term, sides: tuple[Comparison, ...], subject: Declaration) -> Iterator[Comparison]:
     others = [source.name for source in sources(term) if source != subject]
+    others += [total.source.name for total in totals(term)]
     if others:
         raise InvalidRule(_refused(term, f"it depends on {others[0]!r}, which changes while the clock stands still"))
     for side in sides:

@@ -80,8 +80,8 @@ class Considered:
         object.__setattr__(self, "_only", tuple(compiled(each, slots) for each in self.only))
 
     def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict | None:
-        """Judge one combination of rows, unless it is out of consideration."""
-        here = situated(self.judge.sources, rows, time_of(rows[0]))
+        """Judge one combination of rows, and of tables of relations, unless it is out of consideration."""
+        here = situated(self.judge.sources, rows[: len(self.judge.sources)], time_of(rows[0]))
         answers = (holds(here) for holds in self._only)
         is_out = any(answer is not None and not answer for answer in answers)
         return None if is_out else self.judge(*rows)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
+from dsl.aggregates import Total
 from dsl.foreseen import reading
 from dsl.terms import Constant, Now, Observation, observations, operands
 from dsl.timed_terms import Prediction, Throughout
@@ -44,6 +45,8 @@ def leaves(term: Term) -> tuple[Term, ...]:
             return (term, *leaves(term.at))
         case Throughout():
             return tuple(dict.fromkeys((term, *observations(term), *leaves(term.first), *leaves(term.last))))
+        case Total():
+            return (term, *(leaf for operand in operands(term) for leaf in leaves(operand)))
         case _:
             return tuple(dict.fromkeys(leaf for operand in operands(term) for leaf in leaves(operand)))
 
@@ -60,10 +63,11 @@ class Leaves:
 
     Args:
         conditions: The conditions.
-        slots: The position of each source's row.
+        slots: The position of each source's row, and of what relations come to.
+        pairs: The positions of what requirements about pairs come to, each a leaf of its own.
     """
 
-    def __init__(self, conditions: Iterable[Term], slots: Mapping[str, int]) -> None:
+    def __init__(self, conditions: Iterable[Term], slots: Mapping[str, int], pairs: Iterable[int] = ()) -> None:
         self._bits = {
             leaf: 1 << number
             for number, leaf in enumerate(dict.fromkeys(leaf for each in conditions for leaf in leaves(each)))
@@ -73,14 +77,22 @@ class Leaves:
         for leaf, bit in self._bits.items():
             if isinstance(leaf, Observation):
                 fields.setdefault(slots[leaf.source.name], []).append((leaf.field, bit))
+            elif isinstance(leaf, Total):
+                fields[slots[repr(leaf)]] = [("value", bit), ("missing", bit)]
             else:
                 readings.append((reading(leaf, slots), bit))
-        self._fields = tuple((slot, tuple(pairs), sum(bit for _, bit in pairs)) for slot, pairs in fields.items())
+        self._pairs = {slot: 1 << number for number, slot in enumerate(pairs, len(self._bits))}
+        fields.update({slot: [("findings", bit)] for slot, bit in self._pairs.items()})
+        self._fields = tuple((slot, tuple(named), sum({bit for _, bit in named})) for slot, named in fields.items())
         self._readings = tuple(readings)
 
     def mask(self, term: Term) -> int:
         """Return the bits of the leaves of ``term``, one of the conditions or a part of one."""
         return sum(self._bits[leaf] for leaf in leaves(term))
+
+    def mask_of(self, slot: int) -> int:
+        """Return the bit of a requirement about pairs."""
+        return self._pairs[slot]
 
     def of(self, mask: int) -> tuple[Term, ...]:
         """Return the leaves that have the bits of ``mask``."""

@@ -147,6 +147,7 @@ def judge(draft: Json, file: str) -> Json:
             {
                 "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
                 "missing": list(reason.missing), "severity": reason.severity, "reference": reason.reference,
+                "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
                 "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
             }
             for reason in verdict.because
@@ -161,7 +162,7 @@ ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
 
 
 def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
-    vocabulary = outline.wording.vocabulary
+    vocabulary = outline.terms.vocabulary
     return dict(next(source.fields for source in vocabulary.sources if source.name == name))
 
 

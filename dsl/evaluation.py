@@ -4,8 +4,7 @@ A closure takes a `Situation`: the rows of a combination (one a slot, None where
 returns the bare value in the term's unit, or None: *missing*. A row that is not there, a field that is None, and NaN
 are missing; so is what cannot be computed (a division by zero). Missing flows through arithmetic and comparisons;
 `and` and `or` decide without it where they can. Constants were converted, exactly, to the unit they are compared in; a
-quantity in another unit is converted by a factor. No unit and no pint is left here. Sums are evaluated in the order
-written.
+quantity in another unit is converted by a factor. No unit and no pint is left here. Sums go in the order written.
 
 Invariant: a closure of a condition returns something true, something false, or None; never NaN.
 
@@ -21,6 +20,7 @@ from datetime import datetime
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+from dsl.aggregates import Total
 from dsl.checking import common, exact_in
 from dsl.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.instants import instant_of
@@ -152,6 +152,8 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
             return lambda situation: situation.now
         case Nearest(places, position, _):
             return _placed(finder(places), compiled(position, slots))
+        case Total():
+            return _observed(slots[repr(term)], "value", term.kind, False)
         case Prediction(source, field, at):
             read = compiled(Observation(source, field), {source.name: 0})
             return predicted(slots[source.name], compiled(at, slots), lambda row: read(Situation((row,))))

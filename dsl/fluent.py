@@ -10,7 +10,7 @@ Source: thesis, Table 2.1; ibis (a fluent face over frozen nodes).
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -26,7 +26,7 @@ from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.instants import instant_of
 from dsl.terms import Constant, Term
 from dsl.texts import text
-from dsl.wording import spelled
+from dsl.wording import example
 
 Number: TypeAlias = float | Fraction | Decimal
 """A plain number, as a rule writes it; ints are floats to Python's type checkers."""
@@ -286,10 +286,9 @@ def lift(value: object) -> Term:
                 raise InvalidRule(refusal(f"a constant: expected a finite number but got {value!r}"))
             return Constant(float(value), NUMBER)
         case Unit():
-            got, fix = (
-                f"the bare unit {value.symbol}",
-                f"write a quantity, such as {spelled(Constant(15, value.measure))}",
-            )
+            got, fix = f"the bare unit {value.symbol}", f"write a quantity, such as {example(value.measure)}"
+        case timedelta():
+            got, fix = f"{value!r}", f"write a quantity: {value.total_seconds() / 3600:g} * hours"
         case None:
             got, fix = "None", "leave it out: a missing value is never compared; it makes the verdict unknown"
         case _:

@@ -15,14 +15,20 @@ import attrs
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
 from dsl.functions import named
+from dsl.parsing import Leaf, levels
 from dsl.quoting import unescaped
 from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
-from dsl.text_expressions import Wording, literal, name_of, title_of
+from dsl.text_expressions import TextExpressions, literal, name_of, quantity, title_of
 from dsl.unit_names import unit
 from dsl.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dsl.parsing import Node, Page
+
+_OPTIONS: Final = {"STALE_AFTER": "stale_after", "FORECAST": "forecast", "KEPT_FOR": "retention"}
+LARGEST: Final = 5_000
+DEEPEST_NAMED: Final = 100
+"""How many parts an expression may have, and how deep, named expressions written out."""
 
 _TYPES: Final[dict[str, PlainType]] = {
     "number_type": float, "text_type": str, "truth_type": bool, "position_type": position, "instant_type": instant,
@@ -52,9 +58,13 @@ class Headings:
         with page.at(self.subject_node):
             self.subject = self._source(name_of(self.subject_node.children[1]))
         vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
-        self.wording = Wording(page, vocabulary, self.places)
+        self.terms = TextExpressions(page, vocabulary, self.places)
+        self.extents: dict[str, tuple[int, int]] = {}
         for node in self.items("definition"):
+            self.extents[title_of(node.children[1])] = self._extent(node)
             self._define(node)
+        for node in page.tree.children:
+            self._extent(node)
 
     def items(self, kind: str) -> list[Node]:
         """Return the items of a kind, in the order of the text."""
@@ -86,9 +96,10 @@ class Headings:
         return found
 
     def _declare(self, node: Node) -> None:
-        _, name_node, _, key_node, *field_nodes = node.children
+        _, name_node, _, key_node, *others = node.children
+        options = self._options([each for each in others if each is not None and each.data == "option"])
         name, fields = name_of(name_node), dict[str, FieldType]()
-        for field in filter(None, field_nodes):
+        for field in (each for each in others if each is not None and each.data == "field"):
             with self.page.at(field):
                 called = name_of(field.children[0])
                 if called in fields:
@@ -100,7 +111,20 @@ class Headings:
             if name in self.sources:
                 fix = [("fix", "give two sources two names")]
                 raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
-            self.sources[name] = Source(name, key=None if key_node is None else name_of(key_node), fields=fields)
+            key = None if key_node is None else name_of(key_node)
+            self.sources[name] = Source(name, key=key, fields=fields, **options)
+
+    def _options(self, nodes: list[Node]) -> dict[str, Any]:
+        """What the line of a source says behind its key, as arguments of `Source`."""
+        said: dict[str, Any] = {}
+        for node in nodes:
+            label = _OPTIONS[node.children[0].type]
+            with self.page.at(node):
+                if label in said:
+                    fix = [("fix", "leave one of them out")]
+                    raise InvalidRule(refusal(f"{node.children[0]}: expected to be said once", fix))
+                said[label] = label == "forecast" or Expression(quantity(*node.children[1:]))
+        return said
 
     def _locate(self, node: Node) -> None:
         table: dict[Any, tuple[float, float]] = {}
@@ -119,17 +143,35 @@ class Headings:
                 )
             self.places[name] = table
 
+    def _extent(self, item: Node) -> tuple[int, int]:
+        """The parts of an item and their depth, named expressions counted wherever they are used."""
+        size, deepest = 0, 0
+        waiting: list[tuple[Any, int]] = [(item, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            if isinstance(node, Leaf | None):
+                continue
+            inner = self.extents.get(title_of(node), (1, 1)) if node.data == "name" else (1, 1)
+            size, deepest = size + inner[0], max(deepest, depth + inner[1])
+            waiting.extend((child, depth + levels(node)) for child in node.children)
+        if size > LARGEST or deepest > DEEPEST_NAMED:
+            with self.page.at(item):
+                fix = [("fix", "split it into several rules, or declare a field for what is computed so often")]
+                expected = f"at most {LARGEST} parts, {DEEPEST_NAMED} in one another, named expressions written out"
+                raise InvalidRule(refusal(f"{self.page.file}: expected {expected}, but got {size}, {deepest}", fix))
+        return size, deepest
+
     def _define(self, node: Node) -> None:
         name = title_of(node.children[1])
         with self.page.at(node.children[1]):
-            if name in [each.name for each in self.wording.vocabulary.definitions]:
+            if name in [each.name for each in self.terms.vocabulary.definitions]:
                 raise InvalidRule(
                     refusal(f"define {name}: expected to be defined once", [("fix", "rename one of them")])
                 )
-        expression = Expression(self.wording.term(node.children[2]))
+        expression = Expression(self.terms.term(node.children[2]))
         with self.page.at(node.children[1]):
-            vocabulary = self.wording.vocabulary.defining(named(name, expression).term)
-        self.wording = attrs.evolve(self.wording, vocabulary=vocabulary)
+            vocabulary = self.terms.vocabulary.defining(named(name, expression).term)
+        self.terms = attrs.evolve(self.terms, vocabulary=vocabulary)
 
     def _source(self, name: str) -> Source:
         if name in self.sources:

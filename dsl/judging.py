@@ -24,35 +24,27 @@ from cartesius.errors import InvalidArgument
 from dsl import foreseen
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
+from dsl.doubts import doubt_of
 from dsl.evaluation import compiled
 from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
+from dsl.relations import alone, pair_slots, slot_of
+from dsl.relations import slots as slots_of
 from dsl.remembering import Judged, Memory
 from dsl.sharing import Slots
 from dsl.simplifying import simplified
-from dsl.statements import Located, Requirement, Statement, conditions
-from dsl.terms import (
-    Between,
-    Coalesce,
-    Comparison,
-    Declaration,
-    Junction,
-    Known,
-    Now,
-    Observation,
-    observations,
-    operands,
-    parts,
-)
+from dsl.statements import Against, Located, Requirement, Statement, conditions
+from dsl.terms import Between, Comparison, Declaration, Observation, observations, operands, parts
 from dsl.texts import label, text
-from dsl.verdicts import Reason, Verdict
+from dsl.verdicts import Reason, Verdict, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
+    from dsl.related import Related
     from dsl.terms import Term
 
 
@@ -93,6 +85,9 @@ class Evaluations:
 class Judge:
     """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
 
+    After them come the rows of the tables of its relations (`dsl.relations`), if it has any; ``related`` makes of all
+    these what the relations come to.
+
     Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state. What it
     remembers is no part of that, nor of its equality, and is not pickled.
 
@@ -105,6 +100,7 @@ class Judge:
 
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
+    related: Related | None = attrs.field(default=None, eq=False, repr=False)
     evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
     memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
     leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
@@ -113,12 +109,12 @@ class Judge:
 
     def __attrs_post_init__(self) -> None:
         """Compile the statements."""
-        positions = {source.name: number for number, source in enumerate(self.sources)}
-        slots = Slots(positions, conditions(self.statements))
-        leaves = Leaves(conditions(self.statements), positions)
+        positions, own = slots_of(self.sources, self.statements), tuple(conditions(self.statements, of_pairs=False))
+        slots = Slots(positions, own)
+        leaves = Leaves(own, positions, [positions[name] for name in pair_slots(self.statements)])
         compiler = _Compiler(slots, leaves)
         object.__setattr__(self, "leaves", leaves)
-        object.__setattr__(self, "_checks", tuple(compiler.check(statement, None) for statement in self.statements))
+        object.__setattr__(self, "_checks", compiler.checks(self.statements, None))
         object.__setattr__(self, "_sizes", (compiler.guards, compiler.requirements))
 
     def __call__(self, *rows: Mapping[str, Any] | None, now: int | None = None) -> Verdict:
@@ -132,7 +128,7 @@ class Judge:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
-        return Judge, (self.sources, self.statements)
+        return Judge, (self.sources, self.statements, self.related)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]
@@ -142,21 +138,24 @@ class Judge:
             if judged.is_of(rows) and (judged.now == now or not judged.readings):
                 self.evaluations.remembered += 1
                 return judged.verdict
-        situation = situated(self.sources, rows, now)
+        width = len(self.sources)
+        derived = () if self.related is None else self.related(rows)
+        situation = situated(self.sources, rows[:width], now, derived)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
         if last is None or before is None:
             run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
         else:
-            changed = self._changed(before, rows) | self.leaves.changed_readings(last.readings, readings)
+            changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
+            changed |= self.leaves.changed_readings(last.readings, readings)
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
-        references = self.memory.references(subject, rows)
+        references = self.memory.references(subject, rows[:width], rows[width:])
         verdict = run.verdict(subject)
         if references is not None:
-            judged = Judged(references, now, readings, run.answers, run.reasons, verdict)
+            judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
             self.memory.remember(subject, judged, last)
         return verdict
 
@@ -172,25 +171,41 @@ class _Compiler:
         self.slots, self.leaves = slots, leaves
         self.guards = self.requirements = 0
 
-    def check(self, statement: Statement, place: str | int | None) -> Guarded | Required:
+    def checks(self, statements: Iterable[Statement], place: str | int | None) -> tuple[Guarded | Required, ...]:
+        return tuple(check for statement in statements for check in self.check(statement, place))
+
+    def check(self, statement: Statement, place: str | int | None) -> Iterator[Guarded | Required]:
+        if isinstance(statement, Against):
+            for requirement in alone(statement):
+                slot = self.slots[slot_of(statement, requirement)]
+                yield self.required(self.leaves.mask_of(slot), _paired(slot, place))
+            return
         mask = self.leaves.mask(statement.condition)
         if isinstance(statement, Requirement):
-            self.requirements += 1
-            return Required(self.requirements - 1, mask, mask, _required(statement, self.slots, place))
+            yield self.required(mask, _required(statement, self.slots, place))
+            return
         number, first = self.guards, self.requirements
         self.guards += 1
         inner = statement.place if isinstance(statement, Located) else place
-        body = tuple(self.check(each, inner) for each in statement.body)
+        body = self.checks(statement.body, inner)
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(simplified(statement.condition), self.slots), _doubt(statement.condition, self.slots)
-        return Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
+        holds, doubt = compiled(simplified(statement.condition), self.slots), doubt_of(statement.condition, self.slots)
+        yield Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
+
+    def required(self, mask: int, check: Check) -> Required:
+        self.requirements += 1
+        return Required(self.requirements - 1, mask, mask, check)
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = compiled(simplified(condition), slots), _doubt(condition, slots), _shown(condition, slots)
+    holds, own_doubt, shown = (
+        compiled(simplified(condition), slots),
+        doubt_of(condition, slots),
+        _shown(condition, slots),
+    )
     name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
@@ -210,6 +225,19 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
     return check
 
 
+def _paired(slot: int, place: str | int | None) -> Check:
+    """Check a requirement about pairs, of which it was found with which others it does not hold."""
+
+    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
+        findings = (situation.rows[slot] or {})["findings"]
+        if not findings:
+            return None
+        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
+        return folded(findings, missing, tuple(name for name in missing if name in situation.stale), place)
+
+    return check
+
+
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
     """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
     shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
@@ -225,53 +253,3 @@ def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evalua
 
 def _symbol(term: Term) -> str:
     return term.kind.symbol if isinstance(term.kind, Measure) else ""
-
-
-def _doubt(term: Term, slots: Mapping[str, int]) -> Doubt:
-    """Return the function that says what keeps ``term`` undecided, where it is: rows, fields, or a text."""
-    holds, written = compiled(term, slots), (text(term),)
-    if any(isinstance(part, Junction) for part in parts(term)):
-        # A junction is undecided because of those of its parts that are.
-        inner = tuple((compiled(part, slots), _doubt(part, slots)) for part in operands(term))
-
-        def doubt(situation: Situation) -> tuple[str, ...]:
-            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
-            return tuple(dict.fromkeys(name for names in undecided for name in names))
-
-        return doubt
-    absences = tuple(_absences(term, slots))
-
-    def absent(situation: Situation) -> tuple[str, ...]:
-        found = tuple(dict.fromkeys(name for absence in absences if (name := absence(situation)) is not None))
-        return found or (written if holds(situation) is None else ())
-
-    return absent
-
-
-def _absences(term: Term, slots: Mapping[str, int]) -> Iterator[Callable[[Situation], str | None]]:
-    """Yield, for each observation in ``term``, the function that names it where its absence matters."""
-    if isinstance(term, Observation):
-        yield _absence(term, slots)
-    if isinstance(term, Now):
-        yield lambda situation: "now" if situation.now is None else None
-    yield from foreseen.absences(term, slots)
-    for operand in operands(term):
-        yield from _absences_under(term, operand, slots)
-
-
-def _absences_under(
-    whole: Term, operand: Term, slots: Mapping[str, int]
-) -> Iterator[Callable[[Situation], str | None]]:
-    if not isinstance(whole, Coalesce | Known):
-        yield from _absences(operand, slots)
-        return
-    holds = compiled(whole, slots)
-    for absence in _absences(operand, slots):
-        # What a coalesce does without, and what is known to be absent, is not what is missing.
-        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
-
-
-def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:
-    slot, source, field = slots[observation.source.name], observation.source.name, label(observation)
-    value = compiled(observation, slots)
-    return lambda situation: source if situation.rows[slot] is None else field if value(situation) is None else None

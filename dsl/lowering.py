@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from functools import cache, reduce
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
@@ -28,12 +28,15 @@ from dsl.verdicts import Verdict
 from restrictions import as_table, optionally, retracting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.expressions import Expression
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
+    from dsl.relation_tables import Table
+
+    Relations: TypeAlias = Callable[[Mapping[str, Reactive]], Sequence[Table]]
 
 
 @cache
@@ -57,46 +60,60 @@ def rows(source: Declaration) -> Reactive:
     return schedules(source, reactive(source)) if source.forecast else reactive(source)
 
 
-def table(name: str, judge: Judge, links: Sequence[Link], only: Term | None = None) -> Reactive:
+def table(
+    name: str, judge: Judge, links: Sequence[Link], only: Term | None = None, relations: Relations | None = None
+) -> Reactive:
     """Return the table of verdicts, by subject.
 
     Args:
         name: The pack's name.
-        judge: Its judgement, of one row a source.
+        judge: Its judgement, of one row a source, and then of one a table of its relations.
         links: How the rows of the others are found.
         only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
             alone is decided before anything is linked.
+        relations: The tables of its relations, as a function of the tables of its sources, by name.
     """
     parts = () if only is None else conjuncts(only)
     alone = presence(judge, parts)
     linked = tuple(part for part in parts if part not in alone.only)
+    slots = {
+        source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), rows(source))
+        for source in judge.sources
+    }
+    related = () if relations is None else relations(slots)
+    slots.update({each.slot: each.table for each in related})
+    where = conjunction([*map(equality, links), *(each.link for each in related)])
     if linked:
-        return considered(name, _verdicts(f"{name} of all", judge, links, alone, Considered(judge, linked)))
-    return _verdicts(name, judge, links, alone, judge)
+        return considered(name, _verdicts(f"{name} of all", slots, where, Considered(judge, linked)))
+    return _verdicts(name, slots, where, judge)
 
 
-def _verdicts(name: str, judge: Judge, links: Sequence[Link], alone: Presence, result: Judge | Considered) -> Reactive:
-    sources = judge.sources
-    subject, *others = [source.name for source in sources]
+def _verdicts(
+    name: str, slots: Mapping[str, Reactive], where: Expression | None, result: Judge | Considered
+) -> Reactive:
+    subject, *others = slots
     restrict = retracting() | as_table(subject)
     if others:
         restrict = optionally(*others) | restrict
-    equalities = [
-        Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
-        for link in links
-    ]
     verdicts: Reactive = correlate(
-        slots={
-            source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), rows(source))
-            for source in sources
-        },
-        where=reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), equalities) if equalities else None,
-        yields=Apply(result, tuple(Part(source.name) for source in sources), "judge"),
+        slots=slots,
+        where=where,
+        yields=Apply(result, tuple(map(Part, slots)), "judge"),
         restrict=restrict,
         name=name,
         type=Verdict,
     )
     return verdicts
+
+
+def equality(link: Link) -> Expression:
+    """Return the condition under which a row is the one that is linked."""
+    return Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression | None:
+    """Return the conjunction of conditions, None of none."""
+    return reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), conditions) if conditions else None
 
 
 def warnings(name: str, verdicts: Reactive) -> Reactive:

@@ -72,7 +72,7 @@ class Outline:
             UnknownField: A name means nothing.
         """
         self.headings = Headings(Page.parsed(text, file))
-        self.page, self.wording = self.headings.page, self.headings.wording
+        self.page, self.terms = self.headings.page, self.headings.terms
         self.pack = written_pack(self.headings, RulePack)
         self.items: list[Item] = []
         for node in self.page.tree.children:
@@ -107,8 +107,8 @@ class Outline:
             UnknownField: A name means nothing.
         """
         page = Page.parsed(f"it must hold that ({written})", "the expression")
-        wording = attrs.evolve(self.wording, page=page)
-        return kind_of(wording.term(page.tree.children[0].children[0].children[1]).kind)
+        terms = attrs.evolve(self.terms, page=page)
+        return kind_of(terms.term(page.tree.children[0].children[0].children[1]).kind)
 
     def _item(self, item: Item) -> Json:
         node = item.node
@@ -129,16 +129,14 @@ class Outline:
 
     def _default_name(self, requirement: Node) -> str:
         condition = requirement.children[1] if requirement.data == "assertion" else requirement
-        return text(self.wording.term(condition))
+        return text(self.terms.term(condition))
 
     def _guard(self, guard: Node) -> Json:
         if guard.data == "otherwise":
             return {"kind": "otherwise", "text": "", "parts": None}
-        return {
-            "kind": guard.data,
-            "text": text,
-            "parts": self._parts(guard.children[1]) if guard.data == "when" else None,
-        }
+        said = guard.children[1]
+        parts = self._parts(said) if guard.data == "when" else None
+        return {"kind": guard.data, "text": self._text(said), "parts": parts}
 
     def _parts(self, node: Node) -> Json | None:
         """A comparison with constants in parts; None for any other condition."""
@@ -163,7 +161,7 @@ class Outline:
         return {"value": unescaped(written) if node.data == "string" else written, "unit": name}
 
     def _kind(self, node: Node) -> Json:
-        return kind_of(self.wording.term(node).kind)
+        return kind_of(self.terms.term(node).kind)
 
     def _text(self, node: Node) -> str:
         place = node.meta
@@ -171,7 +169,7 @@ class Outline:
         return line[place.column - 1 : place.end_column - 1]
 
     def _names(self) -> list[Json]:
-        vocabulary = self.wording.vocabulary
+        vocabulary = self.terms.vocabulary
         phrasing = Phrasing(vocabulary)
         found = [
             {"group": "named expressions", "words": phrasing.term(each), **kind_of(each.kind)}

@@ -83,6 +83,12 @@ def tokens(node: Node) -> list[Leaf]:
     return list(node.scan_values(lambda leaf: isinstance(leaf, Token)))
 
 
+def levels(node: Node) -> int:
+    """Return how many levels deep what ``node`` means is, its children aside: each further condition is one more."""
+    many = len(node.children) // 2
+    return {"guarded": len(node.children), "conjunction": many, "disjunction": many}.get(node.data, 1)
+
+
 @final
 @attrs.frozen
 class Page:
@@ -142,7 +148,8 @@ def _refuse_depth(page: Page) -> None:
                 fix = [("fix", "give a part of it a name: define <name>: <expression>")]
                 with page.at(cast("Node", node)):
                     raise InvalidRule(refusal(f"{page.file}: expected at most {DEEPEST} parts in one another", fix))
-            waiting.extend((child, depth + 1) for child in node.children if child is not None)
+            inner = depth + levels(cast("Node", node))
+            waiting.extend((child, inner) for child in node.children if child is not None)
 
 
 def _unexpected(error: UnexpectedInput) -> Unexpected:

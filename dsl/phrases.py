@@ -35,6 +35,7 @@ from dsl.terms import (
     is_constant,
 )
 from dsl.texts import constant, text
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,8 @@ class Phrase:
     negative: bool = False
     own: Observation | None = None
     """The field that it is said of, if it is a field."""
+    holds: bool = False
+    """Whether the thing is a condition: it holds, where others are something."""
 
     def text(self, form: Form) -> str:
         """Return the clause, as a statement or as a demand.
@@ -75,6 +78,8 @@ class Phrase:
         'is not oil'
         """
         opposite = "not " if self.negative else ""
+        if self.holds:
+            return f"must {opposite}hold" if form == "must" else "does not hold" if self.negative else "holds"
         return f"is {opposite}{self.said}" if form == "is" else f"must {opposite}be {self.said}"
 
 
@@ -155,6 +160,8 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
             return f"{the}nearest of {len(places)} places to {noun(position, subject)}"
         case Now():
             return "now"
+        case Prediction(source, field, at):
+            return f"{noun(Observation(source, field), subject, article)} predicted for {noun(at, subject)}"
     return text(term)
 
 
@@ -174,10 +181,16 @@ def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
             return Phrase(noun(operand, subject), "known", own=operand)
         case Not(Known(operand)):
             return Phrase(noun(operand, subject), "known", negative=True, own=operand)
-        case Observation() | Named():
-            return Phrase(f'"{noun(condition, subject, article=False)}"', "true", own=_field(condition))
-        case Not(operand):
+        case Not(Observation() | Named() as operand):
             return attrs.evolve(_phrase(operand, "is", subject), negative=True)
+        case Observation() | Named():
+            return Phrase(f'"{noun(condition, subject, article=False)}"', "", own=_field(condition), holds=True)
+        case Throughout(first, last, inner):
+            span = f"throughout the time from {noun(first, subject)} to {noun(last, subject)}"
+            return Phrase(None, f"{span}, {_phrase(positive(inner), form, subject).text(form)}")
+        case Not(operand):
+            said = "must not be so" if form == "must" else "is not so"
+            return Phrase(None, f"it {said} that {_phrase(operand, 'is', subject).text('is')}")
         case Junction():
             return _joined(condition, form, subject)
     return Phrase(None, f"it {'must be' if form == 'must' else 'is'} true that {text(condition)}")

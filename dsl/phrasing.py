@@ -31,6 +31,7 @@ from dsl.terms import (
     Observation,
     Sign,
 )
+from dsl.timed_terms import Prediction, Throughout
 from dsl.unit_names import unit_words
 from dsl.vocabulary import title
 
@@ -76,7 +77,12 @@ class Phrasing:
                 return f"{self.term(operand, _SUM)} must be between {self.term(low, _SUM)} and {self.term(high, _SUM)}"
             case Known(operand):
                 return f"{self.term(operand)} must be known"
+            case Throughout(first, last, Comparison() | Between() | Known() as inner):
+                return f"{self.requirement(inner)} throughout {self._span(first, last)}"
         return f"it must hold that {self.term(condition)}"
+
+    def _span(self, first: Term, last: Term) -> str:
+        return f"{self.term(first, _SUM)} to {self.term(last, _SUM)}"
 
     def _is(self, term: Comparison) -> str:
         return f"{self.term(term.left, _SUM)} is {_PHRASES[term.operator]}{self.term(term.right, _SUM)}"
@@ -114,6 +120,11 @@ class Phrasing:
                 return f"distance from {self.term(left, _ATOM)} to {self.term(right, _ATOM)}", _ATOM
             case Now():
                 return "now", _ATOM
+            case Prediction(source, field, at):
+                observed = self.vocabulary.written(Observation(source, field))
+                return f"{observed} predicted for {self.term(at, _ATOM)}", _ATOM
+            case Throughout(first, last, condition):
+                return f"{self.term(condition, _COMPARISON)} throughout {self._span(first, last)}", _NEGATION
             case Nearest(places, position):
                 return f"nearest {title(self.places[places])} to {self.term(position, _ATOM)}", _ATOM
 

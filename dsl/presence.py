@@ -107,8 +107,10 @@ class Presence:
         return Presence, (self.source, self.comparisons, self.only)
 
 
-def situated(sources: Sequence[Declaration], rows: Sequence[Row], now: int | None) -> Situation:
-    """Return what is judged at ``now``: the rows without those that are marked as stale.
+def situated(
+    sources: Sequence[Declaration], rows: Sequence[Row], now: int | None, derived: Sequence[Row] = ()
+) -> Situation:
+    """Return what is judged at ``now``: the rows without those that are marked as stale, and what is derived of them.
 
     >>> from dsl import Source
     >>> from dsl.sources import declaration
@@ -124,7 +126,7 @@ def situated(sources: Sequence[Declaration], rows: Sequence[Row], now: int | Non
     }
     if stale:
         rows = tuple(None if source.name in stale else row for source, row in zip(sources, rows, strict=True))
-    return Situation(rows, now, stale)
+    return Situation((*rows, *derived), now, stale)
 
 
 def comparable(sources: Sequence[Declaration], rows: Sequence[Row]) -> Sequence[Row]:

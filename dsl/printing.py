@@ -14,15 +14,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from dsl.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
+from dsl.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
 from dsl.errors import InvalidRule, refusal
+from dsl.headings import Headings
 from dsl.parsing import Page
 from dsl.phrasing import Phrasing, literal
 from dsl.quoting import free
+from dsl.schedules import VALIDITY
+from dsl.sources import RETENTION
 from dsl.statements import Conditional, Located, Requirement, conditions
 from dsl.terms import Comparison, Named, Nearest, Not, Observation, parts
 from dsl.texts import text
+from dsl.timed_terms import Throughout
 from dsl.unit_names import UNITS, unit_words
+from dsl.units import days, hours, minutes, seconds
 from dsl.vocabulary import Vocabulary, identifier, is_words, title
 
 if TYPE_CHECKING:
@@ -40,6 +45,7 @@ _INDENT: Final = "    "
 def printed(
     name: str,
     place: Term | None,
+    only: Term | None,
     sources: tuple[Declaration, ...],
     links: tuple[Link, ...],
     statements: tuple[Statement, ...],
@@ -49,6 +55,7 @@ def printed(
     Args:
         name: Its name.
         place: What a subject's location is.
+        only: Which subjects are considered.
         sources: Those that it uses, the subject's first.
         links: How the rows of the others are found.
         statements: Its rules.
@@ -56,7 +63,7 @@ def printed(
     Raises:
         InvalidRule: It cannot be written: two expressions of one name, a unit that has no name, …
     """
-    return Printer(sources, links, place, statements).whole(name)
+    return Printer(place, only, sources, links, statements).whole(name)
 
 
 @final
@@ -65,14 +72,16 @@ class Printer:
 
     def __init__(
         self,
+        place: Term | None,
+        only: Term | None,
         sources: tuple[Declaration, ...],
-        links: tuple[Link, ...] = (),
-        place: Term | None = None,
-        statements: tuple[Statement, ...] = (),
+        links: tuple[Link, ...],
+        statements: tuple[Statement, ...],
     ) -> None:
         """Give names to the tables of places, and find the named expressions."""
-        self.sources, self.links, self.place, self.statements = sources, links, place, statements
-        terms = [*(link.value for link in links), *([] if place is None else [place]), *conditions(statements)]
+        self.place, self.only, self.sources, self.links, self.statements = place, only, sources, links, statements
+        heads = [term for term in (place, only) if term is not None]
+        terms = [*(link.value for link in links), *heads, *conditions(statements)]
         self.vocabulary = Vocabulary(sources[0], sources, _definitions(terms))
         self.places = self._named_places(terms)
         self.phrasing = Phrasing(self.vocabulary, self.places)
@@ -86,6 +95,8 @@ class Printer:
         lines = [f"pack: {free(name)}", f"subject: {identifier(self.sources[0].name)}"]
         if self.place is not None:
             lines.append(f"location: {self.phrasing.term(self.place)}")
+        if self.only is not None:
+            lines.append(f"only: {self.phrasing.term(self.only)}")
         for source in self.sources:
             lines += ["", *self._source(source)]
         for table, called in self.places.items():
@@ -103,7 +114,7 @@ class Printer:
             apart = len(shown) > 1 or not number or lines[-1].startswith(_INDENT)
             lines += [*([""] * apart), *shown]
         whole = "\n".join(lines) + "\n"
-        Page.parsed(whole, f"to_text of {name}")
+        Headings(Page.parsed(whole, f"to_text of {name}"))
         return whole
 
     def statement(self, statement: Statement, above: Statement | None = None, depth: int = 0) -> Iterator[str]:
@@ -150,8 +161,11 @@ class Printer:
 
     def _source(self, source: Declaration) -> Iterator[str]:
         key = "" if source.key is None else f" by {identifier(source.key)}"
-        yield f"source {identifier(source.name)}{key}:"
-        for field, kind in source.fields:
+        stale = "" if source.stale_after is None else f", stale after {_duration(source.stale_after)}"
+        forecast = ", forecast" if source.forecast else ""
+        kept = f", kept for {_duration(source.retention)}" if source.forecast and source.retention != RETENTION else ""
+        yield f"source {identifier(source.name)}{key}{stale}{forecast}{kept}:"
+        for field, kind in source.fields[: -len(VALIDITY)] if source.forecast else source.fields:
             optional = ", optional" if field in source.optional else ""
             yield f"{_INDENT}{identifier(field)}: {_type(kind)}{optional}"
 
@@ -161,7 +175,7 @@ class Printer:
         for link in self.links:
             if isinstance(link.value, Nearest) and link.value.places not in found:
                 found[link.value.places] = f"{link.source.name} {link.source.key}".replace("_", " ")
-        others = (part.places for term in terms for part in parts(term) if isinstance(part, Nearest))
+        others = (part.places for term in terms for part in _all_parts(term) if isinstance(part, Nearest))
         for places in others:
             found.setdefault(places, f"mark {_letters(len(found))}")
         return found
@@ -171,7 +185,7 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
     """The named expressions, each after those that it is made of."""
     found: dict[Named, None] = {}
     for term in terms:
-        for part in reversed(list(parts(term))):
+        for part in reversed(list(_all_parts(term))):
             if isinstance(part, Named):
                 found.setdefault(part)
     names = [named.name for named in found]
@@ -180,6 +194,14 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
         fix = [("fix", "give two expressions two names")]
         raise InvalidRule(refusal(f"to_text: expected one expression named {twice!r} but there are two", fix))
     return tuple(found)
+
+
+def _all_parts(term: Term) -> Iterator[Term]:
+    """The parts of a term, those of what holds throughout a span included."""
+    for part in parts(term):
+        yield part
+        if isinstance(part, Throughout):
+            yield from _all_parts(part.condition)
 
 
 def _letters(number: int) -> str:
@@ -199,6 +221,14 @@ def _follows(statement: Conditional, above: Statement | None) -> bool:
     if not isinstance(above, Conditional) or statement.condition != Not(above.condition):
         return False
     return len(above.body) != 1 or isinstance(above.body[0], Requirement)
+
+
+def _duration(microseconds: int) -> str:
+    """A time in the largest unit in which it is a whole number."""
+    worth = ((one, one.measure.ratio(MICROSECONDS)) for one in (days, hours, minutes, seconds))
+    fits = ((microseconds // ratio, one.symbol) for one, ratio in worth if microseconds % ratio == 0)
+    number, symbol = next(fits, (microseconds, MICROSECONDS.symbol))
+    return f"{number} {symbol}"
 
 
 def _type(kind: Kind) -> str:

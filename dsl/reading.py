@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dsl.parsing import Leaf, Node
     from dsl.rule_packs import RulePack
-    from dsl.text_expressions import Wording
+    from dsl.text_expressions import TextExpressions
 
 _SEVERITIES: Final = ("minor", "major", "critical")
 
@@ -54,46 +54,48 @@ def written_pack(headings: Headings, make: Callable[..., RulePack]) -> RulePack:
         DimensionMismatch: Operands do not fit each other.
         UnknownField: A name means nothing.
     """
-    page, wording = headings.page, headings.wording
+    page, terms = headings.page, headings.terms
     heading, located = headings.one("pack", "pack: <a name>"), headings.optional("location")
     with page.at(heading):
         name = free_text(heading.children[0])
     nodes = [link.children[0] for node in headings.items("links") for link in node.children[1:]]
-    links = [Expression(wording.term(node)) for node in nodes]
-    where = None if located is None else Expression(wording.term(located.children[1]))
+    links = [Expression(terms.term(node)) for node in nodes]
+    limited = headings.optional("only")
+    only = None if limited is None else Expression(terms.condition(limited.children[1], "only"))
+    where = None if located is None else Expression(terms.term(located.children[1]))
     with page.at((headings.items("links") or [headings.subject_node])[-1]):
-        pack = make(name, subject=headings.subject, location=where, links=links)
+        pack = make(name, subject=headings.subject, location=where, links=links, only=only)
     with pack:
-        _body([node for node in page.tree.children if node.data in {"guarded", "sentence"}], wording)
+        _body([node for node in page.tree.children if node.data in {"guarded", "sentence"}], terms)
     return pack
 
 
-def _body(nodes: list[Node], wording: Wording) -> None:
+def _body(nodes: list[Node], terms: TextExpressions) -> None:
     above: Node | None = None
     for node in nodes:
         if node.data == "guarded":
-            _guarded(node.children[:-1], node.children[-1], above, wording)
+            _guarded(node.children[:-1], node.children[-1], above, terms)
         else:
-            _sentence(node, wording)
+            _sentence(node, terms)
         above = node
 
 
-def _guarded(guards: list[Node], body: Node, above: Node | None, wording: Wording) -> None:
+def _guarded(guards: list[Node], body: Node, above: Node | None, terms: TextExpressions) -> None:
     if not guards:
         if body.data != "nothing":
-            _body(body.children if body.data == "block" else [body], wording)
+            _body(body.children if body.data == "block" else [body], terms)
         return
-    with wording.page.at(guards[0]):
-        clause = _clause(guards[0], above, wording)
+    with terms.page.at(guards[0]):
+        clause = _clause(guards[0], above, terms)
     with clause:
-        _guarded(guards[1:], body, None, wording)
+        _guarded(guards[1:], body, None, terms)
 
 
-def _clause(guard: Node, above: Node | None, wording: Wording) -> AbstractContextManager[None]:
+def _clause(guard: Node, above: Node | None, terms: TextExpressions) -> AbstractContextManager[None]:
     if guard.data == "at":
         return location(place_of(guard.children[1]))
     if guard.data == "when":
-        return when(Expression(wording.condition(guard.children[1], "when")))
+        return when(Expression(terms.condition(guard.children[1], "when")))
     conditions = above.children[:-1] if above is not None and above.data == "guarded" else []
     if [each.data for each in conditions] != ["when"]:
         fix = [("fix", "write it right below a line with one `when`, at the same indentation")]
@@ -101,16 +103,16 @@ def _clause(guard: Node, above: Node | None, wording: Wording) -> AbstractContex
     return otherwise()
 
 
-def _sentence(node: Node, wording: Wording) -> None:
+def _sentence(node: Node, terms: TextExpressions) -> None:
     requirement, *properties = node.children
     said: dict[str, str] = {}
     for leaf in properties:
         if leaf is not None:
-            with wording.page.at(leaf):
+            with terms.page.at(leaf):
                 _say(said, leaf)
-    with wording.page.at(requirement):
+    with terms.page.at(requirement):
         condition = requirement.children[1] if requirement.data == "assertion" else requirement
-        require(Expression(wording.condition(condition, "a rule")), **said)  # type: ignore[arg-type]
+        require(Expression(terms.condition(condition, "a rule")), **said)  # type: ignore[arg-type]
 
 
 def _say(said: dict[str, str], leaf: Leaf) -> None:

@@ -22,25 +22,26 @@ if TYPE_CHECKING:
     from dsl.evaluation import Row
     from dsl.verdicts import Reason, Verdict
 
-    References: TypeAlias = tuple["weakref.ref[Any] | None", ...]
+    References: TypeAlias = tuple["weakref.ref[Any] | _Held | None", ...]
 
 
 @final
 class Judged:
     """One judgement: what it was made from, the outcome of each condition and requirement, and the verdict."""
 
-    __slots__ = ("_rows", "answers", "now", "readings", "reasons", "verdict")
+    __slots__ = ("_rows", "answers", "derived", "now", "readings", "reasons", "verdict")
 
     def __init__(
         self,
         rows: References,
+        derived: tuple[Row, ...],
         now: int | None,
         readings: tuple[Any, ...],
         answers: list[bool | None],
         reasons: list[Reason | None],
         verdict: Verdict,
     ) -> None:
-        self._rows, self.now, self.readings = rows, now, readings
+        self._rows, self.derived, self.now, self.readings = rows, derived, now, readings
         self.answers, self.reasons, self.verdict = answers, reasons, verdict
 
     def is_of(self, rows: Sequence[Row]) -> bool:
@@ -66,7 +67,7 @@ class Memory:
     >>> memory = Memory()
     >>> row = Record({"mmsi": 7})
     >>> references = memory.references(7, [row, None])
-    >>> memory.remember(7, Judged(references, None, (), [], [], None), None)
+    >>> memory.remember(7, Judged(references, (), None, (), [], [], None), None)
     >>> [judged.is_of([row, None]) for judged in memory.of(7)], len(memory)
     ([True], 1)
     >>> del row
@@ -85,9 +86,12 @@ class Memory:
         """Return the judgements of the subject ``key``, the latest first."""
         return self._entries.get(key, ())
 
-    def references(self, key: Hashable, rows: Sequence[Row]) -> References | None:
-        """Return references to the rows of the subject ``key``; None unless all of them are records."""
-        made: list[weakref.ref[Any] | None] = []
+    def references(self, key: Hashable, rows: Sequence[Row], tables: Sequence[Any] = ()) -> References | None:
+        """Return references to the rows of the subject ``key``; None unless all of them are records.
+
+        What tables of relations hold is kept as it is: it belongs to the subject alone, or to a group.
+        """
+        made: list[weakref.ref[Any] | _Held | None] = []
         for row in rows:
             if row is None:
                 made.append(None)
@@ -95,7 +99,7 @@ class Memory:
                 made.append(weakref.ref(row) if made else self._subject(row, key))
             else:
                 return None
-        return tuple(made)
+        return (*made, *(None if table is None else _Held(table) for table in tables))
 
     def remember(self, key: Hashable, judged: Judged, before: Judged | None) -> None:
         """Keep ``judged`` as the latest judgement of ``key``, and ``before`` as the one before."""
@@ -105,6 +109,19 @@ class Memory:
         reference = _SubjectRow(row, _forget)
         reference.key, reference.entries = key, self._entries
         return reference
+
+
+@final
+class _Held:
+    """A reference that keeps what it refers to."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __call__(self) -> Any:
+        return self._value
 
 
 @final

@@ -3,19 +3,25 @@
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
 reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
 
+It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
+does.
+
 Source: thesis, chapter 2; DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, final
+from functools import partial
+from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
+from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
+from dsl.explaining import Plan
 from dsl.fluent import Expression
 from dsl.forecasts import refuse_bare
 from dsl.judging import Evaluations, Judge
@@ -24,8 +30,11 @@ from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
 from dsl.printing import printed
 from dsl.reading import read
+from dsl.related import Related
+from dsl.relation_tables import tables
 from dsl.sentences import Describer
-from dsl.situations import bare_instant, complete
+from dsl.situation_tables import complete_tables
+from dsl.situations import bare_instant
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.surroundings import unknown_locations, unused_sources
@@ -34,18 +43,17 @@ from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from types import TracebackType
 
     from cartesius import Reactive
     from dsl.findings import Finding
+    from dsl.situation_tables import Given
     from dsl.statements import Statement
     from dsl.surroundings import Places
     from dsl.terms import Declaration, Term
     from dsl.verdicts import Verdict
-
-    Rows: TypeAlias = Mapping[str, Mapping[str, object] | Sequence[Mapping[str, object]] | None]
 
 
 @final
@@ -100,6 +108,7 @@ class RulePack:
         self._used: tuple[Declaration, ...] = (self._subject, *(link.source for link in self._links))
         self._known = {source.name: source for source in self._used}
         self._statements: tuple[Statement, ...] = ()
+        self._counted: dict[str, Declaration] = {}
         self._judge: Judge | None = None
         self._table: Reactive | None = None
         self._warnings: Reactive | None = None
@@ -147,7 +156,7 @@ class RulePack:
         Raises:
             InvalidRule: It cannot be written: two expressions of one name, a unit without a name, …
         """
-        return printed(self.name, self._place, self._used, self._links, self._statements)
+        return printed(self.name, self._place, self._only, self._used, self._links, self._statements)
 
     def __enter__(self) -> RulePack:
         """Open the pack: rules are written into it until the `with` block ends.
@@ -167,7 +176,7 @@ class RulePack:
         """Close the pack and keep its new rules; after an exception keep none of them."""
         self._statements += end(failed=kind is not None)
         observed = (source for condition in conditions(self._statements) for source in sources(condition))
-        self._used = tuple(dict.fromkeys((*self._used, *observed)))
+        self._used = tuple(dict.fromkeys((*self._used, *(each for each in observed if each.another_of is None))))
         self._judge = None
 
     @property
@@ -178,7 +187,8 @@ class RulePack:
     @property
     def sources(self) -> dict[str, Reactive]:
         """The inputs by name, the subject's first: tables of mappings. Packs with equal sources share their inputs."""
-        return {source.name: reactive(source) for source in self._used}
+        counted = (source for source in self._counted.values() if source.another_of is None)
+        return {source.name: reactive(source) for source in (*self._used, *counted)}
 
     def table(self) -> Reactive:
         """Return the table of verdicts by subject; the same one every time. It changes when a verdict's meaning does.
@@ -193,7 +203,9 @@ class RulePack:
         True
         """
         if self._table is None:
-            self._table = table(self.name, self._judgement(), self._links, self._only)
+            judge = self._judgement()
+            relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
+            self._table = table(self.name, judge, self._links, self._only, relations)
         return self._table
 
     def warnings(self) -> Reactive:
@@ -215,7 +227,7 @@ class RulePack:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
 
-    def check(self, rows: Rows, now: int | datetime | None = None) -> Verdict:
+    def check(self, rows: Mapping[str, Given], now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -231,7 +243,9 @@ class RulePack:
         ('allowed', 'restricted')
 
         Args:
-            rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one.
+            rows: Source name → row: field → value; of a forecast a list of predictions. The subject must have one. The
+                rows of a source that is counted, and of the other subjects, are a list of rows: all there are; left
+                out, it is not known which there are.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
 
@@ -239,8 +253,11 @@ class RulePack:
             InvalidArgument: The subject has no row, there is no such source or field, or something else than a row.
             DimensionMismatch: A value does not fit its field.
         """
-        complete_rows = complete(self.name, self._used, rows)
-        return self._judgement()(*complete_rows, now=bare_instant(f"{self.name}.check", "now", now))
+        judge = self._judgement()
+        complete_rows, tables = complete_tables(self.name, self._used, self._links, judge.related, rows)
+        instant = bare_instant(f"{self.name}.check", "now", now)
+        given = () if judge.related is None else judge.related.from_rows(complete_rows, tables, instant)
+        return judge(*complete_rows, *given, now=instant)
 
     def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.
@@ -265,10 +282,25 @@ class RulePack:
         Raises:
             InvalidArgument: The rows are of another source, or have no key.
         """
-        place = () if self._place is None else (self._place,)
-        unused = unused_sources(self._statements, self._links, place)
+        observed = [term for term in (self._place, self._only) if term is not None]
+        unused = unused_sources(self._statements, self._links, observed)
         unknown = [] if rows is None else unknown_locations(self._statements, self._place, self._links, rows)
-        return (*flaws(self._statements), *unknown, *unused)
+        return (*flaws(self._statements, self._only), *unknown, *unused)
+
+    def explain(self) -> str:
+        """Return the plan as text: how rows are found, what each rule reads, and what an event of each source costs.
+
+        >>> from dsl import Source, require
+        >>> from dsl.units import knots
+        >>> vessel, wind = Source("vessel", key="mmsi", mmsi=int), Source("wind", key=None, velocity=knots)
+        >>> port = RulePack("port", subject=vessel)
+        >>> with port:
+        ...     require(wind.velocity <= 45 * knots, name="wind")
+        >>> port.explain().splitlines()[0]
+        'port: judges each vessel by 1 requirement under 0 conditions'
+        """
+        plan = Plan(self.name, self._used, self._links, self._statements, self._only)
+        return plan.text(table(self.name, self._judgement(), self._links, self._only))
 
     @property
     def stats(self) -> Evaluations:
@@ -295,14 +327,28 @@ class RulePack:
 
     def _judgement(self) -> Judge:
         if self._judge is None:
-            self._judge = Judge(self._used, self._statements)
+            related = Related(self._used, self._statements)
+            self._judge = Judge(self._used, self._statements, related if related.has_any else None)
         return self._judge
 
-    def _admit(self, term: Term) -> None:
-        """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen."""
+    def _admit(self, term: Term, other: Declaration | None = None) -> None:
+        """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen.
+
+        In a block about pairs also ``other`` is reached.
+        """
         comparisons_with_now(term, self._subject)
         refuse_bare(term)
+        if other is not None:
+            admit_other(self._subject, other)
+            if other.name in self._known:
+                summary = f"{other.name}: expected a name of its own for another {self._subject.name!r}"
+                raise InvalidRule(refusal(summary, [("fix", "give two sources two names")]))
+        admit_pairs(self._subject, term, other)
+        for source in admit_totals(self._subject, term, {**self._counted, **self._known}):
+            self._counted[source.name] = source
         for source in sources(term):
+            if source == other:
+                continue
             known = self._known.get(source.name)
             if known == source:
                 continue
@@ -320,6 +366,7 @@ class RulePack:
     def _term(self, argument: str, given: object) -> Term:
         if not isinstance(given, Expression):
             raise InvalidRule(refusal(f"RulePack {self.name!r}: expected an expression but got {argument}={given!r}"))
+        refuse_relations(f"RulePack {self.name!r}: {argument}", given.term)
         return given.term
 
 

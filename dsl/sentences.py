@@ -20,6 +20,7 @@ from dsl.phrases import conjuncts, listed, noun, phrase, together
 from dsl.statements import Located, Requirement, conditions
 from dsl.terms import Junction, Named, Observation, observations, parts
 from dsl.texts import text
+from dsl.timed_terms import Prediction, Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +49,7 @@ ENTRIES = (
     ("severity", "how grave it is: minor, major or critical"),
     ("reference", "the regulation that it comes from"),
     ("margin", "how far the values are from the limit, in the unit of the rule; negative is beyond the limit"),
+    ("others", "the other subjects with which a requirement about pairs failed, or is not decided"),
 )
 """The fields of an entry of the column `because`, explained."""
 
@@ -120,7 +122,7 @@ class Describer:
         if whose:
             who += f" {listed(whose, 'and')}"
         if circumstances:
-            who += f", when {listed(circumstances, 'and')}"
+            who += f", when {listed(circumstances, ', and')}"
         must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
         because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
         name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
@@ -165,14 +167,14 @@ class Describer:
             *(link.value for link in self.links),
             *([self.only] if self.only else []),
         ]
-        used = {each for term in terms for each in observations(term)}
+        used = {each for term in terms for each in _fields(term)}
         ways = {link.source.name: noun(link.value, self.sources[0].name) for link in self.links}
         lines = []
         for source in self.sources:
             fields = [
                 f"{field.replace('_', ' ')} ({_unit(source, field)})"
                 for field, _ in source.fields
-                if Observation(source, field) in used
+                if (source, field) in used
             ]
             name = source.name.replace("_", " ")
             key = (source.key or "").replace("_", " ")
@@ -218,6 +220,15 @@ def _unit(source: Declaration, field: str) -> str:
         case _:
             shown = _SHOWN.get(kind.name, kind.name)
     return f"{shown}, optional" if field in source.optional else shown
+
+
+def _fields(term: Term) -> Iterator[tuple[Declaration, str]]:
+    """Yield every field that ``term`` looks at, predicted or not."""
+    for part in parts(term):
+        if isinstance(part, Observation | Prediction):
+            yield part.source, part.field
+        elif isinstance(part, Throughout):
+            yield from _fields(part.condition)
 
 
 def _duration(microseconds: int) -> str:

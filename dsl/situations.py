@@ -71,7 +71,7 @@ def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]
         fix = f"give the row that is judged: {call}({_example_of(known[subject])})"
         summary = f"{call}: expected a row of the subject {subject!r} but got none"
         raise InvalidArgument(refusal(summary, [("fix", fix)]))
-    return [_row(call, source, given.get(source.name)) for source in known.values()]
+    return [complete_row(call, source, given.get(source.name)) for source in known.values()]
 
 
 def bare_instant(call: str, label: str, given: object) -> int | None:
@@ -87,7 +87,8 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
     return value
 
 
-def _row(call: str, source: Declaration, given: object) -> Any:
+def complete_row(call: str, source: Declaration, given: object) -> Any:
+    """Return one row with all declared fields, bare, as `complete` does, or the schedule of a forecast; None stays."""
     if given is None:
         return None
     if source.forecast:
@@ -112,7 +113,7 @@ def _forecast(call: str, source: Declaration, given: object) -> Record:
     """Return the schedule of the predictions that are given: one, or a list of them."""
     listed = list(given) if isinstance(given, list | tuple) else [given]
     plain = attrs.evolve(source, forecast=False)
-    predictions = [row for each in listed if (row := _row(call, plain, each)) is not None]
+    predictions = [row for each in listed if (row := complete_row(call, plain, each)) is not None]
     for row in predictions:
         objection = Forecasting(attrs.evolve(source, key=None)).objection(row)
         if objection is not None:

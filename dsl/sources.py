@@ -97,7 +97,8 @@ def choice(*members: str | type[Enum]) -> Choice:
     return Choice("choice", texts)
 
 
-_RETENTION: Final = 86_400_000_000  # a day
+RETENTION: Final = 86_400_000_000
+"""How long a prediction is kept, in microseconds, unless its source says otherwise: a day."""
 
 _TYPES: dict[object, Kind] = {str: TEXT, int: NUMBER, float: NUMBER, bool: TRUTH}
 
@@ -166,7 +167,7 @@ class Source:
             fix = [("fix", f"key= names a field that is a text or a whole number; the fields are {', '.join(kinds)}")]
             raise InvalidRule(refusal(f"Source {name!r}: expected a key field but got key={key!r}, {wrong}", fix))
         age = None if stale_after is None else duration("stale_after", stale_after)
-        kept = 0 if not forecast else _RETENTION if retention is None else duration("retention", retention)
+        kept = 0 if not forecast else RETENTION if retention is None else duration("retention", retention)
         _check_forecast(name, given, is_forecast=forecast, is_ageing=age is not None, is_kept=retention is not None)
         known = Declaration(name, key, tuple(kinds.items()), optional_fields, age, forecast, kept)
         object.__setattr__(self, "_declaration", known)
@@ -210,7 +211,7 @@ class Source:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by declaration."""
-        return _restored, (declaration(self),)
+        return restored, (declaration(self),)
 
     def __repr__(self) -> str:
         """Show name, key and fields."""
@@ -227,7 +228,8 @@ def declaration(source: Source) -> Declaration:
     return object.__getattribute__(source, "_declaration")  # type: ignore[no-any-return]
 
 
-def _restored(known: Declaration) -> Source:
+def restored(known: Declaration) -> Source:
+    """Return the source that declares ``known``."""
     source = Source.__new__(Source)
     object.__setattr__(source, "_declaration", known)
     return source

@@ -1,8 +1,8 @@
 """Statements: the rules of a pack as a frozen tree, nested freely.
 
-`require(c)` means c; `when(a){r…}` means a ⇒ ⋀r; `location(l){r…}` means (the subject's location = l) ⇒ ⋀r; an empty
-body means nothing. `otherwise` is a second `When` with the opposite condition. Statements are written with
-`dsl.writing`.
+`require(c)` means c; `when(a){r…}` means a ⇒ ⋀r; `location(l){r…}` means (the subject's location = l) ⇒ ⋀r;
+`against(o, where=a){r…}` means ∀o ≠ subject: a ⇒ ⋀r; an empty body means nothing. `otherwise` is a second `When` with
+the opposite condition. Statements are written with `dsl.writing` and `dsl.relating`.
 
 Source: thesis, Listing 4 and Table 2.2.
 """
@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
+from dsl.dimensions import TRUTH
+from dsl.terms import Constant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dsl.terms import Term
+    from dsl.terms import Declaration, Term
 
 Written: TypeAlias = tuple[str, int]
 """Where a statement was written: a file and a line. It is no part of what the statement means."""
@@ -55,19 +58,34 @@ class Located:
     written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
-Statement: TypeAlias = Requirement | Conditional | Located
+@attrs.frozen
+class Against:
+    """Statements about each pair of a subject and another one, where a condition holds of the pair."""
+
+    other: Declaration
+    condition: Term
+    body: tuple[Statement, ...]
+    written: Written | None = attrs.field(default=None, eq=False, repr=False)
 
 
-def conditions(statements: tuple[Statement, ...]) -> Iterator[Term]:
-    """Yield every condition in the statements, outer before inner, in the order written.
+Statement: TypeAlias = Requirement | Conditional | Located | Against
+
+EVERY_PAIR = Constant(True, TRUTH)
+"""The condition of statements about all pairs."""
+
+
+def conditions(statements: tuple[Statement, ...], of_pairs: bool = True) -> Iterator[Term]:
+    """Yield every condition in the statements, outer before inner, in the order written; also those about pairs.
 
     >>> list(conditions(()))
     []
     """
     for statement in statements:
+        if isinstance(statement, Against) and not of_pairs:
+            continue
         yield statement.condition
         if not isinstance(statement, Requirement):
-            yield from conditions(statement.body)
+            yield from conditions(statement.body, of_pairs)
 
 
 def requirement_names(statements: Iterable[Statement]) -> tuple[str, ...]:

@@ -24,14 +24,15 @@ _SPOKEN: Final = {
     "UNIT": "a unit", "_NL": "the end of the line", "_INDENT": "indented lines below", "_DEDENT": "less indentation",
     "LPAR": "an opening parenthesis", "RPAR": "a closing parenthesis", "COMMA": "a comma", "COLON": "a colon",
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "PACK": "pack: <name>", "SUBJECT": "subject:",
-    "LOCATION": "location:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
+    "LOCATION": "location:", "ONLY": "only:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
     "OPTIONAL": "optional", "INSTANT": "an instant", "$END": "the end of the text",
 }  # fmt: skip
 _PHRASES: Final = (
     "is", "is at least", "is at most", "is above", "is below", "is between", "is known", "is not", "must be",
     "must be at least", "must be at most", "must be above", "must be below", "must be between", "must be known",
-    "must not be", "it must hold that", "if known else", "absolute value of", "distance from", "when", "otherwise",
-    "nothing", "yes or no", "and", "or", "not", "nearest", "define", "source", "places", "at",
+    "must not be", "it must hold that", "if known else", "absolute value of", "distance from", "predicted for",
+    "throughout", "when", "otherwise", "nothing", "yes or no", "and", "or", "not", "nearest", "define", "source",
+    "places", "at",
 )  # fmt: skip
 _SYMBOLS: Final = {
     ">": "is above (or: is at least)", "<": "is below (or: is at most)", "=": "is", "!": "is not", "&": "and",
@@ -46,6 +47,8 @@ _SYNONYMS: Final = {
     "no less than": "at least", "up to": "at most", "equal to": "is", "equals": "is", "unless": "when not",
     "else": "otherwise", "while": "when",
 }  # fmt: skip
+_RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "PREDICTED_FOR", "THROUGHOUT"})
+"""Left unsaid where something else may stand too."""
 _OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
 
@@ -117,6 +120,7 @@ def _spoken(allowed: set[str]) -> str:
     if allowed & _OPERATORS:
         names.append("an operator (+ - * /)")
         allowed -= _OPERATORS
+    allowed = allowed - _RARE or allowed
     names += sorted(_SPOKEN.get(each) or f'"{each.lower().replace("_", " ")}"' for each in allowed)
     most = 9
     names = names[:most]

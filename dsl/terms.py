@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, TRUTH, Kind
 from dsl.timed_terms import Prediction, Throughout
 
@@ -42,6 +43,8 @@ class Declaration:
     """Whether its rows are predictions, each with a validity (`dsl.schedules`)."""
     retention: int = 0
     """How long after its end, in microseconds, a prediction is kept."""
+    another_of: str | None = None
+    """The source, a pack's subject, whose rows these are under a second name: those of the other subjects."""
 
     def kind(self, field: str) -> Kind:
         """Return the kind of ``field``, which is declared.
@@ -238,6 +241,7 @@ Term: TypeAlias = (
     | Nearest
     | Prediction
     | Throughout
+    | Total
 )
 
 
@@ -264,6 +268,8 @@ def operands(term: Term) -> tuple[Term, ...]:
             return (term.at,)
         case Throughout():
             return (term.first, term.last)
+        case Total():
+            return () if term.group is None else (term.group,)
 
 
 def parts(term: Term) -> Iterator[Term]:
@@ -317,4 +323,4 @@ def is_constant(term: Term) -> bool:
     >>> is_constant(Constant(True, TRUTH)), is_constant(Now())
     (True, False)
     """
-    return not any(isinstance(part, Observation | Now | Prediction | Throughout) for part in parts(term))
+    return not any(isinstance(part, Observation | Now | Prediction | Throughout | Total) for part in parts(term))

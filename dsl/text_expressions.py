@@ -17,6 +17,7 @@ from dsl import checking
 from dsl.dimensions import NUMBER, TRUTH, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, lift
+from dsl.forecasts import Predicted, moment, throughout
 from dsl.functions import between, coalesce, distance, known, now
 from dsl.parsing import Leaf, tokens
 from dsl.places import nearest
@@ -37,7 +38,7 @@ _RELATIONS: Final = {"AT_LEAST": ">=", "AT_MOST": "<=", "ABOVE": ">", "BELOW": "
 
 @final
 @attrs.frozen
-class Wording:
+class TextExpressions:
     """What the expressions of one text mean: its names, and its tables of places."""
 
     page: Page
@@ -71,7 +72,12 @@ class Wording:
                 case "name":
                     return self.vocabulary.resolved(words_of(node))
                 case "quantity":
-                    return _quantity(*node.children)
+                    return quantity(*node.children)
+                case "prediction":
+                    return self._prediction(node)
+                case "throughout":
+                    first, last = self._expression(node.children[2]), self._expression(node.children[4])
+                    return throughout(first, last)(self._expression(node.children[0])).term
                 case "string":
                     return lift(unescaped(node.children[0]))
                 case "instant":
@@ -140,6 +146,15 @@ class Wording:
                 raise InvalidRule(refusal(f"known: expected an optional field but {got}", fix))
         return Expression(term)
 
+    def _prediction(self, node: Node) -> Term:
+        named, _, at = node.children
+        observed = self.term(named)
+        if not (isinstance(observed, Observation) and observed.source.forecast):
+            with self.page.at(named):
+                fix = [("fix", "declare its source as a forecast: source <name> by <key>, forecast:")]
+                raise InvalidRule(refusal(f"predicted for: expected a forecast but got {text(observed)}", fix))
+        return Predicted(observed.source, moment("predicted for", self._expression(at)))[observed.field].term
+
     def _nearest(self, node: Node) -> Term:
         _, name_node, _, position = node.children
         name = title_of(name_node)
@@ -195,7 +210,8 @@ def literal(leaf: Leaf) -> Any:
     return value
 
 
-def _quantity(number: Leaf, measure: Leaf | None) -> Term:
+def quantity(number: Leaf, measure: Leaf | None) -> Term:
+    """Return a constant in a unit, or a plain number."""
     kind = NUMBER if measure is None else unit(str(measure)).measure
     return Constant(literal(number), kind)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, Measure
 from dsl.instants import moment_of
 from dsl.terms import (
@@ -105,6 +106,11 @@ def _rendered(term: Term) -> tuple[str, int]:
             return f"{source.name}.at({text(at)}).{field}", _ATOM
         case Throughout(first, last, condition):
             return f"throughout({text(first)}, {text(last)})({text(condition)})", _ATOM
+        case Total(operation, source, value, key, group, condition):
+            links = [] if key is None or group is None else [text(Comparison("==", key, group))]
+            conditions = links if condition is None else [*links, _within(condition, _AND if links else _OR)]
+            where = f" where {' and '.join(conditions)}" if conditions else ""
+            return f"{operation}({source.name if value is None else text(value)}{where})", _ATOM
 
 
 def _within(term: Term, level: int) -> str:

@@ -1,20 +1,24 @@
 """Verdicts: what a pack says about a subject, and why.
 
 A verdict is plain data, part of results, tables and snapshots. Two verdicts are equal when subject, status and the
-sets of failed requirements, of missing and of stale sources are; the values that are shown with a reason make no
-difference, so that a table of verdicts changes only when its meaning does.
+sets of failed requirements, of missing and of stale sources are, and, of requirements about pairs, the other subjects;
+the values that are shown with a reason make no difference, so that a table of verdicts changes only when its meaning
+does.
 
 Source: DESIGN.md, section 6.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import attrs
 
 from cartesius import storable
 from dsl.statements import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
 Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
@@ -52,13 +56,48 @@ class Reason:
     beyond the limit. None where there is no such distance, or a value is missing (see `dsl.margins`)."""
     stale: tuple[str, ...] = ()
     """Those of ``missing`` that are sources with a row that is too old."""
+    others: tuple[str | int, ...] = ()
+    """Of a requirement about pairs: the keys of the other subjects with which it failed or, if it is undecided, with
+    which it is; in ascending order."""
+
+
+def folded(
+    findings: Sequence[tuple[str | int | None, Reason]],
+    missing: tuple[str, ...],
+    stale: tuple[str, ...],
+    place: str | int | None,
+) -> Reason:
+    """Return the reason for which a requirement about pairs does not hold.
+
+    >>> close = Reason("distance", "…", None, None)
+    >>> folded([(1, close), (2, attrs.evolve(close, missing=("other.position",))), (3, close)], (), (), "A").others
+    (1, 3)
+
+    Args:
+        findings: With which others it does not hold, in ascending order of their keys, and why; at least one. One of
+            which nothing is known has the key None.
+        missing: What is missing of the conditions around the pairs.
+        stale: What of it is stale.
+        place: The innermost `location` around the pairs.
+    """
+    kept = list(findings) if missing else [each for each in findings if not each[1].missing] or list(findings)
+    first = kept[0][1]
+    return attrs.evolve(
+        first,
+        location=place if first.location is None else first.location,
+        missing=tuple(dict.fromkeys((*missing, *(name for _, reason in kept for name in reason.missing)))),
+        stale=tuple(dict.fromkeys((*stale, *(name for _, reason in kept for name in reason.stale)))),
+        others=tuple(key for key, _ in kept if key is not None),
+    )
 
 
 def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
-    """What makes two verdicts different: which requirements failed, what is missing, and what of it is stale."""
-    failed = frozenset((each.name, each.text, each.location) for each in because if not each.missing)
+    """What makes two verdicts different: which requirements failed, with which others, what is missing, or stale."""
+    marks = [(each, (each.name, each.text, each.location, each.others)) for each in because]
+    failed = frozenset(mark for each, mark in marks if not each.missing)
+    undecided = frozenset(mark for each, mark in marks if each.missing and each.others)
     missing = frozenset(name for each in because for name in each.missing)
-    return failed, missing, frozenset(name for each in because for name in each.stale)
+    return failed, undecided, missing, frozenset(name for each in because for name in each.stale)
 
 
 @storable

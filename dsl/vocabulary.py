@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 RESERVED: Final = frozenset({
     "above", "and", "at", "below", "between", "by", "define", "false", "from", "if", "is", "known", "must", "nearest",
-    "nothing", "not", "now", "of", "or", "otherwise", "places", "source", "to", "true", "when",
+    "nothing", "not", "now", "of", "or", "otherwise", "places", "predicted", "source", "throughout", "to",
+    "true", "when",
 })  # fmt: skip
 """The words that the grammar keeps for itself: a name that contains one stands in backticks."""
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, final, get_args
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, final, get_args
 
 from dsl.checking import comparison, condition, opposite
 from dsl.dimensions import alike, described, named
@@ -28,18 +29,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from dsl.statements import Statement
-    from dsl.terms import Term
+    from dsl.statements import Statement, Written
+    from dsl.terms import Declaration, Term
+
+    Admit: TypeAlias = Callable[[Term, Declaration | None], None]
+    Node: TypeAlias = Callable[[tuple[Statement, ...], Written | None], Statement]
 
 
 class Block:
     """The statements of one open `with`: that of a pack, or that of a clause."""
 
     def __init__(
-        self, pack: str, place: Term | None, admit: Callable[[Term], None], parent: Block | None = None
+        self, pack: str, place: Term | None, admit: Admit, parent: Block | None = None, other: Declaration | None = None
     ) -> None:
-        """Open a block of the pack named ``pack``; ``admit`` refuses a term that observes unlinked sources."""
-        self.pack, self.place, self.admit, self.parent = pack, place, admit, parent
+        """Open a block of the pack ``pack``, about pairs with ``other``; ``admit`` refuses what it may not observe."""
+        self.pack, self.place, self.admit, self.parent, self.other = pack, place, admit, parent, other
         self.statements: list[Statement] = []
         self.last_when: Term | None = None
         self.unentered: Clause | None = None
@@ -64,11 +68,13 @@ _open: ContextVar[Block | None] = ContextVar("open block", default=None)
 
 @final
 class Clause:
-    """What `when`, `otherwise` and `location` return: enter it with `with`, at once and once."""
+    """What `when`, `otherwise`, `location` and `against` return: enter it with `with`, at once and once."""
 
-    def __init__(self, block: Block, call: str, guard: Term, place: str | int | None, is_when: bool) -> None:
-        """Prepare a block inside ``block``."""
-        self.parent, self.call, self.guard, self.place, self.is_when = block, call, guard, place, is_when
+    def __init__(
+        self, block: Block, call: str, node: Node, *, when: Term | None = None, other: Declaration | None = None
+    ) -> None:
+        """Prepare a block inside ``block``, which becomes a ``node`` of its statements."""
+        self.parent, self.call, self.node, self.when, self.other = block, call, node, when, other
         self.written, self.line = current_span(), current_line()
         block.unentered = self
 
@@ -77,7 +83,8 @@ class Clause:
         if self.parent.unentered is not self or _open.get() is not self.parent:
             raise InvalidRule(refusal(f"{self.call}: expected to be entered where it is written, once"))
         self.parent.unentered = None
-        _open.set(Block(self.parent.pack, self.parent.place, self.parent.admit, self.parent))
+        other = self.other or self.parent.other
+        _open.set(Block(self.parent.pack, self.parent.place, self.parent.admit, self.parent, other))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -88,12 +95,8 @@ class Clause:
         if kind is not None or block is None:
             return
         block.settle()
-        body = tuple(block.statements)
-        if self.place is None:
-            self.parent.add(Conditional(self.guard, body, self.line))
-        else:
-            self.parent.add(Located(self.place, self.guard, body, self.line))
-        self.parent.last_when = self.guard if self.is_when else None
+        self.parent.add(self.node(tuple(block.statements), self.line))
+        self.parent.last_when = self.when
 
 
 def require(
@@ -126,8 +129,8 @@ def require(
         InvalidRule: Outside a pack, a constant condition, a source that has no link to the subject, or no severity.
         DimensionMismatch: ``condition`` is no condition.
     """
-    block = _current("require")
-    term = _condition("require", condition, block)
+    block = current("require")
+    term = admitted("require", condition, block, block.other)
     _check_text("name", name)
     _check_text("because", because)
     _check_text("reference", reference)
@@ -156,9 +159,9 @@ def when(condition: Expression) -> Clause:
         InvalidRule: Outside a pack, a constant condition, or a source that has no link to the subject.
         DimensionMismatch: ``condition`` is no condition.
     """
-    block = _current("when")
-    term = _condition("when", condition, block)
-    return Clause(block, f"when({text(term)})", term, None, is_when=True)
+    block = current("when")
+    term = admitted("when", condition, block, block.other)
+    return Clause(block, f"when({text(term)})", partial(Conditional, term), when=term)
 
 
 def otherwise() -> Clause:
@@ -181,12 +184,12 @@ def otherwise() -> Clause:
     Raises:
         InvalidRule: Not directly after a `when` in the same block.
     """
-    block = _current("otherwise")
+    block = current("otherwise")
     if block.last_when is None:
         fix = [("fix", "write it right below the `with when(…):` block that it belongs to, in the same block")]
         summary = "otherwise: expected a `when` directly before it in this block but there is none"
         raise InvalidRule(refusal(summary, fix))
-    return Clause(block, "otherwise()", opposite(block.last_when), None, is_when=False)
+    return Clause(block, "otherwise()", partial(Conditional, opposite(block.last_when)))
 
 
 def location(place: str | int) -> Clause:
@@ -207,7 +210,7 @@ def location(place: str | int) -> Clause:
         InvalidRule: Outside a pack, or the pack has no ``location``.
         DimensionMismatch: ``place`` is of another type than the pack's ``location``.
     """
-    block = _current("location")
+    block = current("location")
     call = f"location({place!r})"
     if block.place is None:
         fix = [("fix", f"say what a subject's location is: RulePack({block.pack!r}, location=vessel.destination, …)")]
@@ -221,10 +224,10 @@ def location(place: str | int) -> Clause:
         raise DimensionMismatch(
             refusal(f"{call}: expected an id of {text(block.place)} but got {named(id_.kind)}", notes)
         )
-    return Clause(block, call, comparison("==", block.place, id_), place, is_when=False)
+    return Clause(block, call, partial(Located, place, comparison("==", block.place, id_)))
 
 
-def begin(pack: str, place: Term | None, admit: Callable[[Term], None]) -> None:
+def begin(pack: str, place: Term | None, admit: Admit) -> None:
     """Open the outermost block of a pack.
 
     Raises:
@@ -251,7 +254,12 @@ def end(failed: bool) -> tuple[Statement, ...]:
     return tuple(block.statements)
 
 
-def _current(call: str) -> Block:
+def current(call: str) -> Block:
+    """Return the innermost open block, in which ``call`` is written.
+
+    Raises:
+        InvalidRule: No pack is open.
+    """
     block = _open.get()
     if block is None:
         fix = [("fix", f"with port: {call}(…)   # where port = RulePack(…)")]
@@ -266,11 +274,17 @@ def _check_text(argument: str, given: object) -> None:
         raise InvalidRule(refusal(f"require: expected a text but got {got}"))
 
 
-def _condition(call: str, given: object, block: Block) -> Term:
+def admitted(call: str, given: object, block: Block, other: Declaration | None) -> Term:
+    """Return the condition that is the argument of ``call``, in a rule that compares the subject with ``other``.
+
+    Raises:
+        InvalidRule: It is none, or observes what its block may not.
+        DimensionMismatch: It is a quantity, a text or a position.
+    """
     if not isinstance(given, Expression):
         fix = [("fix", "compare an observation with a constant or another observation")]
         got = f"{given!r} (type={type(given).__name__})"
         raise InvalidRule(refusal(f"{call}: expected a condition over observations but got {got}", fix))
     term = condition(call, given.term)
-    block.admit(term)
+    block.admit(term, other)
     return term

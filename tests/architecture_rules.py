@@ -28,7 +28,13 @@ MAY_IMPORT = {
 }
 """Which of our own top-level packages each may import, besides itself."""
 
-ONLY_IN = {"greenlet": "cartesius/resumptions.py", "lark": "dsl/parsing.py", "pint": "dsl/units.py"}
+ONLY_IN = {
+    "greenlet": "cartesius/resumptions.py",
+    "lark": "dsl/parsing.py",
+    "pint": "dsl/units.py",
+    "starlette": "dsl/edit_server.py",
+    "uvicorn": "dsl/edit_server.py",
+}
 """Third parties that exactly one module imports (tests, which look from outside, are free)."""
 
 SPARK_AND_PANDAS = {"pyspark", "pandas", "py4j"}

@@ -35,6 +35,7 @@ GOOD_TREE = {
     "restrictions/__init__.py": '"""Restrictions."""\nfrom cartesius.shapes import area\n',
     "dsl/__init__.py": '"""Rules."""\nimport restrictions\nimport cartesius.shapes\n',
     "dsl/units.py": '"""Units."""\nfrom pint import Unit\n',
+    "dsl/edit_server.py": '"""Server."""\nimport uvicorn\nfrom starlette.routing import Route\n',
     "dsl/parsing.py": '"""Parsing."""\nfrom lark import Lark\n',
     "spark_bridge/__init__.py": '"""Bridge."""\nimport pandas as pd\nfrom pyspark.sql import functions\nimport cartesius\n',
     "examples/port/__main__.py": '"""Main."""\nimport dsl, restrictions, cartesius, spark_bridge, pandas\n',

@@ -107,7 +107,7 @@ def test_the_wheel_holds_the_four_packages_and_nothing_else(wheel: Path):
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix in {".py", ".lark", ".html", ".css", ".js"} or path.name == "py.typed"
     }
     assert ours == source
     assert {f"{package}/py.typed" for package in PACKAGES} <= ours

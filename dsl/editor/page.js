@@ -50,12 +50,18 @@ function later(action, milliseconds) {
   };
 }
 
+/** A message: its summary, then the line with a caret and the notes, letter under letter. */
+function message(text) {
+  const [summary, ...rest] = text.split("\n");
+  return [element("p", {}, summary), element("pre", {}, rest.join("\n"))];
+}
+
 function showProblem(error) {
   const box = by("problem");
   box.replaceChildren();
   box.hidden = !error;
   if (!error) return;
-  box.append(element("pre", {}, error.message));
+  box.append(...message(error.message));
   if (error.status === 409) {
     const again = () => load(true);
     box.append(element("div", { className: "actions" }, element("button", { type: "button", onclick: again }, "Load the file; keep my text under Undo")));
@@ -253,7 +259,8 @@ function relationWords(relation, must) {
   return `${verb} ${relation}`;
 }
 
-function literal(kind, value, unit) {
+function literal(kind, typed, unit) {
+  const value = typed || (kind.sort === "text" ? "" : "…");
   if (kind.sort === "quantity") return value + (unit ? (unit === "°" || unit === "%" ? unit : ` ${unit}`) : "");
   return kind.sort === "text" || kind.sort === "choice" ? JSON.stringify(value) : value;
 }
@@ -435,7 +442,7 @@ function editor(item) {
       wrong.hidden = true;
       await judge(answer.text);
     } catch (error) {
-      wrong.replaceChildren(element("pre", {}, error.message));
+      wrong.replaceChildren(...message(error.message));
       wrong.hidden = false;
     }
   }, 200);
@@ -481,7 +488,7 @@ function editor(item) {
       const back = by(`edit-${item.number}`) || by("add");
       back.focus();
     } catch (error) {
-      wrong.replaceChildren(element("pre", {}, error.message));
+      wrong.replaceChildren(...message(error.message));
       wrong.hidden = false;
     }
   });
@@ -538,7 +545,7 @@ async function judge(text) {
   } catch (error) {
     if (own !== asked) return;
     box.className = "verdict";
-    box.replaceChildren(element("pre", {}, error.message));
+    box.replaceChildren(...message(error.message));
   }
 }
 const judgeSoon = later(() => judge(state.text), 150);
@@ -548,7 +555,8 @@ function showVerdict(verdict) {
   const box = by("verdict");
   box.className = `verdict ${verdict.status}`;
   const reasons = verdict.because.map((reason) => {
-    const values = reason.values.map(([label, value, unit]) => element("tr", {}, element("td", {}, label), element("td", {}, value === "missing" ? value : `${value} ${unit}`)));
+    const observed = reason.values.filter(([label, value, unit]) => label !== `${value}${unit ? ` ${unit}` : ""}` && label !== `${value}${unit}`);
+    const values = observed.map(([label, value, unit]) => element("tr", {}, element("td", {}, label), element("td", {}, value === "missing" ? value : `${value} ${unit}`)));
     if (reason.margin) values.push(element("tr", {}, element("td", {}, "margin"), element("td", {}, reason.margin)));
     return element("li", {},
       element("div", {}, element("b", {}, reason.name), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),

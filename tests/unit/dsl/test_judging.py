@@ -312,6 +312,7 @@ def test_a_failed_requirement_says_what_failed_it():
         None,
         (-1.5, "m"),
         (),
+        (),
     )
 
 

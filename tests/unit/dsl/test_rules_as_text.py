@@ -26,6 +26,7 @@ from dsl import (
     otherwise,
     position,
     require,
+    throughout,
     units,
     when,
 )
@@ -60,6 +61,9 @@ source wind:
     direction: degrees
     gust: knots, optional
 
+source swell, forecast, kept for 2 h:
+    height: metres
+
 places gauge:
     "north": 51.9, 4.1
     "south": 51.8, 4.2
@@ -85,6 +89,7 @@ vessel = Source(
 berth = Source("berth", key="id", id=str, depth=metres, position=position)
 tide = Source("tide", key="sensor", sensor=str, height=centimetres)
 wind = Source("wind", key=None, velocity=knots, direction=degrees, gust=optional(knots))
+swell = Source("swell", key=None, height=metres, forecast=True, retention=2 * hours)
 ukc = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
 GAUGES = {"north": (51.9, 4.1), "south": (51.8, 4.2)}
 
@@ -100,7 +105,7 @@ def read(rules: str) -> Any:
 
 def parts_of(pack: RulePack) -> tuple[Any, ...]:
     """All that makes a pack what it is."""
-    return pack.name, pack._subject, pack._place, pack._links, pack._used, pack.statements
+    return pack.name, pack._subject, pack._place, pack._only, pack._links, pack._used, pack.statements
 
 
 # ------------------------------------------------------------------------------------ what the sentences of a text mean
@@ -131,6 +136,12 @@ SENTENCES = [
     ("absolute value of (tide height - 2 m) must be below 30 cm",
      lambda: abs(tide.height - 2 * metres) < 30 * centimetres),
     ("under-keel clearance must be at least 0.5 m", lambda: ukc >= 0.5 * metres),
+    ("swell height predicted for eta must be below 2 m", lambda: swell.at(vessel.eta).height < 2 * metres),
+    ("swell height must be below 2 m throughout eta to eta + 3 h",
+     lambda: throughout(vessel.eta, vessel.eta + 3 * hours)(swell.height < 2 * metres)),
+    ("it must hold that has pilot or (swell height is below 2 m and has pilot) throughout eta to eta + 3 h",
+     lambda: vessel.has_pilot
+     | throughout(vessel.eta, vessel.eta + 3 * hours)((swell.height < 2 * metres) & vessel.has_pilot)),
     ("2 * draught / 3 - -1 m must be at least -(5 m)", lambda: 2 * vessel.draught / 3 - -1 * metres >= -(5 * metres)),
     ("draught / 2 h must be below 3 m/s",
      lambda: vessel.draught / (2 * hours) < 3 * units.metres_per_second),

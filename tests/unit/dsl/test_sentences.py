@@ -30,6 +30,7 @@ from dsl import (
     otherwise,
     position,
     require,
+    throughout,
     when,
 )  # fmt: skip
 from dsl.evaluation import Situation, compiled
@@ -156,7 +157,7 @@ def test_a_pack_without_rules_says_so():
         ),
         (
             ((vessel.draught > 3 * metres) & vessel.has_pilot) | (vessel.length < 9 * metres) | known(vessel.eta),
-            'either (the draught must be above 3 m, and "has pilot" must be true), the length must be below 9 m or '
+            'either (the draught must be above 3 m, and "has pilot" must hold), the length must be below 9 m or '
             "the eta must be known",
         ),
         (between(wind.direction, 340 * degrees, 20 * degrees), "the wind direction must be from 340° clockwise to 20°"),
@@ -165,8 +166,8 @@ def test_a_pack_without_rules_says_so():
         (not_(known(vessel.eta)), "the eta must not be known"),
         (vessel.eta > now, "the eta must be after now"),
         (vessel.eta - now <= 24 * hours, "eta - now must be at most 24 h"),
-        (vessel.has_pilot, '"has pilot" must be true'),
-        (not_(vessel.has_pilot), '"has pilot" must not be true'),
+        (vessel.has_pilot, '"has pilot" must hold'),
+        (not_(vessel.has_pilot), '"has pilot" must not hold'),
         (
             distance(vessel.position, berth.position) <= 5 * metres,
             "the distance from the position to the berth position must be at most 5 m",
@@ -194,6 +195,21 @@ def test_what_must_be_so(condition, said):
     assert sentence_of(condition) == said
 
 
+def test_a_named_condition_holds_or_not():
+    yacht = named("a yacht", vessel.length < 24 * metres)
+    made = pack()
+    with made:
+        with when(yacht):
+            require(not_(yacht) | vessel.has_pilot)
+        with otherwise():
+            require(yacht)
+    assert sentences(made) == [
+        'For every vessel, when "a yacht" holds: either "a yacht" must not hold or "has pilot" must hold. (major)',
+        'For every vessel, when "a yacht" does not hold: "a yacht" must hold. (major)',
+    ]
+    assert "  a yacht: length is below 24 m" in made.describe()
+
+
 def test_conditions_are_repeated_in_every_sentence():
     made = pack()
     with made, location("A"), when((vessel.draught >= 3 * metres) & (vessel.draught < 9 * metres)):
@@ -202,7 +218,7 @@ def test_conditions_are_repeated_in_every_sentence():
         require(vessel.length <= 90 * metres, "length")
     assert sentences(made) == [
         "For vessels bound for berth A whose draught is at least 3 m and below 9 m and whose vessel type is not "
-        '"barge", when either the tide height is above 1 m or "has pilot" is true: the eta must be known. (eta; major)',
+        '"barge", when either the tide height is above 1 m or "has pilot" holds: the eta must be known. (eta; major)',
         "For vessels bound for berth A whose draught is at least 3 m and below 9 m: the length must be at most 90 m. "
         "(length; major)",
     ]
@@ -305,3 +321,21 @@ def test_every_condition_has_words(condition):
         said = phrase(condition.term, form, "vessel").text(form)
         assert (" must " in said) == (form == "must")
         assert "vessel." not in said
+
+
+# ---------------------------------------------------------------------------------------------------- forecasts
+
+
+def test_predictions_and_spans_have_words():
+    outlook = Source("outlook", key=None, velocity=knots, height=metres, forecast=True)
+    made = pack()
+    with made:
+        require(outlook.at(vessel.eta).velocity <= 45 * knots)
+        with when(not_(throughout(vessel.eta, vessel.eta + 2 * hours)(outlook.height >= 1 * metres))):
+            require(throughout(vessel.eta, vessel.eta + 2 * hours)(not_(outlook.height < 1 * metres)))
+    assert sentences(made) == [
+        "For every vessel: the outlook velocity predicted for the eta must be at most 45 kn. (major)",
+        "For every vessel, when it is not so that throughout the time from the eta to eta + 2 h, the outlook height is "
+        "at least 1 m: throughout the time from the eta to eta + 2 h, the outlook height must be at least 1 m. (major)",
+    ]
+    assert "  outlook: one row for every vessel; velocity (in kn), height (in m)" in made.describe()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import (
@@ -26,13 +26,14 @@ from dsl import (
     otherwise,
     position,
     require,
+    throughout,
     units,
     when,
 )
 from dsl.dimensions import NUMBER, Choice, Measure, is_text
 from dsl.fluent import Unit
 from dsl.sources import declaration
-from dsl.units import degrees, hours, knots, metres
+from dsl.units import days, degrees, hours, knots, metres
 from tests.unit.dsl.test_rules_as_text import parts_of
 
 HOSTILE = (
@@ -72,14 +73,17 @@ def sources(draw: st.DrawFn, name: str, keyed: bool) -> Source:
     for field in draw(st.lists(st.sampled_from(FIELDS), max_size=5, unique=True)):
         type_ = draw(plain)
         fields[field] = optional(type_) if draw(st.booleans()) else type_
-    return Source(name, key="key" if keyed else None, fields=fields)
+    age = draw(st.none() | st.integers(1, 10**12))
+    stale_after = None if age is None else age * units.microseconds
+    return Source(name, key="key" if keyed else None, fields=fields, stale_after=stale_after)
 
 
 class Drawing:
     """Draws terms over some sources: of any kind, or of a given one."""
 
-    def __init__(self, draw: st.DrawFn, packs_sources: list[Source]) -> None:
-        self.draw = draw
+    def __init__(self, draw: st.DrawFn, packs_sources: list[Source], forecast: Source) -> None:
+        self.draw, self.forecast = draw, forecast
+        self.due = packs_sources[0]["due"]
         self.fields: list[Any] = [source[name] for source in packs_sources for name, _ in declaration(source).fields]
         self.optional = [field for field in self.fields if field.term.field in field.term.source.optional]
         self.names: list[str] = []
@@ -120,14 +124,24 @@ class Drawing:
         self.names.append(name)
         return named(name, expression)
 
+    def field_condition(self) -> Any:
+        return known(self.draw(st.sampled_from(self.optional))) if self.optional else self.due > self.due
+
     def condition(self, depth: int) -> Any:
-        how = self.draw(st.sampled_from(["compare", "and", "or", "not", "between", "known", "coalesce", "text", "now"]))
+        kinds = ["compare", "forecast", "span", "and", "or", "not", "between", "known", "coalesce", "text", "now"]
+        how = self.draw(st.sampled_from(kinds))
         if depth and how in {"and", "or", "not"}:
             left = self.condition(depth - 1)
             if how == "not":
                 return not_(left)
             right = self.condition(depth - 1)
             return left & right if how == "and" else left | right
+        if how == "forecast":
+            return self.forecast.at(self.due + self.draw(st.integers(-9, 9)) * hours).height < 2 * metres
+        if how == "span":
+            swell = self.forecast.height < self.draw(numbers) * metres
+            inner = swell | self.field_condition() if self.draw(st.booleans()) else swell
+            return throughout(self.due, self.due + self.draw(st.integers(0, 9)) * hours)(inner)
         if how == "known" and self.optional:
             return known(self.draw(st.sampled_from(self.optional)))
         if how == "text":
@@ -136,9 +150,7 @@ class Drawing:
             if field is not None:
                 return field == ("is" if is_choice else self.draw(texts))
         if how == "now":
-            subject = [each for each in self.fields if each.term.kind == instant and each.term.source == self.subject]
-            if subject:
-                return self.draw(st.sampled_from(subject)) - now <= self.draw(numbers) * hours
+            return self.due - now <= self.draw(numbers) * hours
         left = self.quantity(depth)
         if how == "coalesce":
             fields = [each for each in self.optional if each.term.kind == left.term.kind]
@@ -152,7 +164,7 @@ class Drawing:
         return self.call(truth) if self.draw(st.integers(0, 5)) == 5 else truth
 
 
-def write(drawing: Drawing, depth: int) -> None:
+def write(drawing: Drawing, depth: int, located: bool) -> None:
     draw = drawing.draw
     for _ in range(draw(st.integers(0, 3))):
         how = draw(st.sampled_from(["require", "when", "location"]))
@@ -164,35 +176,42 @@ def write(drawing: Drawing, depth: int) -> None:
                 severity=draw(st.sampled_from(["minor", "major", "critical"])),
                 reference=draw(st.none() | texts),
             )
-        elif how == "when":
+        elif how == "when" or not located:
             with when(drawing.condition(1)):
-                write(drawing, depth - 1)
+                write(drawing, depth - 1, located)
             if draw(st.booleans()):
                 with otherwise():
-                    write(drawing, depth - 1)
+                    write(drawing, depth - 1, located)
         else:
             with location(draw(texts)):
-                write(drawing, depth - 1)
+                write(drawing, depth - 1, located)
 
 
 @st.composite
 def packs(draw: st.DrawFn) -> RulePack:
-    ship = Source("ship", key="id", id=int, place=str, at=position)
-    subject = draw(st.sampled_from([ship, Source("is", key="key", key_=int, fields={"key": int, "place": str})]))
+    ship = Source("ship", key="id", id=int, place=str, at=position, due=instant)
+    subject = draw(
+        st.sampled_from([ship, Source("is", key="key", key_=int, fields={"key": int, "place": str, "due": instant})])
+    )
     linked = draw(sources("tidal_stream", keyed=True))
     loose = draw(sources("speed", keyed=False))
+    swell = Source("swell", key=None, height=metres, forecast=True, retention=draw(st.integers(1, 9)) * days)
     key = linked["key"]
     number = key.term.kind == NUMBER
     value = subject["id" if subject is ship else "key"] + 1 if number else subject.place
     if subject is ship and draw(st.booleans()):
         spots: Any = draw(st.dictionaries(st.integers(0, 9) if number else texts, positions, min_size=1, max_size=3))
-        value = nearest(spots, ship.at)
-    pack = RulePack(draw(texts.filter(bool)), subject=subject, location=subject.place, links=[key == value])
+        value = nearest(spots, ship["at"])
+    drawing = Drawing(draw, [subject, linked, loose], swell)
+    only = drawing.condition(1) if draw(st.booleans()) else None
+    place = subject.place if draw(st.integers(0, 9)) else None
+    pack = RulePack(draw(texts.filter(bool)), subject=subject, location=place, links=[key == value], only=only)
     with pack:
-        write(Drawing(draw, [subject, linked, loose]), 2)
+        write(drawing, 2, place is not None)
     return pack
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(packs())
 def test_from_text_reads_what_to_text_writes(pack: RulePack):
     try:

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from cartesius import Engine, Update
+from cartesius import Engine, Reactive, Update, run
 from dsl import RulePack, Source, absolute, location, not_, otherwise, require, when
 from dsl.dimensions import TRUTH, described
 from dsl.evaluation import Situation, compiled
 from dsl.statements import Conditional, Located, Requirement
 from dsl.terms import Comparison, Constant, Not, Observation
 from dsl.units import centimetres, knots, metres
+from restrictions.streams import combine_latest
 from tests.unit.dsl.harbour import berth, judged, pack, status, tidal_stream, tide, tugs, vessel, wind
 
 
@@ -210,6 +211,28 @@ def test_a_source_without_a_key_is_one_row_for_the_port():
     assert status(rule, tugs={"available": 1}) == "restricted"
     assert status(rule, tugs={"available": 2}) == "allowed"
     assert status(rule) == "unknown"
+
+
+def test_figure_3_1_the_latest_of_two_streams_forgets_ships_and_tables_do_not():
+    """Tide 2, ship A, ship B, tide -2: the streams' combination warns B alone, a table by ship warns both."""
+    ship = Source("ship", key="name", name=str, draught=metres)
+    gauge = Source("gauge", key=None, height=metres)
+    made = RulePack("port", subject=ship)
+    with made:
+        require((ship.draught - gauge.height) < 10 * metres)
+    trace = [("gauge", 2.0), ("ship", "A"), ("ship", "B"), ("gauge", -2.0)]
+
+    warnings = made.warnings()
+    engine, warned = Engine(warnings), []
+    for source, value in trace:
+        row = {"name": value, "draught": 9.0} if source == "ship" else {"height": value}
+        warned += [(e.value.key, e.value.value.status) for e in engine.push(made.sources[source], row)]
+    assert sorted(warned) == [("A", "allowed"), ("A", "restricted"), ("B", "allowed"), ("B", "restricted")]
+
+    ships, tides = Reactive("ships"), Reactive("tides")
+    events = [(ships if source == "ship" else tides, value) for source, value in trace]
+    results = [event.value for event in run(combine_latest(ships, tides), events)]
+    assert [(name, 9.0 - height < 10) for name, height in results] == [("A", True), ("B", True), ("B", False)]
 
 
 # ------------------------------------------------------------------------------------------------------- Table 2.1

@@ -239,5 +239,6 @@ def test_verdicts_of_a_rule_pack_have_a_schema():
         assert found.key == t.LongType()
         assert found.value.names == ["subject", "status", "because"]
         assert found.value["because"].dataType.elementType.names == [
-            "name", "text", "location", "because", "missing", "values", "severity", "reference", "margin", "stale"
+            "name", "text", "location", "because", "missing", "values", "severity", "reference", "margin", "stale",
+            "others",
         ]  # fmt: skip

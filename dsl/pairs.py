@@ -1,0 +1,141 @@
+"""Pairs: requirements about a subject and another one, judged pair by pair and folded into what they mean for one.
+
+A pair is judged as any situation is, with the other's row in a slot of its own. A requirement about pairs holds if it
+holds of every pair; it fails if it fails for one, and is undecided if it is for one and fails for none. What is folded
+are the *findings*: of each other subject the requirements that do not hold, and why. They form a group (by the other's
+key, with multiplicities), so that one that changes is taken out and put in again without the rest being looked at.
+
+Source: issue 6 (relations between subjects, as a self-correlation); thesis, L23 (Group).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import attrs
+
+from dsl.judging import Judge
+from dsl.statements import Conditional
+from restrictions.groups import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dsl.evaluation import Row
+    from dsl.relations import Pairing
+    from dsl.terms import Declaration
+    from dsl.verdicts import Reason
+
+    Finding: TypeAlias = tuple[int, Reason, tuple[Any, ...]]
+    Key: TypeAlias = str | int | None
+    Findings: TypeAlias = tuple[Finding, ...]
+    Folded: TypeAlias = dict[Key, tuple[tuple[Findings, int], ...]]
+    Shown: TypeAlias = tuple[tuple[Key, Finding], ...]
+
+
+@final
+@attrs.frozen
+class PairJudge:
+    """The judgement of one pair, as a function of the rows of the subject and its links, and of the other's row.
+
+    A finding is the number of a requirement that does not hold, the reason, and the values that it shows, which make no
+    difference to a reason. An unknown row of another, None, gives what is so whatever it is.
+
+    Args:
+        sources: Those whose rows are given, the subject's first.
+        pairing: The requirements.
+    """
+
+    sources: tuple[Declaration, ...]
+    pairing: Pairing
+    _judges: tuple[Judge, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile a judge a requirement."""
+        sources = (*self.sources, self.pairing.other)
+        judges = (Judge(sources, (Conditional(self.pairing.where, (each,)),)) for each in self.pairing.requirements)
+        object.__setattr__(self, "_judges", tuple(judges))
+
+    def __call__(self, rows: Sequence[Row], other: Row, now: int | None = None) -> tuple[Key, Findings]:
+        """Judge a pair: the other's key, and what is found."""
+        found = []
+        for number, judge in enumerate(self._judges):
+            for reason in judge(*rows, other, now=now).because:
+                found.append((number, reason, reason.values))
+        return (None if other is None else other[self.pairing.other.key or ""]), tuple(found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        return PairJudge, (self.sources, self.pairing)
+
+
+def fold(pairs: Iterable[tuple[Key, Findings]]) -> Folded:
+    """Fold the findings of pairs from scratch."""
+    total: Folded = {}
+    for pair in pairs:
+        total = add(total, lift(pair))
+    return total
+
+
+def lift(pair: tuple[Key, Findings]) -> Folded:
+    """Return the fold of one pair; one of which all holds adds nothing.
+
+    >>> lift((7, ()))
+    {}
+    """
+    key, findings = pair
+    return {key: ((findings, 1),)} if findings else {}
+
+
+def add(left: Folded, right: Folded) -> Folded:
+    """Add the findings of two folds."""
+    total = dict(left)
+    for key, findings in right.items():
+        counted = list(total.pop(key, ()))
+        for each, number in findings:
+            same = next((place for place, (known, _) in enumerate(counted) if known == each), None)
+            if same is None:
+                counted.append((each, number))
+            elif counted[same][1] + number:
+                counted[same] = (each, counted[same][1] + number)
+            else:
+                del counted[same]
+        if counted:
+            total[key] = tuple(counted)
+    return total
+
+
+def negated(folded: Folded) -> Folded:
+    """Return what takes a fold back."""
+    return {key: tuple((each, -number) for each, number in findings) for key, findings in folded.items()}
+
+
+def shown(folded: Folded) -> Shown:
+    """Return a fold as the row of a table: each finding under the other's key.
+
+    >>> shown({})
+    ()
+    """
+    return tuple((key, finding) for key, counted in folded.items() for found, _ in counted for finding in found)
+
+
+def findings_of(pairing: Pairing, tables: Iterable[Shown | None]) -> tuple[tuple[tuple[Key, Reason], ...], ...]:
+    """Return, for each requirement, with which others it does not hold and why, in ascending order of their keys.
+
+    Args:
+        pairing: The requirements.
+        tables: The rows of the pairing's tables; None: there are no others of that kind.
+    """
+    found: list[list[tuple[Key, Reason]]] = [[] for _ in pairing.requirements]
+    for table in tables:
+        for key, (number, reason, _) in table or ():
+            found[number].append((key, reason))
+    return tuple(tuple(sorted(each, key=_key)) for each in found)
+
+
+def _key(finding: tuple[Key, Reason]) -> Any:
+    return finding[0]
+
+
+GROUP = Group({}, add, negated, lift=lift, finish=shown, name="findings")
+"""The group over which the pairs of a subject are folded."""

@@ -1,0 +1,209 @@
+"""The tables of relations: correlations that a pack's own correlation joins by the subject's key, or by a group.
+
+Pairs are a correlation of the subject's table with itself, folded by subject. The equalities of `where` are its links,
+so a row meets only those that can fit; where a side is unknown it may fit anything, and two correlations more, of
+the rows of that kind alone, are usually empty. Without an equality it is the full product: a change of one of n
+subjects costs 2·(n - 1) judgements of pairs. A total is a `reduce` of its source's table by group.
+
+Invariant: each pair of two different subjects is in exactly one of the tables of a pairing, or its `where` is false.
+
+Source: SEMANTICS 2.6 and 2.7; issue 6.
+"""
+
+from __future__ import annotations
+
+import operator
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+import attrs
+
+from cartesius import Reactive, correlate
+from cartesius.expressions import Apply, Constant, KeyOf, Part, Tuple
+from cartesius.restriction_base import Composition
+from dsl import terms
+from dsl.checking import common
+from dsl.considering import rows_by_the_clock
+from dsl.dimensions import Measure
+from dsl.evaluation import Situation, compiled
+from dsl.lowering import conjunction, equality, reactive
+from dsl.pairs import GROUP, PairJudge
+from dsl.presence import Presence
+from dsl.relations import Pairing, Tallying, equalities
+from dsl.statements import conditions
+from dsl.tallies import ASTRAY, Contributing, GroupOf, Keyed, group
+from dsl.terms import Declaration, Term, observations
+from dsl.texts import text
+from restrictions import as_table, only, optionally, retracting
+from restrictions.aggregation import totalling_by
+from restrictions.tables import reduce
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cartesius import Restriction
+    from cartesius.expressions import Expression
+    from dsl.evaluation import Evaluate, Row
+    from dsl.links import Link
+    from dsl.related import Related
+
+
+class Table(NamedTuple):
+    """A table of a relation: the slot that it gets, the table, and how its row is found."""
+
+    slot: str
+    table: Reactive
+    link: Expression
+
+
+@final
+@attrs.frozen
+class Sides:
+    """One side of equalities, as a function of rows: their values, or something else if one of them is unknown."""
+
+    terms: tuple[tuple[Term, Measure | None], ...]
+    sources: tuple[Declaration, ...]
+    otherwise: tuple[()] | None
+    _evaluate: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the terms."""
+        slots = {source.name: number for number, source in enumerate(self.sources)}
+        object.__setattr__(self, "_evaluate", tuple(compiled(term, slots, measure) for term, measure in self.terms))
+
+    def __call__(self, rows: Sequence[Row]) -> tuple[Any, ...] | None:
+        """Compute the values."""
+        situation = Situation(rows)
+        values = tuple(evaluate(situation) for evaluate in self._evaluate)
+        return self.otherwise if None in values else values
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        return Sides, (self.terms, self.sources, self.otherwise)
+
+
+@final
+@attrs.frozen
+class Knows:
+    """Whether a side of equalities is known of a value, or whether it is not: of one row, or of a tuple of rows."""
+
+    sides: Sides
+    is_known: bool
+    is_row: bool
+
+    def __call__(self, value: Any) -> bool:
+        """Look."""
+        return bool(self.sides((value,) if self.is_row else value)) == self.is_known
+
+
+def tables(name: str, related: Related, links: Sequence[Link], rows: Mapping[str, Reactive]) -> list[Table]:
+    """Return the tables of a pack's relations, in the order in which its judgement takes them.
+
+    Args:
+        name: The pack's name.
+        related: Its judgement.
+        links: How the rows of its sources are found.
+        rows: The tables of its sources, by name, as the clock shows them.
+    """
+    found = []
+    for number, pairing in enumerate(related.pairings, 1):
+        found += _pair_tables(f"{name}.pairs-{number}", pairing, related.sources, links, rows)
+    for number, tallying in enumerate(related.tallyings, 1):
+        found += _tally_tables(f"{name}.totals-{number}", tallying, related.sources)
+    return found
+
+
+def _pair_tables(
+    name: str,
+    pairing: Pairing,
+    sources: tuple[Declaration, ...],
+    links: Sequence[Link],
+    tables_of: Mapping[str, Reactive],
+) -> list[Table]:
+    subject, *others = sources
+    terms = (pairing.where, *conditions(pairing.requirements))
+    observed = {each.source for term in terms for each in observations(term)}
+    seen = (subject, *(source for source in others if source in observed))
+    view, is_row = _view(name, seen, links, tables_of), len(seen) == 1
+    rows: Expression = Tuple((Part(subject.name),)) if is_row else Part(subject.name)
+    other = pairing.other.name
+    different = Apply(operator.ne, (KeyOf(subject.name), KeyOf(other)), "!=")
+    judged = Apply(PairJudge(seen, pairing), (rows, Part(other)), "judge")
+    mine, theirs = _sides(pairing, seen)
+    same = Apply(operator.eq, (Apply(mine, (rows,), "subject"), Apply(theirs, (Tuple((Part(other),)),), "other")), "==")
+    unlinked = only(other, Knows(theirs, is_known=False, is_row=True))
+    linked = only(other, Knows(theirs, is_known=True, is_row=True))
+    unplaced = only(subject.name, Knows(mine, is_known=False, is_row=is_row))
+    cases: list[tuple[str, Expression, tuple[Restriction, ...]]] = [("", different, ())]
+    if mine.terms:
+        cases = [
+            ("", Apply(operator.and_, (same, different), "&"), ()),
+            ("-other-unknown", different, (unlinked,)),
+            ("-subject-unknown", different, (linked, unplaced)),
+        ]
+    folded = totalling_by(GROUP.of(itemgetter(1)), itemgetter(0))
+    return [
+        _joined(
+            subject,
+            correlate(
+                slots={subject.name: view, other: _everyone(subject)},
+                where=where,
+                yields=Tuple((KeyOf(subject.name), judged)),
+                restrict=Composition((retracting(), *restrict, folded)),
+                name=name + case,
+            ),
+        )
+        for case, where, restrict in cases
+    ]
+
+
+def _everyone(source: Declaration) -> Reactive:
+    """Return the table of all rows of a source; a subject that is not considered is still there for the others."""
+    return rows_by_the_clock(Presence(source), reactive(source))
+
+
+def _joined(subject: Declaration, table: Reactive) -> Table:
+    return Table(table.name, table, Apply(operator.eq, (KeyOf(table.name), KeyOf(subject.name)), "=="))
+
+
+def _view(
+    name: str, seen: tuple[Declaration, ...], links: Sequence[Link], tables_of: Mapping[str, Reactive]
+) -> Reactive:
+    """Return the table of the subject's rows, in tuples with those of the other sources that pairs are judged by."""
+    subject, *others = seen
+    if not others:
+        return tables_of[subject.name]
+    needed = {source.name: source for source in others}
+    for link in reversed(links):
+        if link.source.name in needed:
+            needed.update({source.name: source for source in terms.sources(link.value) if source != subject})
+    slots = {source.name: tables_of[source.name] for source in (subject, *needed.values())}
+    view: Reactive = correlate(
+        slots=slots,
+        where=conjunction([equality(link) for link in links if link.source.name in needed]),
+        yields=Tuple(tuple(Part(source.name) for source in seen)),
+        restrict=optionally(*needed) | retracting() | as_table(subject.name),
+        name=f"{name}-view",
+    )
+    return view
+
+
+def _sides(pairing: Pairing, seen: tuple[Declaration, ...]) -> tuple[Sides, Sides]:
+    """Return the subject's and the other's side of the equalities of a pairing."""
+    mine, theirs = [], []
+    for their, my in equalities(pairing):
+        measure = common(their, my) if isinstance(their.kind, Measure) else None
+        mine.append((my, measure))
+        theirs.append((their, measure))
+    return Sides(tuple(mine), seen, None), Sides(tuple(theirs), (pairing.other,), ())
+
+
+def _tally_tables(name: str, tallying: Tallying, sources: tuple[Declaration, ...]) -> list[Table]:
+    counted = sources[0] if tallying.source.another_of else tallying.source
+    table = reduce(_everyone(counted), group(tallying), by=Keyed(Contributing(tallying)))
+    all_ = Table(f"{name}-astray", table, Apply(operator.eq, (KeyOf(f"{name}-astray"), Constant(ASTRAY)), "=="))
+    if tallying.group is None:
+        return [all_]
+    linked = tuple(source for source in sources if source in terms.sources(tallying.group))
+    wanted = Apply(GroupOf(tallying, linked), tuple(Part(source.name) for source in linked), text(tallying.group))
+    return [Table(name, table, Apply(operator.eq, (KeyOf(name), wanted), "==")), all_]

@@ -1,0 +1,297 @@
+"""Tallies: totals over the rows of a source, kept up by adding what comes and subtracting what goes.
+
+A row adds a `Contribution` to each total: nothing where the condition of the total does not hold of it, and what is
+missing where that is unknown. So a total knows whether it is known: it is missing as long as one row is in doubt, and
+says which of its fields are. A row whose group is unknown may belong to any: the rows of that kind are tallied apart,
+under `ASTRAY`, and put every group in doubt. The subject does not count among the other subjects: contributions form a
+group, so its own is taken out again.
+
+Source: thesis, L23 (Group: empty, combine, inverse); DESIGN.md, section 6 (missing data never reads as safe).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from functools import reduce
+from typing import TYPE_CHECKING, Any, final
+
+import attrs
+
+from cartesius import storable
+from dsl.checking import common
+from dsl.dimensions import Measure
+from dsl.doubts import doubt_of
+from dsl.evaluation import Situation, compiled
+from dsl.presence import STALE
+from restrictions.groups import Group, Sum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dsl.aggregates import Operation, Total
+    from dsl.evaluation import Evaluate, Row
+    from dsl.reevaluation import Doubt
+    from dsl.relations import Tallying
+    from dsl.terms import Declaration
+
+ASTRAY = ()
+"""The key of the rows whose group is unknown; where nothing is grouped, of all rows."""
+
+
+@storable
+@attrs.frozen
+class Contribution:
+    """What rows add to a total: an element of a commutative group.
+
+    >>> one = Contribution(1, Sum.of(2.5))
+    >>> one + one + -one == one
+    True
+    """
+
+    number: int = 0
+    """How many rows count."""
+    sum: Sum = attrs.field(factory=Sum)
+    """Of their values, for a sum or a mean."""
+    values: tuple[tuple[int | float, int], ...] = ()
+    """Their values in ascending order, each with its multiplicity, for the least and the greatest."""
+    missing: tuple[tuple[str, int], ...] = ()
+    """What is missing of rows that may count, each with how many lack it, in ascending order."""
+
+    def __add__(self, other: Contribution) -> Contribution:
+        """Add componentwise."""
+        return Contribution(
+            self.number + other.number,
+            self.sum + other.sum,
+            _added(self.values, other.values),
+            _added(self.missing, other.missing),
+        )
+
+    def __neg__(self) -> Contribution:
+        """Return what takes it back."""
+        return Contribution(-self.number, -self.sum, _opposite(self.values), _opposite(self.missing))
+
+    def result(self, operation: Operation) -> tuple[Any, tuple[str, ...]]:
+        """Return the total, or None and what is missing; the mean, least or greatest of nothing is None as well."""
+        missing = tuple(name for name, number in self.missing if number > 0)
+        if missing:
+            return None, missing
+        match operation:
+            case "count":
+                value: Any = self.number
+            case "sum":
+                value = self.sum.value
+            case "mean":
+                value = self.sum.infinite
+                if value is None and self.number:
+                    value = float(self.sum.exact / self.number)
+            case "min":
+                value = self.values[0][0] if self.values else None
+            case "max":
+                value = self.values[-1][0] if self.values else None
+        return (value if value == value else None), ()  # noqa: PLR0124 - NaN
+
+
+@final
+@attrs.frozen
+class Contributing:
+    """What a row adds to each total of a tallying. Its `repr` is deterministic."""
+
+    tallying: Tallying
+    _key: Evaluate | None = attrs.field(init=False, eq=False, repr=False)
+    _key_doubt: Doubt = attrs.field(init=False, eq=False, repr=False)
+    _parts: tuple[_Part, ...] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the terms."""
+        here, slots = self.tallying, {self.tallying.source.name: 0}
+        key = None if here.key is None else compiled(here.key, slots, _measure(here))
+        object.__setattr__(self, "_key", key)
+        object.__setattr__(self, "_key_doubt", _nothing_missing if here.key is None else doubt_of(here.key, slots))
+        object.__setattr__(self, "_parts", tuple(_Part(total, slots) for total in here.totals))
+
+    def __call__(self, row: Row) -> tuple[Contribution, ...]:
+        """Return one contribution a total."""
+        situation = Situation((row,))
+        if row is not None and STALE in row:
+            return (Contribution(missing=((self.tallying.source.name, 1),)),) * len(self._parts)
+        is_astray = self._key is not None and self._key(situation) is None
+        missing = self._key_doubt(situation) if is_astray else ()
+        return tuple(part.contribution(situation, missing) for part in self._parts)
+
+    def key(self, row: Row) -> Any:
+        """Return the key of the tally that the row belongs to."""
+        value = None if self._key is None else self._key(Situation((row,)))
+        return ASTRAY if value is None else value
+
+    def tally(self, rows: Iterable[Row]) -> dict[Any, tuple[Contribution, ...]]:
+        """Tally rows from scratch: what the table of a tallying holds."""
+        found: dict[Any, tuple[Contribution, ...]] = {}
+        for row in rows:
+            key = self.key(row)
+            found[key] = add(found.get(key, nothing(self.tallying)), self(row))
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        return Contributing, (self.tallying,)
+
+
+@final
+@attrs.frozen
+class Keyed:
+    """The key of a row's tally, as a function of the row."""
+
+    contributing: Contributing
+
+    def __call__(self, row: Row) -> Any:
+        """Compute it."""
+        return self.contributing.key(row)
+
+
+@final
+@attrs.frozen
+class GroupOf:
+    """The group whose totals are meant, as a function of the rows of sources: None where it is unknown."""
+
+    tallying: Tallying
+    sources: tuple[Declaration, ...]
+    _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the term."""
+        assert self.tallying.group is not None
+        slots = {source.name: number for number, source in enumerate(self.sources)}
+        object.__setattr__(self, "_evaluate", compiled(self.tallying.group, slots, _measure(self.tallying)))
+
+    def __call__(self, *rows: Row) -> Any:
+        """Compute it."""
+        return self._evaluate(Situation(rows))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        return GroupOf, (self.tallying, self.sources)
+
+
+@final
+class Tallied:
+    """What the totals of a tallying come to for one subject.
+
+    Args:
+        tallying: The totals.
+        sources: Those of the judge, the subject's first.
+    """
+
+    def __init__(self, tallying: Tallying, sources: tuple[Declaration, ...]) -> None:
+        """Compile the terms."""
+        self._tallying = tallying
+        self._contributing = Contributing(tallying)
+        self._group = None if tallying.group is None else GroupOf(tallying, sources)
+        self._excludes = tallying.source.another_of is not None
+
+    def __call__(
+        self, rows: Sequence[Row], grouped: tuple[Contribution, ...] | None, astray: tuple[Contribution, ...] | None
+    ) -> tuple[dict[str, Any], ...]:
+        """Return one row a total: its value, and what is missing.
+
+        Args:
+            rows: Those of the sources.
+            grouped: The tally of the subject's group; None: no row is in it.
+            astray: The tally of the rows whose group is unknown; where nothing is grouped, of all rows.
+        """
+        group = None if self._group is None else self._group(*rows)
+        if self._group is not None and group is None:
+            return tuple({"value": None, "missing": ()} for _ in self._tallying.totals)
+        tally = add(grouped or nothing(self._tallying), astray or nothing(self._tallying))
+        if self._excludes:
+            own = self._contributing.key(rows[0])
+            if own in (ASTRAY, group):
+                tally = add(tally, negated(self._contributing(rows[0])))
+        results = (part.result(total.operation) for part, total in zip(tally, self._tallying.totals, strict=True))
+        return tuple({"value": value, "missing": missing} for value, missing in results)
+
+
+def group(tallying: Tallying) -> Group:
+    """Return the group over which the rows of a table are totalled."""
+    return Group(nothing(tallying), add, negated, lift=Contributing(tallying), name="tally")
+
+
+def nothing(tallying: Tallying) -> tuple[Contribution, ...]:
+    """Return the tally of no rows."""
+    return (Contribution(),) * len(tallying.totals)
+
+
+def unknown(tallying: Tallying) -> tuple[Contribution, ...]:
+    """Return the tally of rows of which nothing is known, not even how many there are."""
+    return (Contribution(missing=((tallying.source.name, 1),)),) * len(tallying.totals)
+
+
+def add(left: tuple[Contribution, ...], right: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
+    """Add two tallies."""
+    return tuple(map(operator.add, left, right))
+
+
+def negated(tally: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
+    """Return what takes a tally back."""
+    return tuple(map(operator.neg, tally))
+
+
+@final
+class _Part:
+    """What a row adds to one total."""
+
+    def __init__(self, total: Total, slots: Mapping[str, int]) -> None:
+        value = total.value
+        self._holds = compiled(total.condition, slots) if total.condition is not None else _always
+        self._open = doubt_of(total.condition, slots) if total.condition is not None else _nothing_missing
+        self._value = None if value is None else compiled(value, slots)
+        self._lacking = _nothing_missing if value is None else doubt_of(value, slots)
+        self._is_extreme = total.operation in ("min", "max")
+
+    def contribution(self, situation: Situation, missing: tuple[str, ...]) -> Contribution:
+        """Return it; ``missing`` is what keeps the row's group unknown."""
+        answer = self._holds(situation)
+        if answer is None:
+            missing = (*missing, *self._open(situation))
+        elif not answer:
+            return Contribution()
+        number = None if missing or self._value is None else self._value(situation)
+        if number is None and self._value is not None and not missing:
+            missing = self._lacking(situation)
+        if missing:
+            return Contribution(missing=tuple((name, 1) for name in sorted(set(missing))))
+        if number is None:
+            return Contribution(1)
+        return Contribution(1, values=((number, 1),)) if self._is_extreme else Contribution(1, Sum.of(number))
+
+
+def _always(_: Situation) -> bool:
+    return True
+
+
+def _nothing_missing(_: Situation) -> tuple[str, ...]:
+    return ()
+
+
+def _measure(tallying: Tallying) -> Measure | None:
+    """The measure in which the keys of a grouping are compared, if they are quantities."""
+    if tallying.key is None or tallying.group is None or not isinstance(tallying.key.kind, Measure):
+        return None
+    return common(tallying.key, tallying.group)
+
+
+def _added(left: tuple[tuple[Any, int], ...], right: tuple[tuple[Any, int], ...]) -> tuple[tuple[Any, int], ...]:
+    if not left or not right:
+        return left or right
+    counted = reduce(_counted, (left, right), Counter[Any]())
+    return tuple(sorted((each, number) for each, number in counted.items() if number))
+
+
+def _counted(counter: Counter[Any], items: tuple[tuple[Any, int], ...]) -> Counter[Any]:
+    for each, number in items:
+        counter[each] += number
+    return counter
+
+
+def _opposite(items: tuple[tuple[Any, int], ...]) -> tuple[tuple[Any, int], ...]:
+    return tuple((each, -number) for each, number in items)

@@ -1,0 +1,202 @@
+"""The page's server: what it answers, and to whom. In the browser: a rule is edited, judged and saved."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import warnings
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dsl.drafts import File
+from dsl.edit_server import LARGEST, application, server
+from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+with warnings.catch_warnings():  # it asks for httpx2, the next name of the httpx that is locked
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+TOKEN = {"X-Token": "secret"}
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return Path(shutil.copy(HARBOUR_RULES, tmp_path / "harbour.rules"))
+
+
+@pytest.fixture
+def client(path: Path) -> TestClient:
+    return TestClient(application(File(path), "secret"), base_url="http://127.0.0.1:8000")
+
+
+def ask(client: TestClient, question: str, /, **draft: object) -> tuple[int, dict[str, object]]:
+    answer = client.post(f"/api/{question}", json=draft, headers=TOKEN)
+    return answer.status_code, answer.json()
+
+
+def test_the_page_has_its_token_and_lets_nothing_else_run(client: TestClient):
+    page = client.get("/")
+    assert page.status_code == 200
+    assert '<meta name="token" content="secret">' in page.text
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for name, kind in (("page.css", "text/css"), ("page.js", "text/javascript")):
+        assert client.get(f"/{name}").headers["content-type"].startswith(kind)
+        assert f'"{name}"' in page.text
+    assert "http" not in page.text.replace("http-equiv", "")
+    assert all(each.headers["x-content-type-options"] == "nosniff" for each in (page, client.get("/page.js")))
+
+
+@pytest.mark.parametrize("name", ["page.py", "..%2fdrafts.py", "%2e%2e/drafts.py", "rules.lark", "x"])
+def test_nothing_but_the_page_is_served(client: TestClient, name: str):
+    assert client.get(f"/{name}").status_code == 404
+
+
+def test_another_host_name_is_not_answered(client: TestClient):
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    assert client.post("/api/load", json={}, headers={**TOKEN, "Host": "evil.example:8000"}).status_code == 400
+    assert client.get("/", headers={"Host": "localhost:1"}).status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"X-Token": "guess"}, {"X-Token": ""}])
+def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dict[str, str], path: Path):
+    before = path.read_text(encoding="utf-8")
+    for question in ("load", "read", "edit", "judge", "save"):
+        assert client.post(f"/api/{question}", json={"text": ""}, headers=headers).status_code == 403
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_each_server_has_a_token_of_its_own(path: Path):
+    pages = [TestClient(application(File(path)), base_url="http://127.0.0.1").get("/").text for _ in range(2)]
+    assert pages[0] != pages[1]
+    assert "{{token}}" not in pages[0]
+
+
+def test_a_request_is_a_small_object_in_json(client: TestClient):
+    assert client.post("/api/load", content=b"[1]", headers=TOKEN).status_code == 400
+    assert client.post("/api/load", content=b"no json", headers=TOKEN).status_code == 400
+    assert client.post("/api/load", content=b"\xff", headers=TOKEN).status_code == 400
+    assert client.post("/api/read", content=b"0" * (LARGEST + 1), headers=TOKEN).status_code == 413
+    assert ask(client, "nothing") == (404, {"error": "there is no question 'nothing'"})
+    assert client.get("/api/load", headers=TOKEN).status_code == 405
+
+
+def test_load_edit_judge_and_save(client: TestClient, path: Path):
+    _, file = ask(client, "load")
+    status, answer = ask(
+        client, "edit", text=file["text"], edit="replace", number=0, head="wind velocity must be at most 20 kn"
+    )
+    assert status == 200
+    rows = {"vessel": {"mmsi": "1"}, "wind": {"velocity": "25"}}
+    status, verdict = ask(client, "judge", text=answer["text"], rows=rows)
+    assert (status, verdict["status"]) == (200, "restricted")
+    status, saved = ask(client, "save", text=answer["text"], version=file["version"])
+    assert status == 200
+    assert path.read_text(encoding="utf-8") == answer["text"]
+    assert (path.parent / str(saved["backup"])).read_text(encoding="utf-8") == file["text"]
+
+
+def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
+    _, file = ask(client, "load")
+    status, answer = ask(client, "read", text=f"{file['text']}\ndraught must be at most 3 kn")
+    assert status == 422
+    assert "expected two operands of one dimension" in str(answer["error"])
+    assert "^^^" in str(answer["error"])
+    assert ask(client, "edit", text=file["text"], edit="explode", number=0)[0] == 422
+    assert ask(client, "edit", text=file["text"], edit="delete", number=99)[0] == 422
+    assert ask(client, "expression", text=file["text"], expression="draught +")[0] == 422
+    assert ask(client, "expression", text=file["text"], expression="draught * length")[1]["unit"] == "m²"
+    path.write_text("pack: other\n", encoding="utf-8")
+    status, answer = ask(client, "save", text=file["text"], version=file["version"])
+    assert (status, path.read_text(encoding="utf-8")) == (409, "pack: other\n")
+    path.unlink()
+    assert ask(client, "load")[0] == 500
+
+
+# --------------------------------------------------------------------------------------------------------- the browser
+
+
+@pytest.fixture
+def address(path: Path) -> Iterator[str]:
+    """A server on a free port; it is shut down, and its thread joined, in the end."""
+    running = server(File(path))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}; Debian's package is chromium")
+def test_in_the_browser_a_rule_is_edited_judged_and_saved(address: str, path: Path):
+    from playwright.sync_api import expect, sync_playwright
+
+    before = path.read_text(encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        try:
+            page = browser.new_page()
+            failures: list[str] = []
+            asked: list[str] = []
+            page.on("pageerror", lambda error: failures.append(str(error)))
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(address)
+            rule, verdict = page.locator("#rule-1"), page.locator("#verdict")
+
+            # The example is judged as it is typed.
+            for label, value in {"vessel mmsi": "1", "vessel length": "210", "wind velocity": "30"}.items():
+                page.get_by_label(label, exact=True).fill(value)
+            page.get_by_label("tugs available", exact=True).fill("2")
+            expect(verdict.locator("strong")).to_have_text("unknown")
+            expect(rule).not_to_have_class("rule sentence failed")
+
+            # By keyboard: the rule's limit and unit change, and with them the sentence and the verdict.
+            rule.get_by_role("button", name="Edit: wind limit from 200 m").press("Enter")
+            limit, unit = page.get_by_label("Requirement: value", exact=True), page.get_by_label("value, unit")
+            assert unit.last.locator("option").all_inner_texts() == ["kn", "m/s", "km/h", "mph"]
+            limit.fill("12")
+            unit.last.select_option("m/s")
+            sentence = "when length is at least 200 m: wind velocity must be at most 12 m/s"
+            expect(page.get_by_label("The sentence")).to_have_text(sentence)
+            expect(verdict.locator("strong")).to_have_text("restricted")
+            expect(verdict).to_contain_text("wind limit from 200 m")
+            assert path.read_text(encoding="utf-8") == before
+
+            # An error is shown beside the form, and loses nothing.
+            page.get_by_label("Condition 1: value", exact=True).fill("long")
+            expect(page.locator(".editor").get_by_role("alert")).to_contain_text("^^^")
+            page.get_by_label("Condition 1: value", exact=True).fill("150")
+            expect(page.locator(".editor .problem")).to_be_hidden()
+            page.get_by_role("button", name="Apply", exact=True).press("Enter")
+            expect(rule).to_contain_text("when length is at least 150 m: wind velocity must be at most 12 m/s")
+            expect(page.get_by_role("button", name="Edit: wind limit from 200 m")).to_be_focused()
+
+            # A rule is added by choosing, then the file is saved.
+            page.get_by_role("button", name="Add a rule", exact=True).click()
+            page.get_by_label("Requirement: what is observed").select_option("vessel type")
+            page.get_by_label("Requirement: comparison").select_option("not")
+            page.get_by_label("Requirement: value", exact=True).select_option("bulker")
+            page.get_by_label("Name", exact=True).fill("no bulkers")
+            page.get_by_role("button", name="Apply", exact=True).click()
+            expect(page.locator("#list")).to_contain_text('vessel type must not be "bulker"')
+            expect(page.locator("#state")).to_have_text("· not saved")
+            page.keyboard.press("Control+s")
+            expect(page.locator("#state")).to_contain_text("saved; the last version is in harbour.rules.bak")
+            assert failures == []
+            assert [url for url in asked if not url.startswith(address)] == []
+        finally:
+            browser.close()
+    old = "length is at least 200 m: wind velocity must be at most 35 kn"
+    after = before.replace(old, "length is at least 150 m: wind velocity must be at most 12 m/s")
+    assert path.read_text(encoding="utf-8") == after + '\nvessel type must not be "bulker"\n    name: no bulkers\n'

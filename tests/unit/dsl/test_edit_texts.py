@@ -1,0 +1,268 @@
+"""Edits of a text of rules: what the page shows of it, and that an edit changes its own lines alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsl import InvalidRule, RulePack, UnknownField
+from dsl.drafts import File, FileChanged, edit, judge, read
+from dsl.editing import added, deleted, moved, replaced
+from dsl.outline import Outline
+from tests.unit.dsl.test_rules_as_text import HARBOUR
+
+RULES = (
+    HARBOUR
+    + """
+# Her draught alone.
+draught must be at most 20 m   # for now
+    name: deep
+    # a remark between
+    because: the lock
+
+at berth A, when draught is at least 1500 centimetres: under-keel clearance must be at least 0.5 m
+
+when vessel type is "tanker":   # oil
+    wind velocity must be at most 30 kn
+    # about the gusts
+    (wind gust if known else 0 kn) must be below 40 kn
+        severity: critical
+otherwise: eta must be known
+"""
+)
+HARBOUR_RULES = Path(__file__).resolve().parents[3] / "examples" / "rules" / "harbour.rules"
+
+
+def outline(text: str = RULES) -> Outline:
+    return Outline(text, "harbour.rules")
+
+
+def shown(text: str = RULES) -> list[tuple[int, str]]:
+    """The depth and sentence of each item."""
+    found = outline(text).described()["items"]
+    return [
+        (
+            item["depth"],
+            ", ".join(f"{guard['kind']} {guard['text']}".strip() for guard in item["guards"])
+            + (": " if item["guards"] else "")
+            + (item["requirement"]["text"] if item["requirement"] else ""),
+        )
+        for item in found
+    ]
+
+
+def test_items_are_the_sentences_and_the_heads_of_blocks():
+    assert shown() == [
+        (0, "draught must be at most 20 m"),
+        (0, "at berth A, when draught is at least 1500 centimetres: under-keel clearance must be at least 0.5 m"),
+        (0, 'when vessel type is "tanker": '),
+        (1, "wind velocity must be at most 30 kn"),
+        (1, "(wind gust if known else 0 kn) must be below 40 kn"),
+        (0, "otherwise: eta must be known"),
+    ]
+
+
+def test_a_comparison_with_a_constant_is_shown_in_parts():
+    items = outline().described()["items"]
+    guard = items[1]["guards"][1]["parts"]
+    assert (guard["left"], guard["relation"], guard["values"]) == (
+        "draught", "at least", [{"value": "1500", "unit": "cm"}],
+    )  # fmt: skip
+    assert guard["units"][0] == "m"
+    assert {"m", "cm", "ft", "nmi"} <= set(guard["units"])
+    assert "kn" not in guard["units"]
+    choice = items[2]["guards"][0]["parts"]
+    assert (choice["relation"], choice["values"][0]["value"]) == ("is", "tanker")
+    assert choice["members"] == ["tanker", "container"]
+    assert items[5]["requirement"]["parts"]["relation"] == "known"
+
+
+@pytest.mark.parametrize(
+    "sentence", ["draught must be at least tide height", "it must hold that has pilot or eta is known"]
+)
+def test_any_other_condition_is_shown_as_text(sentence: str):
+    requirement = outline(f"{HARBOUR}\n{sentence}").described()["items"][0]["requirement"]
+    assert requirement == {"text": sentence, "parts": None}
+
+
+def test_a_sentence_is_written_anew_and_everything_else_stays():
+    text = replaced(
+        outline(), 0, "draught must be at most 19 m", {"name": "deep", "because": " lock ", "severity": "minor"}
+    )
+    assert text == RULES.replace(
+        """draught must be at most 20 m   # for now
+    name: deep
+    # a remark between
+    because: the lock
+""",
+        """    # a remark between
+draught must be at most 19 m   # for now
+    name: deep
+    because: " lock "
+    severity: minor
+""",
+    )
+
+
+def test_the_head_of_a_block_is_written_anew():
+    text = replaced(outline(), 2, 'when vessel type is "container":', {})
+    assert text == RULES.replace('when vessel type is "tanker":   # oil', 'when vessel type is "container":   # oil')
+
+
+def test_a_rule_is_added_at_the_end_or_below_another():
+    assert added(outline(), None, "has pilot must be true", {}) == RULES + "\nhas pilot must be true\n"
+    text = added(outline(), 3, "has pilot must be true", {"name": "pilot"})
+    line = "    wind velocity must be at most 30 kn\n"
+    assert text == RULES.replace(line, f"{line}    has pilot must be true\n        name: pilot\n")
+
+
+def test_a_rule_is_deleted_with_the_comment_above_it():
+    text = deleted(outline(), 4)
+    assert "about the gusts" not in text
+    assert shown(text) == [*shown()[:4], *shown()[5:]]
+
+
+def test_a_block_that_is_left_empty_says_so():
+    text = deleted(outline(deleted(outline(), 4)), 3)
+    assert 'when vessel type is "tanker": nothing   # oil\notherwise: eta must be known\n' in text
+    assert len(outline(text).pack.statements[2].body) == 0  # type: ignore[union-attr]
+
+
+def test_a_rule_moves_with_its_comment_and_stays_on_its_level():
+    text = moved(outline(), 4, down=False)
+    assert [said for _, said in shown(text)][3:5] == [said for _, said in reversed(shown()[3:5])]
+    assert text.index("# about the gusts") < text.index("(wind gust")
+    assert moved(outline(text), 3, down=True) == RULES
+    assert moved(outline(moved(outline(), 0, down=True)), 1, down=False) == RULES
+    with pytest.raises(InvalidRule, match="expected a neighbour but the rule is the first"):
+        moved(outline(), 0, down=False)
+
+
+def test_what_no_edit_can_mean_is_refused():
+    with pytest.raises(InvalidRule, match="expected a rule of the text but got number 99"):
+        deleted(outline(), 99)
+    with pytest.raises(InvalidRule, match="expected a sentence on one line"):
+        replaced(outline(), 0, "draught must be at most 20 m\npack: x", {})
+
+
+def test_an_edit_that_does_not_read_is_refused_with_its_line():
+    draft = {"text": RULES, "edit": "replace", "number": 0, "head": "drauht must be at most 9 m", "properties": {}}
+    with pytest.raises(UnknownField, match="did you mean draught") as refused:
+        edit(draft, "harbour.rules")
+    assert "    drauht must be at most 9 m   # for now\n    ^^^^^^" in str(refused.value)
+    with pytest.raises(InvalidRule, match="otherwise"):
+        edit({"text": RULES, "edit": "delete", "number": 2}, "harbour.rules")
+
+
+@settings(max_examples=settings().max_examples // 3)
+@given(st.lists(st.tuples(st.sampled_from(["delete", "up", "down", "add"]), st.integers(0, 9)), max_size=3))
+def test_edits_keep_what_they_do_not_touch(edits: list[tuple[str, int]]):
+    text, count = HARBOUR_RULES.read_text(encoding="utf-8"), 11
+    head = text[: text.index("(wind gust if known")]
+    for name, number in edits:
+        draft = {"text": text, "edit": name, "number": number, "head": "draught must be at most 9 m"}
+        try:
+            answer = edit(draft, "harbour.rules")
+        except InvalidRule:  # no such rule, no neighbour, or an `otherwise` would stand alone
+            continue
+        text, items = answer["text"], len(answer["outline"]["items"])
+        change, count = items - count, items
+        assert change == 1 if name == "add" else change < 0 if name == "delete" else change == 0
+        assert text.startswith(head)
+
+
+def test_a_situation_is_judged_from_what_people_type():
+    rows = {
+        "vessel": {"mmsi": "1", "draught": "15.5", "destination": "berth A", "vessel_type": "container"},
+        "berth": {"id": "", "depth": "15", "position": "51.9, 4.1"},
+        "tide": {"height": "80", "sensor": ""},
+        "wind": {"velocity": "", "gust": ""},
+    }
+    verdict = judge({"text": RULES, "rows": rows, "now": "2026-05-01 14:30Z"}, "harbour.rules")
+    assert verdict["status"] == "restricted"
+    first, second = verdict["because"]
+    assert first["name"] == "under-keel clearance >= 0.5 m"
+    assert ["under-keel clearance", "0.3", "m"] in first["values"]
+    assert first["margin"] == "-0.2 m"
+    assert second["name"] == "known(vessel.eta)"
+    rows["vessel"]["eta"] = "2026-05-02 10:00Z"
+    rows["tide"]["height"] = "100"
+    assert judge({"text": RULES, "rows": rows}, "harbour.rules")["status"] == "allowed"
+    rows["tide"] = {}
+    unknown = judge({"text": RULES, "rows": rows}, "harbour.rules")
+    assert (unknown["status"], unknown["because"][0]["missing"]) == ("unknown", ["tide"])
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "message"),
+    [
+        ("draught", "deep", "expected vessel draught such as 15 but got 'deep'"),
+        ("eta", "tomorrow", "expected vessel eta such as 2026-05-01 14:30Z but got 'tomorrow'"),
+        ("position", "51", "expected vessel position such as 51.95, 4.14 but got '51'"),
+        ("has_pilot", "perhaps", "expected vessel has_pilot such as yes but got 'perhaps'"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused(field: str, typed: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        judge({"text": RULES, "rows": {"vessel": {field: typed}}}, "harbour.rules")
+
+
+def test_the_example_file_reads_and_its_outline_names_every_requirement():
+    text = HARBOUR_RULES.read_text(encoding="utf-8")
+    names = [item["name"] for item in read({"text": text}, "harbour.rules")["items"] if item["requirement"]]
+    assert "clearance at A" in names
+    assert len(names) == 9
+    assert RulePack.from_text(RulePack.from_text(text).to_text()).statements == RulePack.from_text(text).statements
+
+
+# --------------------------------------------------------------------------------------------------- the file on disk
+
+
+def test_saving_replaces_the_file_and_keeps_the_last_one_beside_it(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES, encoding="utf-8")
+    path.chmod(0o640)
+    file = File(path)
+    loaded = file.load()
+    assert (loaded["text"], loaded["file"]) == (RULES, "harbour.rules")
+    new = RULES.replace("20 m", "19 m")
+    saved = file.save(new, loaded["version"])
+    assert path.read_text(encoding="utf-8") == new
+    assert (tmp_path / saved["backup"]).read_text(encoding="utf-8") == RULES
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["harbour.rules", "harbour.rules.bak"]
+    assert file.save(RULES, saved["version"])["version"] == loaded["version"]
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES, encoding="utf-8")
+    version = File(path).load()["version"]
+    path.write_text(RULES + "# mine\n", encoding="utf-8")
+    with pytest.raises(FileChanged, match="expected the file as it was loaded but it changed"):
+        File(path).save(RULES, version)
+    assert path.read_text(encoding="utf-8").endswith("# mine\n")
+    path.unlink()
+    with pytest.raises(FileChanged):
+        File(path).save(RULES, version)
+
+
+def test_a_text_that_does_not_read_is_not_saved(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES, encoding="utf-8")
+    file = File(path)
+    with pytest.raises(InvalidRule):
+        file.save(RULES + "draught", file.load()["version"])
+    assert [each.name for each in tmp_path.iterdir()] == ["harbour.rules"]
+
+
+def test_a_link_to_a_file_stays_a_link(tmp_path: Path):
+    (tmp_path / "target.rules").write_text(RULES, encoding="utf-8")
+    link = tmp_path / "link.rules"
+    link.symlink_to("target.rules")
+    File(link).save(HARBOUR, File(link).load()["version"])
+    assert link.is_symlink()
+    assert (tmp_path / "target.rules").read_text(encoding="utf-8") == HARBOUR

@@ -1,0 +1,181 @@
+"""The command `python -m dsl`, and that no text, however wrong or hostile, does anything but be refused."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dsl import DimensionMismatch, InvalidRule, RulePack, UnknownField
+from dsl.__main__ import main
+from dsl.headings import DEEPEST_NAMED, LARGEST
+from dsl.parsing import DEEPEST, LONGEST, LONGEST_LINE
+from dsl.vocabulary import RESERVED
+from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
+from tests.unit.dsl.test_rules_as_text import HARBOUR
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+def test_check_says_that_a_file_is_in_order(capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(HARBOUR_RULES)]) == 0
+    assert capsys.readouterr().out == f"{HARBOUR_RULES}: <rule pack harbour over vessel, 7 statements>\n"
+
+
+def test_describe_prints_the_rules_in_plain_english(capsys: pytest.CaptureFixture[str]):
+    assert main(["describe", str(HARBOUR_RULES)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.strip() == RulePack.from_text(HARBOUR_RULES.read_text(encoding="utf-8")).describe().strip()
+    assert "under-keel clearance" in printed
+
+
+def test_check_shows_what_is_wrong_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "wrong.rules"
+    path.write_text(HARBOUR + "draught must be at most 15 kn\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert (
+        f'  File "{path}", line {HARBOUR.count(chr(10)) + 1}\n    draught must be at most 15 kn\n    ^^^^'
+        in printed.err
+    )
+    assert "fix:" in printed.err
+
+
+@pytest.mark.parametrize("command", ["check", "describe", "edit"])
+def test_a_file_that_cannot_be_read_is_an_error_in_words(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main([command, str(tmp_path / "none.rules")]) == 1
+    assert "No such file or directory; name a file of rules" in capsys.readouterr().err
+    assert main([command, str(tmp_path)]) == 1
+    assert "Is a directory" in capsys.readouterr().err
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    assert main([command, str(tmp_path / "binary")]) == 1
+    assert "is no text in UTF-8" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_an_error_in_words(capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["edit", str(HARBOUR_RULES), "--no-browser", "--port", port]) == 1
+    assert f"cannot listen on port {port}" in capsys.readouterr().err
+
+
+def test_edit_without_its_extra_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("dsl.__main__.find_spec", lambda name: None if name == "uvicorn" else object())
+    assert main(["edit", str(HARBOUR_RULES), "--no-browser"]) == 1
+    assert "needs uvicorn; install them with: pip install 'cartesius[edit]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["check"], ["explode", "x"], ["edit", "x", "--port", "99999"]])
+def test_a_wrong_call_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: python -m dsl" in capsys.readouterr().err
+
+
+def test_help_names_the_commands():
+    done = subprocess.run([sys.executable, "-m", "dsl", "--help"], capture_output=True, text=True, check=True)
+    assert all(command in done.stdout for command in ("check", "describe", "edit"))
+
+
+# -------------------------------------------------------------------------------------------------------- hostile texts
+
+WORDS = [
+    *sorted(RESERVED), "draught", "vessel type", "wind velocity", "eta", "has pilot", "under-keel clearance",
+    "must be", "at least", "it must hold that", "if known else", "absolute value of", "distance from", "stale after",
+    "one of", "optional", "number", "text", "15 m", "3", "-2.5e3", "1e999", '"tanker"', '"', "`", "`vessel.eta`",
+    "`m", "(", ")", "+", "-", "*", "/", ",", ":", "\n", "\n    ", "\n        ", "\r\n", "\t", "#", "pack:",
+    "subject:", "location:", "links:", "only:", "name: x", "because:", "severity: minor", "2026-05-01 14:30Z",
+    "km/h²", "°", "\\", "\0", "é", "𐍈", "__class__", "import os", "{}", "%s",
+]  # fmt: skip
+scraps = st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join)
+
+
+@given(st.one_of(st.text(max_size=60), scraps), st.sampled_from(["", HARBOUR]))
+@example("__import__('os').system('true')", HARBOUR)
+@example("9" * 1900 + " m must be 1 m", HARBOUR)
+@example("draught must be at most 1e400 m", HARBOUR)
+@example("draught must be at most 3 `metres ** 9 * furlong ** -9 * metres ** 9`", HARBOUR)
+@example("draught must be at most 3 `__import__`", HARBOUR)
+@example("\ufeffpack: x", "")
+@example("a" * 1900, "")
+@example("draught must be\u2028 at most 3 m", HARBOUR)
+def test_any_text_is_a_pack_or_is_refused(text: str, before: str):
+    try:
+        pack = RulePack.from_text(before + text)
+    except (InvalidRule, DimensionMismatch, UnknownField):
+        return
+    assert RulePack.from_text(pack.to_text()).statements == pack.statements
+
+
+def _doubling(times: int) -> str:
+    """Definitions of which each is twice the one before: their expressions would have 2 ** times parts."""
+    lines = (f"define x{number}: x{number - 1} + x{number - 1}\n" for number in range(1, times + 1))
+    return "define x0: draught\n" + "".join(lines)
+
+
+def _adding(times: int) -> str:
+    lines = (f"define x{number}: x{number - 1} + 1 m\n" for number in range(1, times + 1))
+    return "define x0: draught\n" + "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x" * (LONGEST_LINE + 1), f"expected at most {LONGEST} characters, {LONGEST_LINE} in a line"),
+        ("\n" * (LONGEST + 1), f"expected at most {LONGEST} characters"),
+        ("(" * 500 + "draught" + ")" * 500 + " must be 1 m", f"expected at most {DEEPEST} parts in one another"),
+        ("it must hold that " + "not " * 400 + "has pilot", f"expected at most {DEEPEST} parts in one another"),
+        ("1 m" + " + 1 m" * 200 + " must be 1 m", f"expected at most {DEEPEST} parts in one another"),
+        (
+            "\n".join("    " * depth + "when has pilot:" for depth in range(90)),
+            f"at most {DEEPEST} parts|indented lines",
+        ),
+        ("when has pilot, " * 99 + "when has pilot: draught must be 1 m", f"expected at most {DEEPEST} parts"),
+        ("it must hold that has pilot" + " and has pilot" * 99, f"expected at most {DEEPEST} parts"),
+        (_doubling(60) + "x60 must be 1 m", f"expected at most {LARGEST} parts"),
+        (_adding(101) + "x101 must be 1 m", f"{DEEPEST_NAMED} in one another"),
+    ],
+    ids=[
+        "a long line",
+        "a long text",
+        "parentheses",
+        "not not not",
+        "a long sum",
+        "deep blocks",
+        "many conditions",
+        "a long conjunction",
+        "names that double",
+        "names of names",
+    ],
+)
+def test_an_absurd_text_is_refused_in_words(text: str, message: str):
+    with pytest.raises(InvalidRule, match=message):
+        RulePack.from_text(HARBOUR + text)
+
+
+def test_what_is_as_deep_as_allowed_is_read():
+    whole = "1 m" + " + 1 m" * (DEEPEST - 4)
+    assert len(RulePack.from_text(f"{HARBOUR}{whole} must be at most draught").statements) == 1
+
+
+def test_a_pack_that_no_text_can_hold_is_refused_by_to_text():
+    pack = RulePack.from_text(HARBOUR + "draught must be at most 9 m\n    name: " + "x" * 1900 + "\n")
+    assert RulePack.from_text(pack.to_text()).statements == pack.statements
+    pack = RulePack.from_text(HARBOUR + 'draught must be at most 9 m\n    name: "' + "\\u0001" * 330 + '"\n')
+    with pytest.raises(InvalidRule, match="to_text of port: expected at most"):
+        RulePack.from_text(HARBOUR + 'it must hold that has pilot\n    name: "' + "\x01" * 400 + '"').to_text()
+    assert RulePack.from_text(pack.to_text()).statements == pack.statements
