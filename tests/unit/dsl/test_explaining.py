@@ -135,7 +135,7 @@ def test_the_clock_links_by_computation_and_what_is_considered():
     port = RulePack(
         "port",
         subject=eta,
-        links=[gauge.id == nearest({"N": (1.0, 1.0), "S": (0.0, 1.0)}, eta.at)],
+        links=[gauge.id == nearest({"N": (1.0, 1.0), "S": (0.0, 1.0)}, eta["at"])],
         only=eta.eta - now <= 24 * hours,
     )
     with port, when(eta.eta - now <= 2 * hours):
