@@ -30,6 +30,7 @@ from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
 from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
+from examples.port.traffic import show_traffic, traffic_verdicts
 from examples.port.verdict_changes import write_changes
 from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
@@ -177,6 +178,7 @@ def main(
         draw(day, clearances, log.changes, said, out / written[2])
     show_changes(console, log, day, rows, str(out / written[0]))
     if pack == "port":
+        show_traffic(console, *traffic_verdicts(day))
         written += _show_ahead(console, day, out)
     show_summary(console, log, dead, Timing(reading, judging, spark))
     for note in said:
