@@ -85,7 +85,7 @@ def test_a_ship_bound_for_a_berth_arrives_at_her_own_speed(day):
 def test_only_deep_ships_are_shown_and_only_those_that_a_berth_takes(day):
     _, calls = deep_calls(day)
     draughts = [call.draught for call in calls]
-    assert min(draughts) >= 10.0
+    assert min(draughts) >= 12.0
     assert draughts == sorted(draughts, reverse=True)
     assert "BEIJING SPIRIT" not in {call.name for call in calls}  # 274 m: longer than the tankers' berths
     assert {call.name for call in calls} > SOME
