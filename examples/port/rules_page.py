@@ -58,8 +58,8 @@ def packs() -> dict[str, RulePack]:
 def rules_table(pack: RulePack) -> str:
     """Return the rules of ``pack`` as a table in Markdown, one row a rule.
 
-    >>> print(rules_table(arrival_rules()).splitlines()[2][:69])
-    | clearance on passage | every ship | under-keel clearance >= 50 cm |
+    >>> print(rules_table(port_rules([])).splitlines()[2])
+    | wind limit | every ship | wind.velocity <= 45 kn | major | no ship moves or lies safely above 45 kn | |
     """
     rows: dict[str, list[RuleRow]] = {}
     for each in rule_rows(pack.statements):
