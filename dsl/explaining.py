@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from cartesius import Engine
 from dsl.dependencies import leaves
+from dsl.relations import equalities, pairings, tallyings
 from dsl.sharing import Slots
-from dsl.statements import Located, Requirement, conditions
-from dsl.terms import Observation
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms import Comparison, Observation
 from dsl.texts import label, text
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Plan:
         shared = Slots({}, conditions(self._statements)).shared.values()
         sections = [
             ("sources", self._of_sources()),
+            ("relations", [*self._of_pairs(), *self._of_totals()]),
             ("rules, with what each reads", self._of_rules()),
             ("shared expressions, computed once a judgement", [text(term) for term in shared]),
             ("cost of an event", self._of_costs()),
@@ -87,6 +89,30 @@ class Plan:
             lines.append(f"{source.name}: {how}; {memory}; rules read {', '.join(used) or 'nothing of it'}")
         return lines
 
+    def _of_pairs(self) -> list[str]:
+        """How the other subjects are found, and how many pairs a change is judged by."""
+        lines, name = [], self._subject.name
+        for pairing in pairings(self._statements):
+            links = equalities(pairing)
+            by = ", ".join(text(Comparison("==", *link)) for link in links)
+            found = f"each other {name}, by index: {by}" if links else f"every other {name}"
+            met = f"those with equal values, or an unknown one, of n {name}s" if links else f"all n {name}s"
+            lines.append(
+                f"{pairing.other.name}: {found}; a change of one is judged against {met}: at most 2(n - 1) pairs of"
+                f" {_count(len(pairing.requirements), 'requirement')}"
+            )
+        return lines
+
+    def _of_totals(self) -> list[str]:
+        """Which totals share a table, and how the group is found."""
+        lines = []
+        for tallying in tallyings(self._statements):
+            by = "" if tallying.key is None else f" by {text(tallying.key)}"
+            found = "" if tallying.group is None else f", found by index from {text(tallying.group)}"
+            names = ", ".join(map(text, tallying.totals))
+            lines.append(f"rows of {tallying.source.name} totalled{by} in one table{found}: {names}")
+        return lines
+
     def _of_rules(self) -> list[str]:
         lines = []
         for depth, statement in self._rules:
@@ -94,6 +120,9 @@ class Plan:
             if isinstance(statement, Requirement):
                 named = "" if statement.name == text(condition) else f"{statement.name}: "
                 shown = f"{named}{text(condition)}"
+            elif isinstance(statement, Against):
+                where = "" if statement.condition == EVERY_PAIR else f" where {text(condition)}"
+                shown = f"against each {statement.other.name}{where}"
             elif isinstance(statement, Located):
                 shown = f"at {statement.place!r}"
             else:

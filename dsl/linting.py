@@ -17,7 +17,7 @@ import attrs
 from dsl.findings import Finding
 from dsl.formulas import All, Some, formula, literals
 from dsl.proving import cannot_hold
-from dsl.statements import Located, Requirement, requirement_names
+from dsl.statements import Against, Located, Requirement, requirement_names
 from dsl.texts import text
 from dsl.witnesses import witness
 
@@ -79,6 +79,8 @@ def _each(
     """Look at each condition and requirement by itself; collect in ``live`` the requirements that can fail and hold."""
     outer = All(tuple(formula(guard) for guard in guards))
     for statement in statements:
+        if isinstance(statement, Against):
+            continue  # what is proved of a pair says little where there may be no other
         condition = statement.condition
         holds, fails = formula(condition), formula(condition, holds=False)
         if isinstance(statement, Requirement):

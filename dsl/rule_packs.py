@@ -203,9 +203,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            judge = self._judgement()
-            relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
-            self._table = table(self.name, judge, self._links, self._only, relations)
+            self._table = self._lowered()
         return self._table
 
     def warnings(self) -> Reactive:
@@ -300,7 +298,7 @@ class RulePack:
         'port: judges each vessel by 1 requirement under 0 conditions'
         """
         plan = Plan(self.name, self._used, self._links, self._statements, self._only)
-        return plan.text(table(self.name, self._judgement(), self._links, self._only))
+        return plan.text(self._lowered())
 
     @property
     def stats(self) -> Evaluations:
@@ -324,6 +322,11 @@ class RulePack:
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
         return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
+
+    def _lowered(self) -> Reactive:
+        judge = self._judgement()
+        relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
+        return table(self.name, judge, self._links, self._only, relations)
 
     def _judgement(self) -> Judge:
         if self._judge is None:
