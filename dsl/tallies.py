@@ -101,6 +101,21 @@ class Keyed:
 
 @final
 @attrs.frozen
+class IsAstray:
+    """Whether the group of a row is unknown."""
+
+    keyed: Keyed
+
+    def __repr__(self) -> str:
+        return f"{self.keyed!r} unknown"
+
+    def __call__(self, row: Row) -> bool:
+        """Look."""
+        return self.keyed(row) == ASTRAY  # type: ignore[no-any-return]
+
+
+@final
+@attrs.frozen
 class GroupOf:
     """The group whose totals are meant, as a function of the rows of sources: None where it is unknown."""
 
