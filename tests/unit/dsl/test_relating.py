@@ -344,13 +344,6 @@ def test_explain_says_how_the_others_are_found():
     assert "index         vessel and other by subject[vessel.basin]((vessel,)) == other[other.basin]((other,))" in said
 
 
-def test_describe_says_pairs_in_words():
-    said = pack(passing).describe()
-    assert (
-        "For every vessel, and every other vessel: the distance from the place to the place of the other vessel" in said
-    )
-
-
 def test_lint_proves_nothing_of_pairs():
     """Of two rules that cannot both hold one may be about pairs, of which there may be none."""
 

@@ -268,16 +268,6 @@ def test_explain_says_which_totals_share_a_table():
     assert "rows of tug totalled in one table: count(tug where tug.available)" in said
 
 
-def test_describe_says_them_in_words():
-    said = pack(
-        count(tug, where=EAST) >= 1, max_(other.draught) <= 10 * metres, mean(tug.pull) >= 1 * tonnes
-    ).describe()
-    assert "the number of tugs for which the tug zone is the basin must be at least 1." in said
-    assert "the greatest of the draught of the other vessel over all other vessels must be at most 10 m." in said
-    assert "the mean of the tug pull over all tugs must be at least 1 t." in said
-    assert "  tug: all rows; pull (in t), zone (text)" in said
-
-
 def test_an_event_rejudges_the_ships_of_its_group_only():
     made = pack(count(tug, where=EAST & tug.available) >= 1)
     engine = Engine(made.table())
