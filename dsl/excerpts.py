@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+_GENERATED = "<attrs generated"  # code that attrs has made for classes of this package
 _PACKAGE = str(Path(__file__).parent) + "/"
 
 
@@ -84,13 +85,16 @@ def in_bytes(place: Span, lines: list[str]) -> Span:
 def users_frame() -> FrameType | None:
     """Return the innermost frame outside this package: the one that writes the rule."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _GENERATED)):
         frame = frame.f_back
     return frame
 
 
 def current_line() -> tuple[str, int] | None:
-    """Return the file and the line at which the user's frame is, or None where there is none."""
+    """Return the file and the line of what is read, or else at which the user's frame is; None where it is unknown."""
+    read = _read.get()
+    if read is not None:
+        return read[0].file, read[0].line
     frame = users_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
