@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
+from dsl.evaluation import compiled
 from dsl.judging import Judge
-from dsl.statements import Conditional
+from dsl.presence import situated, time_of
+from dsl.statements import Conditional, Requirement
+from dsl.terms import Junction, Not
 from restrictions.groups import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dsl.evaluation import Row
+    from dsl.evaluation import Evaluate, Row
     from dsl.relations import Pairing
-    from dsl.terms import Declaration
+    from dsl.statements import Statement
+    from dsl.terms import Declaration, Term
     from dsl.verdicts import Reason
 
     Finding: TypeAlias = tuple[int, Reason, tuple[Any, ...]]
@@ -48,25 +52,49 @@ class PairJudge:
 
     sources: tuple[Declaration, ...]
     pairing: Pairing
-    _judges: tuple[Judge, ...] = attrs.field(init=False, eq=False, repr=False)
+    _judges: tuple[tuple[Evaluate, Judge], ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile a judge a requirement."""
         sources = (*self.sources, self.pairing.other)
-        judges = (Judge(sources, (Conditional(self.pairing.where, (each,)),)) for each in self.pairing.requirements)
+        slots = {source.name: number for number, source in enumerate(sources)}
+        rules = [Conditional(self.pairing.where, (each,)) for each in self.pairing.requirements]
+        judges = ((compiled(formula(rule), slots), Judge(sources, (rule,))) for rule in rules)
         object.__setattr__(self, "_judges", tuple(judges))
 
     def __call__(self, rows: Sequence[Row], other: Row, now: int | None = None) -> tuple[Key, Findings]:
         """Judge a pair: the other's key, and what is found."""
         found = []
-        for number, judge in enumerate(self._judges):
+        for number, (_, judge) in enumerate(self._judges):
             for reason in judge(*rows, other, now=now).because:
                 found.append((number, reason, reason.values))
         return (None if other is None else other[self.pairing.other.key or ""]), tuple(found)
 
+    def finds(self, rows: Sequence[Row], other: Row) -> bool:
+        """Whether anything is found of two different subjects: of most pairs nothing is, and no reason is made."""
+        key, subject = self.pairing.other.key or "", rows[0]
+        if subject is None or other is None or subject[key] == other[key]:
+            return False
+        situation = situated((*self.sources, self.pairing.other), (*rows, other), time_of(rows[0]))
+        return not all(holds(situation) for holds, _ in self._judges)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         return PairJudge, (self.sources, self.pairing)
+
+
+def formula(rule: Statement) -> Term:
+    """Return the condition that a requirement and the conditions around it come to.
+
+    >>> from dsl.statements import EVERY_PAIR, Requirement
+    >>> from dsl.texts import text
+    >>> text(formula(Conditional(EVERY_PAIR, (Requirement(EVERY_PAIR, "", None),))))
+    'not True or True'
+    """
+    if isinstance(rule, Requirement):
+        return rule.condition
+    [inner] = rule.body
+    return Junction("or", Not(rule.condition), formula(inner))
 
 
 def fold(pairs: Iterable[tuple[Key, Findings]]) -> Folded:

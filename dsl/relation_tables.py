@@ -31,7 +31,7 @@ from dsl.pairs import GROUP, PairJudge
 from dsl.presence import Presence
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
-from dsl.tallies import ASTRAY, Contributing, GroupOf, Keyed, group
+from dsl.tallies import ASTRAY, Contributing, GroupOf, IsAstray, Keyed, group
 from dsl.terms import Declaration, Term, observations
 from dsl.texts import text
 from restrictions import as_table, only, optionally, retracting
@@ -102,6 +102,21 @@ class Knows:
         return bool(self.sides((value,) if self.is_row else value)) == self.is_known
 
 
+@final
+@attrs.frozen
+class Finds:
+    """Whether anything is found of a pair; no other pair has a result."""
+
+    judge: PairJudge
+
+    def __repr__(self) -> str:
+        return f"{len(self.judge.pairing.requirements)} requirements"
+
+    def __call__(self, rows: Sequence[Row], other: Row) -> bool:
+        """Look."""
+        return self.judge.finds(rows, other)
+
+
 def tables(name: str, related: Related, links: Sequence[Link], rows: Mapping[str, Reactive]) -> list[Table]:
     """Return the tables of a pack's relations, in the order in which its judgement takes them.
 
@@ -133,19 +148,20 @@ def _pair_tables(
     view, is_row = _view(name, seen, links, tables_of), len(seen) == 1
     rows: Expression = Tuple((Part(subject.name),)) if is_row else Part(subject.name)
     other = pairing.other.name
-    different = Apply(operator.ne, (KeyOf(subject.name), KeyOf(other)), "!=")
-    judged = Apply(PairJudge(seen, pairing), (rows, Part(other)), "judge")
+    judge = PairJudge(seen, pairing)
+    judged = Apply(judge, (rows, Part(other)), "judge")
+    found = Apply(operator.eq, (Apply(Finds(judge), (rows, Part(other)), "finds"), Constant(True)), "==")
     mine, theirs = _sides(pairing, seen)
     same = Apply(operator.eq, (Apply(mine, (rows,), "subject"), Apply(theirs, (Tuple((Part(other),)),), "other")), "==")
     unlinked = only(other, Knows(theirs, is_known=False, is_row=True))
     linked = only(other, Knows(theirs, is_known=True, is_row=True))
     unplaced = only(subject.name, Knows(mine, is_known=False, is_row=is_row))
-    cases: list[tuple[str, Expression, tuple[Restriction, ...]]] = [("", different, ())]
+    cases: list[tuple[str, list[Expression], tuple[Restriction, ...]]] = [("", [], ())]
     if mine.terms:
         cases = [
-            ("", Apply(operator.and_, (same, different), "&"), ()),
-            ("-other-unknown", different, (unlinked,)),
-            ("-subject-unknown", different, (linked, unplaced)),
+            ("", [same], ()),
+            ("-other-unknown", [], (unlinked,)),
+            ("-subject-unknown", [], (linked, unplaced)),
         ]
     folded = totalling_by(GROUP.of(itemgetter(1)), itemgetter(0))
     return [
@@ -153,7 +169,7 @@ def _pair_tables(
             subject,
             correlate(
                 slots={subject.name: view, other: _everyone(subject)},
-                where=where,
+                where=conjunction([*where, found]),
                 yields=Tuple((KeyOf(subject.name), judged)),
                 restrict=Composition((retracting(), *restrict, folded)),
                 name=name + case,
@@ -204,12 +220,19 @@ def _sides(pairing: Pairing, seen: tuple[Declaration, ...]) -> tuple[Sides, Side
     return Sides(tuple(mine), seen, None), Sides(tuple(theirs), (pairing.other,), ())
 
 
+def _astray(name: str, table: Reactive) -> Table:
+    slot = f"{name}-astray"
+    return Table(slot, table, Apply(operator.eq, (KeyOf(slot), Constant(ASTRAY)), "=="))
+
+
 def _tally_tables(name: str, tallying: Tallying, sources: tuple[Declaration, ...]) -> list[Table]:
     counted = sources[0] if tallying.source.another_of else tallying.source
-    table = reduce(_everyone(counted), group(tallying), by=Keyed(Contributing(tallying)))
-    all_ = Table(f"{name}-astray", table, Apply(operator.eq, (KeyOf(f"{name}-astray"), Constant(ASTRAY)), "=="))
+    rows, keyed = _everyone(counted), Keyed(Contributing(tallying))
+    table = reduce(rows, group(tallying), by=keyed)
     if tallying.group is None:
-        return [all_]
+        return [_astray(name, table)]
+    # In a table of their own, so that what changes in a group concerns nobody else.
+    astray = reduce(rows, group(tallying), by=keyed, restrict=only("x", IsAstray(keyed)))
     linked = tuple(source for source in sources if source in terms.sources(tallying.group))
     wanted = Apply(GroupOf(tallying, linked), tuple(Part(source.name) for source in linked), text(tallying.group))
-    return [Table(name, table, Apply(operator.eq, (KeyOf(name), wanted), "==")), all_]
+    return [Table(name, table, Apply(operator.eq, (KeyOf(name), wanted), "==")), _astray(name, astray)]

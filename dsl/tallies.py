@@ -101,6 +101,21 @@ class Keyed:
 
 @final
 @attrs.frozen
+class IsAstray:
+    """Whether the group of a row is unknown."""
+
+    keyed: Keyed
+
+    def __repr__(self) -> str:
+        return f"{self.keyed!r} unknown"
+
+    def __call__(self, row: Row) -> bool:
+        """Look."""
+        return self.keyed(row) == ASTRAY  # type: ignore[no-any-return]
+
+
+@final
+@attrs.frozen
 class GroupOf:
     """The group whose totals are meant, as a function of the rows of sources: None where it is unknown."""
 
@@ -155,11 +170,16 @@ class Tallied:
         group = None if self._group is None else self._group(*rows)
         if self._group is not None and group is None:
             return tuple({"value": None, "missing": ()} for _ in self._tallying.totals)
+        subject = rows[0]
+        if self._excludes and subject is not None and STALE in subject:
+            # What it adds is no longer what it added, until the tally knows that it is stale.
+            missing = (self._tallying.source.another_of,)
+            return tuple({"value": None, "missing": missing} for _ in self._tallying.totals)
         tally = add(grouped or nothing(self._tallying), astray or nothing(self._tallying))
         if self._excludes:
-            own = self._contributing.key(rows[0])
+            own = self._contributing.key(subject)
             if own in (ASTRAY, group):
-                tally = add(tally, negated(self._contributing(rows[0])))
+                tally = add(tally, negated(self._contributing(subject)))
         results = (part.result(total.operation) for part, total in zip(tally, self._tallying.totals, strict=True))
         return tuple({"value": value, "missing": missing} for value, missing in results)
 

@@ -395,7 +395,7 @@ changes = st.one_of(
 packs = st.lists(st.sampled_from(list(RULES)), min_size=1, max_size=3, unique=True)
 
 
-@given(packs, st.lists(changes, max_size=10), st.integers(0, 12))
+@given(packs, st.lists(changes, max_size=8), st.integers(0, 9))
 def test_engine_check_and_oracle_agree_after_every_change(rules, events, restored_after):
     pack = written(rules)
     table = pack.table()

@@ -237,13 +237,14 @@ class Judging:
     def __init__(self, made: RulePack, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pack, self.engine = made, Engine(made.table())
         self.pairs: list[tuple[int, int]] = []
-        judge = PairJudge.__call__
+        finds = PairJudge.finds
 
-        def counted(one: PairJudge, rows: Any, theirs: Any, now: int | None = None) -> Any:
-            self.pairs.append((rows[0]["mmsi"], theirs["mmsi"]))
-            return judge(one, rows, theirs, now)
+        def counted(one: PairJudge, rows: Any, theirs: Any) -> bool:
+            if rows[0]["mmsi"] != theirs["mmsi"]:
+                self.pairs.append((rows[0]["mmsi"], theirs["mmsi"]))
+            return finds(one, rows, theirs)
 
-        monkeypatch.setattr(PairJudge, "__call__", counted)
+        monkeypatch.setattr(PairJudge, "finds", counted)
 
     def push(self, change: Any, source: str = "vessel") -> dict[int, Any]:
         self.pairs.clear()

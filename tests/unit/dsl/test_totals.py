@@ -19,18 +19,20 @@ from dsl import (
     Verdict,
     another,
     count,
+    instant,
     max_,
     mean,
     min_,
+    now,
     require,
     sum_,
     when,
-)  # fmt: skip
+)
 from dsl.contributions import Contribution
 from dsl.relations import tallyings, totals
 from dsl.tallies import Contributing
 from dsl.texts import text
-from dsl.units import kilograms, metres, minutes, tonnes
+from dsl.units import hours, kilograms, metres, minutes, tonnes
 from restrictions.groups import Sum
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, vessel_type=str, draught=metres, berth=str)
@@ -181,6 +183,22 @@ def test_a_stale_row_leaves_the_total_in_doubt():
     assert status(engine, made) == ("allowed", ())
 
 
+def test_a_stale_subject_is_never_counted_among_the_others():
+    """Not for a moment, though its own row and the tally of all rows may grow old one after the other."""
+    aging = Source("vessel", key="mmsi", mmsi=int, eta=instant, stale_after=60 * minutes)
+    made = RulePack("port", subject=aging, only=aging.eta - now <= 24 * hours)
+    with made:
+        require(count(another(aging, "other")) <= 1, name="r0")
+    engine = Engine(made.table())
+    for mmsi in (1, 2):
+        engine.push(made.sources["vessel"], {"mmsi": mmsi, "eta": 0}, at=0)
+    changes = engine.advance(3_600_000_000)
+    assert {(event.value.key, event.value.value.status) for event in changes} == {(1, "unknown"), (2, "unknown")}
+    assert len(changes) == 2
+    [reason] = engine.query(made.table())[1].because
+    assert (reason.missing, reason.stale) == (("vessel",), ("vessel",))
+
+
 def status(engine: Engine, made: RulePack, mmsi: int = 1) -> tuple[str, tuple[str, ...]]:
     verdict: Verdict = engine.query(made.table())[mmsi]
     return verdict.status, tuple(name for reason in verdict.because for name in reason.missing)
@@ -254,8 +272,8 @@ def test_totals_over_one_source_and_one_grouping_share_one_correlation():
     )
     assert [len(tallying.totals) for tallying in tallyings(made.statements)] == [3, 2, 1]
     plan = [line for line in Engine(made.table()).explain().splitlines() if line and not line.startswith(" ")]
-    # By the vessel's basin, of all tugs, and by the berth's basin.
-    assert plan == ["reduce(tug) (table)", "reduce(tug)#2 (table)", "reduce(tug)#3 (table)", "port (table)"]
+    # By the vessel's basin, of all tugs, and by the berth's basin; and of the tugs whose zone is unknown, for two.
+    assert plan == [*(f"reduce(tug){each} (table)" for each in ("", "#2", "#3", "#4", "#5")), "port (table)"]
 
 
 def test_explain_says_which_totals_share_a_table():
