@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,8 @@ from dsl.dimensions import NUMBER, Choice, Measure, is_text
 from dsl.fluent import Unit
 from dsl.sources import declaration
 from dsl.units import days, degrees, hours, knots, metres
+from examples.port.rotterdam import rotterdam_rules
+from examples.port.rules import port_rules
 from tests.unit.dsl.test_rules_as_text import parts_of
 
 HOSTILE = (
@@ -253,3 +256,10 @@ def test_from_text_reads_what_to_text_writes(pack: RulePack):
     again = RulePack.from_text(text)
     assert parts_of(again) == parts_of(pack)
     assert again.to_text() == text
+
+
+@pytest.mark.parametrize("pack", [port_rules(["red-hook", "brooklyn-navy-yard"]), rotterdam_rules()], ids=repr)
+def test_the_packs_of_the_port_have_a_text(pack: RulePack):
+    again = RulePack.from_text(pack.to_text())
+    assert parts_of(again) == parts_of(pack)
+    assert again.to_text() == pack.to_text()
