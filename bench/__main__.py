@@ -1,6 +1,7 @@
 """`make bench`: print what our operators cost beside what a good engineer would write, from one run.
 
-Streams beside RxPY, tables of growing size beside dicts, and the memory of a row. Progress goes to stderr.
+Streams beside RxPY, tables of growing size beside dicts, the memory of a row, and packs of one and of forty rules.
+Progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench import memory, streams, tables
+from bench import memory, rules, streams, tables
 from bench.table_cases import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PARTS = ("streams", "tables", "memory")
+PARTS = ("streams", "tables", "memory", "rules")
 
 
 def _sizes(context: click.Context, option: click.Parameter, given: str) -> tuple[int, ...]:
@@ -43,6 +44,7 @@ def _sizes(context: click.Context, option: click.Parameter, given: str) -> tuple
 @click.option("--patience", default=60.0, show_default=True, help="Seconds in which tables must be filled.")
 @click.option("--memory-rows", default=100_000, show_default=True, help="Memory: rows a table.")
 @click.option("--updated-rows", default=2_000, show_default=True, help="Memory: rows a table, where all are updated.")
+@click.option("--rule-events", default=2_000, show_default=True, help="Rules: events a repetition.")
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the values.")
 def main(
@@ -54,6 +56,7 @@ def main(
     patience: float,
     memory_rows: int,
     updated_rows: int,
+    rule_events: int,
     workers: int,
     seed: int,
 ) -> None:
@@ -70,6 +73,10 @@ def main(
         # Tracing makes a push three times as slow, and a second process slows the first.
         held = memory.measure(memory_rows, updated_rows, seed, workers=workers, patience=6 * patience, tell=_tell)
         console.print(_of_memory(list(held), memory_rows, updated_rows))
+    if "rules" in parts:
+        growing, programs = rules.measure(rule_events, repetitions, seed)
+        console.print(_of_rules(growing, rule_events, repetitions))
+        console.print(_of_programs(programs, rule_events, repetitions))
     console.print(
         "The reference tier runs every clause as written, on coroutines; ratios count, absolute times do not."
     )
@@ -134,6 +141,43 @@ def _of_memory(held: Sequence[tuple[memory.Held, memory.Held]], rows: int, updat
         figures = [_bytes(large.filled), _verdict(large.is_within), _bytes(small.filled), _bytes(small.updated)]
         table.add_row(large.name, *figures)
     return table
+
+
+def _of_rules(costs: Sequence[rules.Cost], events: int, repetitions: int) -> Table:
+    table = Table(
+        title=f"µs of CPU time an event, medians of {repetitions} ± half the range, {events:,} events;\n"
+        f"{rules.SHIPS} ships, {rules.TOUCHED} fields of one change; bound: 40 rules / one rule ≤ {rules.BOUND:g}"
+    )
+    table.add_column("pack")
+    for name in ("requirements evaluated", "µs", "/ one rule", "ok?"):
+        table.add_column(name, justify="right")
+    one, forty, anew = costs
+    table.add_row(one.name, f"{one.evaluated:g}", _micros(one.micros), "", "")
+    ratio = forty.ratio(one)
+    table.add_row(
+        forty.name, f"{forty.evaluated:g}", _micros(forty.micros), f"{ratio:.2f}", _verdict(ratio <= rules.BOUND)
+    )
+    table.add_row(anew.name, f"{anew.evaluated:g}", _micros(anew.micros), f"{anew.ratio(one):.2f}", "")
+    return table
+
+
+def _of_programs(costs: Sequence[tuple[rules.Cost, rules.Cost]], events: int, repetitions: int) -> Table:
+    table = Table(
+        title=f"the thesis's programs over {rules.SHIPS} ships: µs of CPU time an event, medians of {repetitions}"
+        f" ± half the range, {events:,} events"
+    )
+    table.add_column("program")
+    for name in ("evaluated", "µs", "evaluated anew", "µs anew", "anew / remembering"):
+        table.add_column(name, justify="right")
+    for kept, anew in costs:
+        cells = (f"{kept.evaluated:.2f}", _micros(kept.micros), f"{anew.evaluated:.2f}", _micros(anew.micros))
+        table.add_row(kept.name, *cells, f"{anew.ratio(kept):.2f}")
+    return table
+
+
+def _micros(micros: Sequence[float]) -> str:
+    middle = median(micros)
+    return f"{middle:,.0f} ±{(max(micros) - min(micros)) / 2 / middle:3.0%}"
 
 
 def _bytes(figure: float | None) -> str:

@@ -22,7 +22,7 @@ In reading order:
 - `dsl.relations`: what a pack says of other rows; `dsl.pairs`, `dsl.tallies`: how that is folded; `dsl.related`: what
   it comes to for a subject; `dsl.relation_tables`: its correlations; `dsl.situation_tables`: its rows as lists
 - `dsl.lowering`: a pack to one correlation; `dsl.explaining`: its plan
-- `dsl.phrases`, `dsl.sentences`: a pack in plain English
+- `dsl.negations`, `dsl.phrases`, `dsl.sentences`: in English
 - `dsl.parsing` (the grammar is `rules.lark`), `dsl.syntax_errors`: texts of rules to syntax trees; `dsl.headings`,
   `dsl.text_expressions`, `dsl.reading`: trees to packs; `dsl.printing`, `dsl.phrasing`: packs to texts;
   `dsl.vocabulary`, `dsl.unit_names`, `dsl.quoting`: what words and quotes mean

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from dsl.errors import InvalidRule, refusal
 from dsl.relations import totals
-from dsl.terms import sources
+from dsl.terms import parts, sources
 from dsl.texts import text
+from dsl.timed_terms import Throughout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,8 +68,13 @@ def admit_totals(subject: Declaration, term: Term, known: Mapping[str, Declarati
     """Return the sources that are counted in ``term``; refuse those that are not what their names are in the pack.
 
     Raises:
-        InvalidRule: One has the name of another source of the pack, or is another of something else than the subject.
+        InvalidRule: One has the name of another source of the pack, is another of something else than the subject, or
+            is counted throughout a span.
     """
+    for part in parts(term):
+        if isinstance(part, Throughout) and totals(part.condition):
+            summary = f"{text(part)}: expected a condition without totals, which are known for the present only"
+            raise InvalidRule(refusal(summary, [("fix", "write it beside throughout(…)(…): … & (count(…) >= 2)")]))
     counted = tuple(dict.fromkeys(total.source for total in totals(term)))
     for source in counted:
         if source.another_of is not None:

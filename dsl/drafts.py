@@ -124,21 +124,21 @@ def expression(draft: Json, file: str) -> Json:
 
 
 def judge(draft: Json, file: str) -> Json:
-    """Return the verdict of a draft on one situation, whose values are texts as people type them; "" is missing.
+    """Return the verdict of a draft on one situation: lists of rows, of texts as people type them; "" is missing.
 
     Raises:
         InvalidArgument: A value is none of its field's kind.
     """
     outline = Outline(_text(draft), file)
     rows: dict[str, Any] = {}
-    for name, given in dict(draft.get("rows", {})).items():
-        if name in outline.pack.sources:
-            kinds = _kinds(outline, name)
-            typed = {field: str(value) for field, value in given.items() if field in kinds}
-            row = {field: _value(f"{name} {field}", kinds[field], value) for field, value in typed.items()}
-            rows[name] = row if any(value is not None for value in row.values()) else None
+    given = dict(draft.get("rows", {}))
+    for source in outline.described()["sources"]:
+        name, kinds = source["name"], _kinds(outline, source["name"])
+        found = [_row(name, kinds, each) for each in given.get(name, [])]
+        known = [row for row in found if any(value is not None for value in row.values())]
+        rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
-    rows[subject] = rows.get(subject) or {}
+    rows[subject] = rows[subject] or {}
     instant = _value("now", INSTANT, str(draft.get("now", "")))
     verdict = outline.pack.check(rows, now=instant)
     return {
@@ -146,7 +146,8 @@ def judge(draft: Json, file: str) -> Json:
         "because": [
             {
                 "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
-                "missing": list(reason.missing), "severity": reason.severity, "reference": reason.reference,
+                "missing": list(reason.missing), "others": list(map(str, reason.others)),
+                "severity": reason.severity, "reference": reason.reference,
                 "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
                 "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
             }
@@ -159,6 +160,11 @@ ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
     "read": read, "edit": edit, "expression": expression, "judge": judge,
 }  # fmt: skip
 """The questions by name."""
+
+
+def _row(name: str, kinds: Mapping[str, Kind], typed: Mapping[str, Any]) -> dict[str, Any]:
+    values = {field: str(value) for field, value in typed.items() if field in kinds}
+    return {field: _value(f"{name} {field}", kinds[field], value) for field, value in values.items()}
 
 
 def _kinds(outline: Outline, name: str) -> dict[str, Kind]:

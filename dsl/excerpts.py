@@ -91,7 +91,10 @@ def users_frame() -> FrameType | None:
 
 
 def current_line() -> tuple[str, int] | None:
-    """Return the file and the line at which the user's frame is, or None where there is none."""
+    """Return the file and the line of what is read, or else at which the user's frame is; None where it is unknown."""
+    read = _read.get()
+    if read is not None:
+        return read[0].file, read[0].line
     frame = users_frame()
     return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

@@ -10,11 +10,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from cartesius import Engine
+from dsl.aggregates import Total
 from dsl.dependencies import leaves
+from dsl.relations import equalities, pairings, tallyings
 from dsl.sharing import Slots
-from dsl.statements import Located, Requirement, conditions
-from dsl.terms import Observation
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms import Comparison, Observation, parts, sources
 from dsl.texts import label, text
+from dsl.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,6 +60,7 @@ class Plan:
         shared = Slots({}, conditions(self._statements)).shared.values()
         sections = [
             ("sources", self._of_sources()),
+            ("relations", [*self._of_pairs(), *self._of_totals()]),
             ("rules, with what each reads", self._of_rules()),
             ("shared expressions, computed once a judgement", [text(term) for term in shared]),
             ("cost of an event", self._of_costs()),
@@ -83,8 +87,33 @@ class Plan:
                 link = self._by_source[source.name]
                 how = f"the row whose {source.key} is {text(link.value)}, by index"
             used = [field for field, _ in source.fields if self._reads(source, field)]
-            memory = "one row in memory" if source.key is None else f"one row in memory for each {source.key}"
+            held = "the newest predictions" if source.forecast else "one row"
+            memory = f"{held} in memory" if source.key is None else f"{held} in memory for each {source.key}"
             lines.append(f"{source.name}: {how}; {memory}; rules read {', '.join(used) or 'nothing of it'}")
+        return lines
+
+    def _of_pairs(self) -> list[str]:
+        """How the other subjects are found, and how many pairs a change is judged by."""
+        lines, name = [], self._subject.name
+        for pairing in pairings(self._statements):
+            links = equalities(pairing)
+            by = ", ".join(text(Comparison("==", *link)) for link in links)
+            found = f"each other {name}, by index: {by}" if links else f"every other {name}"
+            met = f"those with equal values, or an unknown one, of n {name}s" if links else f"all n {name}s"
+            lines.append(
+                f"{pairing.other.name}: {found}; a change of one is judged against {met}: at most 2(n - 1) pairs of"
+                f" {_count(len(pairing.requirements), 'requirement')}"
+            )
+        return lines
+
+    def _of_totals(self) -> list[str]:
+        """Which totals share a table, and how the group is found."""
+        lines = []
+        for tallying in tallyings(self._statements):
+            by = "" if tallying.key is None else f" by {text(tallying.key)}"
+            found = "" if tallying.group is None else f", found by index from {text(tallying.group)}"
+            names = ", ".join(map(text, tallying.totals))
+            lines.append(f"rows of {tallying.source.name} totalled{by} in one table{found}: {names}")
         return lines
 
     def _of_rules(self) -> list[str]:
@@ -94,6 +123,9 @@ class Plan:
             if isinstance(statement, Requirement):
                 named = "" if statement.name == text(condition) else f"{statement.name}: "
                 shown = f"{named}{text(condition)}"
+            elif isinstance(statement, Against):
+                where = "" if statement.condition == EVERY_PAIR else f" where {text(condition)}"
+                shown = f"against each {statement.other.name}{where}"
             elif isinstance(statement, Located):
                 shown = f"at {statement.place!r}"
             else:
@@ -112,10 +144,24 @@ class Plan:
                 if effects:
                     touched = True
                     lines.append(f"  if {field} changes: {'; '.join(effects)}")
+            if source is self._subject and any(isinstance(statement, Against) for _, statement in self._rules):
+                lines.append(f"  and each {source.name} that is paired with it, by what is found about the pair")
             lines.append(f"  if {'another field' if touched else 'any field'} changes: no rule is evaluated")
+        lines += self._cost_of_totals()
         if any(_shown(leaf) == _CLOCK for _, statement in self._rules for leaf in leaves(statement.condition)):
             clocked = f"as time passes: each {self._subject.name} when a comparison of its fields with now changes"
             lines.append(f"{clocked}: {self._evaluated([leaf for leaf in self._leaves() if _shown(leaf) == _CLOCK])}")
+        return lines
+
+    def _cost_of_totals(self) -> list[str]:
+        totals: dict[str, list[Total]] = {}
+        for leaf in self._leaves():
+            if isinstance(leaf, Total):
+                totals.setdefault(leaf.source.name, []).append(leaf)
+        lines = []
+        for source, read in totals.items():
+            lines.append(f"a row of {source}: each {self._subject.name} that reads a total which it changes")
+            lines += [f"  if {text(total)} changes: {self._evaluated([total])}" for total in read]
         return lines
 
     def _leaves(self) -> tuple[Term, ...]:
@@ -172,14 +218,12 @@ def _walked(statements: Sequence[Statement], depth: int) -> Iterator[tuple[int, 
 
 
 def _mentions(term: Term, source: Declaration, field: str) -> bool:
-    return any(
-        isinstance(leaf, Observation) and (leaf.source.name, leaf.field) == (source.name, field)
-        for leaf in leaves(term)
-    )
+    observed = [part for part in parts(term) if isinstance(part, Observation | Prediction)]
+    return any((part.source.name, part.field) == (source.name, field) for part in observed)
 
 
 def _named(term: Term) -> set[str]:
-    return {leaf.source.name for leaf in leaves(term) if isinstance(leaf, Observation)}
+    return {source.name for source in sources(term)}
 
 
 def _shown(leaf: Term) -> str:
@@ -191,6 +235,6 @@ def _count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def _of_engine(table: Reactive) -> list[str]:
-    """The engine's account, without the representation of the judge: it is all rules again."""
+    """The engine's account, without representations of declarations and rules: they are above."""
     lines = Engine(table).explain().splitlines()
-    return [line for line in lines if not line.startswith("  yields")]
+    return [line for line in lines if line.strip() and not line.startswith("  yields") and "Declaration(" not in line]

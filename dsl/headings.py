@@ -7,7 +7,6 @@ Invariant: a definition names only definitions above it, so no expression contai
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
@@ -17,6 +16,7 @@ from dsl.fluent import Expression
 from dsl.functions import named
 from dsl.parsing import Leaf, levels
 from dsl.quoting import unescaped
+from dsl.relating import another
 from dsl.sources import FieldType, PlainType, Source, choice, declaration, instant, optional, position
 from dsl.text_expressions import TextExpressions, literal, name_of, quantity, title_of
 from dsl.unit_names import unit
@@ -50,15 +50,18 @@ class Headings:
         self.page = page
         self.sources: dict[str, Source] = {}
         self.places: dict[str, dict[Any, tuple[float, float]]] = {}
+        self.naming = TextExpressions(page, Vocabulary(None, ()), self.places, self.sources)
         for node in self.items("source"):
             self._declare(node)
+        for node in self.items("another"):
+            self._name_others(node)
         for node in self.items("places"):
             self._locate(node)
         self.subject_node = self.one("subject", "subject: <the source that is judged>")
         with page.at(self.subject_node):
-            self.subject = self._source(name_of(self.subject_node.children[1]))
+            self.subject = self.naming.source(self.subject_node.children[1])
         vocabulary = Vocabulary(declaration(self.subject), tuple(map(declaration, self.sources.values())))
-        self.terms = TextExpressions(page, vocabulary, self.places)
+        self.terms = attrs.evolve(self.naming, vocabulary=vocabulary)
         self.extents: dict[str, tuple[int, int]] = {}
         for node in self.items("definition"):
             self.extents[title_of(node.children[1])] = self._extent(node)
@@ -126,6 +129,15 @@ class Headings:
                 said[label] = label == "forecast" or Expression(quantity(*node.children[1:]))
         return said
 
+    def _name_others(self, node: Node) -> None:
+        name = name_of(node.children[1])
+        with self.page.at(node):
+            source = self.naming.source(node.children[3])
+            if name in self.sources:
+                fix = [("fix", "give two sources two names")]
+                raise InvalidRule(refusal(f"source {name}: expected each source once", fix))
+            self.sources[name] = another(source, name)
+
     def _locate(self, node: Node) -> None:
         table: dict[Any, tuple[float, float]] = {}
         for spot in node.children[2:]:
@@ -172,14 +184,6 @@ class Headings:
         with self.page.at(node.children[1]):
             vocabulary = self.terms.vocabulary.defining(named(name, expression).term)
         self.terms = attrs.evolve(self.terms, vocabulary=vocabulary)
-
-    def _source(self, name: str) -> Source:
-        if name in self.sources:
-            return self.sources[name]
-        close = get_close_matches(name, self.sources, n=1)
-        known = ", ".join(self.sources) or "none is declared"
-        fix = [("fix", f"write {close[0]}" if close else f"declare it: source {name} by <key field>:")]
-        raise InvalidRule(refusal(f"{name}: expected a source ({known})", fix))
 
 
 def _field_type(node: Node) -> PlainType:

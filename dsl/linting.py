@@ -17,7 +17,7 @@ import attrs
 from dsl.findings import Finding
 from dsl.formulas import All, Some, formula, literals
 from dsl.proving import cannot_hold
-from dsl.statements import Located, Requirement, requirement_names
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement, requirement_names
 from dsl.texts import text
 from dsl.witnesses import witness
 
@@ -25,19 +25,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dsl.findings import Flaw
-    from dsl.formulas import Formula
-    from dsl.statements import Statement
+    from dsl.statements import Conditional, Statement
     from dsl.terms import Term
+
+
+@attrs.frozen
+class _Around:
+    """What is around a statement."""
+
+    guards: tuple[Term, ...]
+    """Conditions, the outermost first."""
+    place: str | int | None = None
+    is_of_pairs: bool = False
+    """Whether it is about a subject and another one."""
+
+    @property
+    def applies(self) -> All:
+        return All(tuple(formula(guard) for guard in self.guards))
+
+    def inside(self, statement: Conditional | Located | Against) -> _Around:
+        """Return what is around the statements in the block of ``statement``."""
+        guards = self.guards if statement.condition == EVERY_PAIR else (*self.guards, statement.condition)
+        place = statement.place if isinstance(statement, Located) else self.place
+        return _Around(guards, place, self.is_of_pairs or isinstance(statement, Against))
 
 
 @attrs.frozen(eq=False)
 class _Rule:
-    """A requirement, with the conditions around it."""
+    """A requirement that can hold and fail, with what is around it."""
 
     requirement: Requirement
-    guards: tuple[Term, ...]
-    place: str | int | None
-    applies: All
+    around: _Around
     kept: All
     """It applies and holds."""
     met: Some
@@ -48,13 +66,18 @@ class _Rule:
     """What its condition speaks of."""
 
     @classmethod
-    def of(
-        cls, requirement: Requirement, guards: tuple[Term, ...], place: str | int | None, holds: Formula, fails: Formula
-    ) -> _Rule:
-        applies = All(tuple(formula(guard) for guard in guards))
-        met = Some((*(formula(guard, holds=False) for guard in guards), holds))
+    def of(cls, requirement: Requirement, around: _Around) -> _Rule:
+        holds, fails = formula(requirement.condition), formula(requirement.condition, holds=False)
+        met = Some((*(formula(guard, holds=False) for guard in around.guards), holds))
         subjects = frozenset(literal.subject for literal in literals(holds))
-        return cls(requirement, guards, place, applies, All((applies, holds)), met, All((applies, fails)), subjects)
+        applies = around.applies
+        return cls(requirement, around, All((applies, holds)), met, All((applies, fails)), subjects)
+
+    def implies(self, other: _Rule) -> bool:
+        """Whether it is proved that wherever this one fails, the other does."""
+        if other.around.is_of_pairs and not self.around.is_of_pairs:
+            return False  # there need not be another one
+        return cannot_hold(self.violated, other.met)
 
 
 def flaws(statements: Sequence[Statement], considered: Term | None = None) -> tuple[Finding, ...]:
@@ -67,44 +90,32 @@ def flaws(statements: Sequence[Statement], considered: Term | None = None) -> tu
         statements: The rules of a pack.
         considered: The condition under which a subject is judged at all; None: always.
     """
-    around = () if considered is None else (considered,)
     live: list[_Rule] = []
-    found = list(_each(statements, around, None, live))
+    found = list(_each(statements, _Around(() if considered is None else (considered,)), live))
     return (*found, *_pairs(live), *_names(live))
 
 
-def _each(
-    statements: Sequence[Statement], guards: tuple[Term, ...], place: str | int | None, live: list[_Rule]
-) -> Iterator[Finding]:
+def _each(statements: Sequence[Statement], around: _Around, live: list[_Rule]) -> Iterator[Finding]:
     """Look at each condition and requirement by itself; collect in ``live`` the requirements that can fail and hold."""
-    outer = All(tuple(formula(guard) for guard in guards))
+    outer, where = around.applies, _where(around.guards)
     for statement in statements:
-        condition = statement.condition
-        holds, fails = formula(condition), formula(condition, holds=False)
+        written = text(statement.condition)
+        holds, fails = formula(statement.condition), formula(statement.condition, holds=False)
+        never, always = cannot_hold(outer, holds), cannot_hold(outer, fails)
         if isinstance(statement, Requirement):
-            if cannot_hold(outer, fails):
-                yield _finding(
-                    "never fails", statement, f"{text(condition)} holds{_where(guards) or ', whatever is observed'}"
-                )
-            elif cannot_hold(outer, holds) and (example := witness(guards)) is not None:
-                said = (
-                    f"{text(condition)} cannot hold{_where(guards)}{_such_as(example)}: each such subject is restricted"
-                )
+            if always:
+                yield _finding("never fails", statement, f"{written} holds{where or _ANYWHERE}")
+            elif never and (example := witness(around.guards)) is not None:
+                said = f"{written} cannot hold{where}{_so(example, around)}"
                 yield _finding("always fails", statement, said)
-            else:
-                live.append(_Rule.of(statement, guards, place, holds, fails))
-            continue
-        if cannot_hold(outer, holds):
-            yield _finding(
-                "never applies", statement, f"{text(condition)} cannot hold{_where(guards) or ', whatever is observed'}"
-            )
-            continue
-        if cannot_hold(outer, fails):
-            yield _finding(
-                "always applies", statement, f"{text(condition)} holds{_where(guards) or ', whatever is observed'}"
-            )
-        inner = statement.place if isinstance(statement, Located) else place
-        yield from _each(statement.body, (*guards, condition), inner, live)
+            elif not never:
+                live.append(_Rule.of(statement, around))
+        elif never:
+            yield _finding("never applies", statement, f"{written} cannot hold{where or _ANYWHERE}")
+        else:
+            if always and statement.condition != EVERY_PAIR:
+                yield _finding("always applies", statement, f"{written} holds{where or _ANYWHERE}")
+            yield from _each(statement.body, around.inside(statement), live)
 
 
 def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
@@ -114,25 +125,23 @@ def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
     for one, other in pairs:
         if one in redundant or other in redundant:
             continue
-        if cannot_hold(other.violated, one.met):
-            redundant.append(other)
-            yield _subsumed(other, one)
-        elif cannot_hold(one.violated, other.met):
-            redundant.append(one)
-            yield _subsumed(one, other)
+        for weak, strong in ((other, one), (one, other)):
+            if weak.implies(strong):
+                redundant.append(weak)
+                yield _subsumed(weak, strong)
+                break
     for one, other in pairs:
-        if one in redundant or other in redundant or not cannot_hold(one.kept, other.kept):
+        if one in redundant or other in redundant or one.around.is_of_pairs != other.around.is_of_pairs:
             continue
-        guards = tuple(dict.fromkeys((*one.guards, *other.guards)))
-        example = witness(guards)
-        if example is not None:
+        guards = tuple(dict.fromkeys((*one.around.guards, *other.around.guards)))
+        if cannot_hold(one.kept, other.kept) and (example := witness(guards)) is not None:
             yield _contradiction(one, other, guards, example)
 
 
 def _subsumed(weak: _Rule, strong: _Rule) -> Finding:
     said = (
-        f"wherever {text(weak.requirement.condition)} fails{_where(weak.guards)},"
-        f" {_called(strong)} fails too: {text(strong.requirement.condition)}{_where(strong.guards)}"
+        f"wherever {text(weak.requirement.condition)} fails{_where(weak.around.guards)},"
+        f" {_called(strong)} fails too: {text(strong.requirement.condition)}{_where(strong.around.guards)}"
     )
     fix = "leave it out, unless its own reason is wanted in verdicts"
     names = weak.requirement.name, strong.requirement.name
@@ -142,7 +151,7 @@ def _subsumed(weak: _Rule, strong: _Rule) -> Finding:
 def _contradiction(one: _Rule, other: _Rule, guards: tuple[Term, ...], example: str) -> Finding:
     said = (
         f"{text(one.requirement.condition)} and {text(other.requirement.condition)} cannot both hold{_where(guards)}"
-        f"{_such_as(example)}: each such subject is restricted"
+        f"{_so(example, one.around)}"
     )
     fix = f"change one of them, or the conditions around {_called(other)}, so that they do not meet"
     names = one.requirement.name, other.requirement.name
@@ -155,13 +164,14 @@ def _names(rules: list[_Rule]) -> Iterator[Finding]:
         requirement = rule.requirement
         if requirement.name == text(requirement.condition):
             continue
-        first = seen.setdefault((requirement.name, rule.place), requirement)
+        first = seen.setdefault((requirement.name, rule.around.place), requirement)
         if first is not requirement and first.condition != requirement.condition:
             said = f"it names {text(requirement.condition)} as well as {text(first.condition)}"
             fix = "give each requirement a name of its own"
             yield Finding("duplicate name", first.name, said, (first.name,), requirement.written, fix)
 
 
+_ANYWHERE = ", whatever is observed"
 _FIXES: dict[Flaw, str] = {
     "never applies": "leave it out with all that is inside, or correct the condition",
     "always applies": "write what is inside without it, or correct the condition",
@@ -179,6 +189,8 @@ def _title(statement: Statement) -> str:
         return statement.name
     if isinstance(statement, Located):
         return f"location({statement.place!r})"
+    if isinstance(statement, Against):
+        return f"against({statement.other.name}, where={text(statement.condition)})"
     return f"when({text(statement.condition)})"
 
 
@@ -191,5 +203,5 @@ def _where(guards: tuple[Term, ...]) -> str:
     return f" where {' and '.join(text(guard) for guard in guards)}" if guards else ""
 
 
-def _such_as(example: str) -> str:
-    return f", such as {example}" if example else ""
+def _so(example: str, around: _Around) -> str:
+    return f"{f', such as {example}' if example else ''}: each such {'pair' if around.is_of_pairs else 'subject'} fails"

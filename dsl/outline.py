@@ -22,6 +22,7 @@ from dsl.parsing import Leaf, Page, tokens
 from dsl.phrasing import Phrasing
 from dsl.quoting import unescaped
 from dsl.reading import written_pack
+from dsl.relations import pairings, tallyings
 from dsl.rule_packs import RulePack
 from dsl.sources import declaration
 from dsl.text_expressions import free_text
@@ -134,6 +135,10 @@ class Outline:
     def _guard(self, guard: Node) -> Json:
         if guard.data == "otherwise":
             return {"kind": "otherwise", "text": "", "parts": None}
+        if guard.data == "every":
+            line = self.page.lines[guard.meta.line - 1]
+            said = line[guard.children[1].meta.column - 1 : guard.meta.end_column - 1]
+            return {"kind": "every", "text": said, "parts": None}
         said = guard.children[1]
         parts = self._parts(said) if guard.data == "when" else None
         return {"kind": guard.data, "text": self._text(said), "parts": parts}
@@ -184,9 +189,16 @@ class Outline:
         return found
 
     def _sources(self) -> list[Json]:
-        observed = self.pack.sources
+        related = {tallying.source.name for tallying in tallyings(self.pack.statements)}
+        others = {pairing.other.name for pairing in pairings(self.pack.statements)}
+        others |= {name for name in related if declaration(self.headings.sources[name]).another_of is not None}
+        observed = {*self.pack.sources, *others}
         return [
-            {"name": name, "fields": [{"name": field, **kind_of(kind)} for field, kind in declaration(source).fields]}
+            {
+                "name": name,
+                "isTable": name in related | others,
+                "fields": [{"name": field, **kind_of(kind)} for field, kind in declaration(source).fields],
+            }
             for name, source in self.headings.sources.items()
             if name in observed
         ]

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, TRUTH, Measure
+from dsl.negations import conjuncts, operands_of, positive
 from dsl.ranges import turn
 from dsl.terms import (
     Arithmetic,
@@ -40,14 +42,14 @@ from dsl.timed_terms import Prediction, Throughout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsl.terms import Term
+    from dsl.terms import Declaration, Term
 
 Form: TypeAlias = Literal["is", "must"]
 
 _SUM, _PRODUCT, _ATOM = range(3)
+_TOTALS = {"sum": "total", "mean": "mean", "min": "least", "max": "greatest"}
 _WORDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "==": "", "!=": ""}
 _TIMES = {">=": "at or after", ">": "after", "<=": "at or before", "<": "before", "==": "", "!=": ""}
-_OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
 _TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
@@ -100,33 +102,6 @@ def phrase(condition: Term, form: Form, subject: str) -> Phrase:
     return _phrase(positive(condition), form, subject)
 
 
-def conjuncts(condition: Term) -> tuple[Term, ...]:
-    """Return the conditions that ``condition`` is the conjunction of, without negations inside.
-
-    >>> conjuncts(Constant(True, TRUTH))
-    (Constant(value=True, kind=Sort(name='truth value')),)
-    """
-    return _operands_of("and", positive(condition))
-
-
-def positive(condition: Term) -> Term:
-    """Push negations inwards, as far as they go; equivalent in Kleene's logic.
-
-    >>> positive(Not(Not(Constant(True, TRUTH))))
-    Constant(value=True, kind=Sort(name='truth value'))
-    """
-    match condition:
-        case Not(Not(inner)):
-            return positive(inner)
-        case Not(Junction(operator, left, right)):
-            return Junction("or" if operator == "and" else "and", positive(Not(left)), positive(Not(right)))
-        case Not(Comparison(operator, left, right)):
-            return Comparison(_OPPOSITES[operator], left, right)  # type: ignore[arg-type]
-        case Junction(operator, left, right):
-            return Junction(operator, positive(left), positive(right))
-    return condition
-
-
 def noun(term: Term, subject: str, article: bool = True) -> str:
     """Return the words for a value: "the berth depth", "15 m", "berth depth + tide height - draught".
 
@@ -139,6 +114,8 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
     match term:
         case Observation(source, field):
             own = field.replace("_", " ")
+            if source.another_of is not None:
+                return f"the {source.name.replace('_', ' ')}'s {own}"
             return the + (own if source.name == subject else f"{source.name.replace('_', ' ')} {own}")
         case Constant(value, kind):
             return constant(value, kind)
@@ -160,6 +137,8 @@ def noun(term: Term, subject: str, article: bool = True) -> str:
             return f"{the}nearest of {len(places)} places to {noun(position, subject)}"
         case Now():
             return "now"
+        case Total():
+            return the + _total(term)
         case Prediction(source, field, at):
             return f"{noun(Observation(source, field), subject, article)} predicted for {noun(at, subject)}"
     return text(term)
@@ -206,7 +185,7 @@ def _within(operand: Term, low: Term, high: Term, subject: str) -> Phrase:
 def _joined(condition: Junction, form: Form, subject: str) -> Phrase:
     """Say a junction: together what is said of one thing, and otherwise clause by clause."""
     word = condition.operator
-    said = together([_phrase(each, form, subject) for each in _operands_of(word, condition)], word)
+    said = together([_phrase(each, form, subject) for each in operands_of(word, condition)], word)
     if len(said) == 1:
         return said[0]
     clauses = [f"({each.said})" if each.thing is None and " " in each.said else each.text(form) for each in said]
@@ -245,14 +224,42 @@ def listed(parts: list[str], word: str) -> str:
     return f"{word} ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}{word} {parts[-1]}"
 
 
-def _operands_of(operator: str, term: Term) -> tuple[Term, ...]:
-    if isinstance(term, Junction) and term.operator == operator:
-        return (*_operands_of(operator, term.left), *_operands_of(operator, term.right))
-    return (term,)
-
-
 def _field(term: Term) -> Observation | None:
     return term if isinstance(term, Observation) else None
+
+
+def _total(total: Total) -> str:
+    """Return the words for a total, without article: "number of tugs whose power is at least 5 kW"."""
+    name = total.source.name
+    which = [] if total.key is None or total.group is None else [Comparison("==", total.key, total.group)]
+    terms = [*which, *([] if total.condition is None else conjuncts(total.condition))]
+    said = [_phrase(term, "is", "") for term in terms]
+    possessive = " " if total.source.another_of is None else "'s "
+    start = f"the {name.replace('_', ' ')}{possessive}"
+    whose = [
+        f"whose {each.thing.removeprefix(start)} {each.predicate('is')}"
+        if each.thing is not None and each.thing.startswith(start)
+        else f"for which {each.text('is')}"
+        for each in said
+    ]
+    rows = " ".join([_rows(total.source), *([listed(whose, "and")] if whose else [])])
+    if total.value is None:
+        return f"number of {rows}"
+    return f"{_TOTALS[total.operation]} {noun(total.value, name, article=False)} of the {rows}"
+
+
+def _rows(source: Declaration) -> str:
+    return plural(source.name) if source.another_of is None else f"other {plural(source.another_of)}"
+
+
+def plural(name: str) -> str:
+    """Return the plural of a source's name.
+
+    >>> plural("fishing_boat"), plural("tugs")
+    ('fishing boats', 'tugs')
+    """
+    words = name.replace("_", " ")
+    return words if words.endswith("s") else f"{words}s"
 
 
 def _within_level(term: Term, level: int, subject: str) -> str:

@@ -8,13 +8,16 @@ Invariant: a phrase is read back as the very term, by the same names.
 from __future__ import annotations
 
 import json
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, Measure
 from dsl.errors import InvalidRule, refusal
 from dsl.instants import moment_of
+from dsl.relations import conjuncts
 from dsl.terms import (
     Arithmetic,
     Between,
@@ -33,7 +36,7 @@ from dsl.terms import (
 )
 from dsl.timed_terms import Prediction, Throughout
 from dsl.unit_names import unit_words
-from dsl.vocabulary import title
+from dsl.vocabulary import identifier, title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
 _CONDITION, _NEGATION, _COMPARISON, _SUM, _PRODUCT, _SIGNED, _ATOM = range(7)
 _PHRASES: Final = {"==": "", "!=": "not ", "<": "below ", "<=": "at most ", ">": "above ", ">=": "at least "}
+
+
+_TOTALS: Final = {"sum": "sum", "mean": "mean", "min": "least", "max": "greatest"}
 
 
 @final
@@ -80,6 +86,20 @@ class Phrasing:
             case Throughout(first, last, Comparison() | Between() | Known() as inner):
                 return f"{self.requirement(inner)} throughout {self._span(first, last)}"
         return f"it must hold that {self.term(condition)}"
+
+    def _total(self, total: Total) -> str:
+        source = identifier(total.source.name)
+        of = (
+            f"number of {source}"
+            if total.value is None
+            else f"{_TOTALS[total.operation]} of {self.term(total.value, _ATOM)}"
+        )
+        where: list[Term] = []
+        if total.key is not None and total.group is not None:
+            where.append(Comparison("==", total.key, total.group))
+        if total.condition is not None:
+            where += conjuncts(total.condition)
+        return f"({of} where {self.term(reduce(_both, where))})" if where else of
 
     def _span(self, first: Term, last: Term) -> str:
         return f"{self.term(first, _SUM)} to {self.term(last, _SUM)}"
@@ -125,8 +145,14 @@ class Phrasing:
                 return f"{observed} predicted for {self.term(at, _ATOM)}", _ATOM
             case Throughout(first, last, condition):
                 return f"{self.term(condition, _COMPARISON)} throughout {self._span(first, last)}", _NEGATION
+            case Total():
+                return self._total(term), _ATOM
             case Nearest(places, position):
                 return f"nearest {title(self.places[places])} to {self.term(position, _ATOM)}", _ATOM
+
+
+def _both(left: Term, right: Term) -> Term:
+    return Junction("and", left, right)
 
 
 def literal(value: Any) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
+from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, MICROSECONDS, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure
 from dsl.errors import InvalidRule, refusal
 from dsl.headings import Headings
@@ -22,7 +23,7 @@ from dsl.phrasing import Phrasing, literal
 from dsl.quoting import free
 from dsl.schedules import VALIDITY
 from dsl.sources import RETENTION
-from dsl.statements import Conditional, Located, Requirement, conditions
+from dsl.statements import EVERY_PAIR, Against, Conditional, Located, Requirement, conditions
 from dsl.terms import Comparison, Named, Nearest, Not, Observation, parts
 from dsl.texts import text
 from dsl.timed_terms import Throughout
@@ -79,10 +80,11 @@ class Printer:
         statements: tuple[Statement, ...],
     ) -> None:
         """Give names to the tables of places, and find the named expressions."""
-        self.place, self.only, self.sources, self.links, self.statements = place, only, sources, links, statements
+        self.place, self.only, self.links, self.statements = place, only, links, statements
         heads = [term for term in (place, only) if term is not None]
         terms = [*(link.value for link in links), *heads, *conditions(statements)]
-        self.vocabulary = Vocabulary(sources[0], sources, _definitions(terms))
+        self.sources = tuple(dict.fromkeys((*sources, *_related(terms, statements))))
+        self.vocabulary = Vocabulary(sources[0], self.sources, _definitions(terms))
         self.places = self._named_places(terms)
         self.phrasing = Phrasing(self.vocabulary, self.places)
 
@@ -141,7 +143,10 @@ class Printer:
             for each, before in _with_above(statement.body):
                 yield from self.statement(each, before, depth + 1)
 
-    def _guard(self, statement: Conditional | Located, above: Statement | None) -> str:
+    def _guard(self, statement: Conditional | Located | Against, above: Statement | None) -> str:
+        if isinstance(statement, Against):
+            where = "" if statement.condition == EVERY_PAIR else f" where {self.phrasing.term(statement.condition)}"
+            return f"for every {identifier(statement.other.name)}{where}"
         if isinstance(statement, Located):
             place = statement.place
             return f"at {place if isinstance(place, str) and is_words(place) else literal(place)}"
@@ -161,6 +166,9 @@ class Printer:
 
     def _source(self, source: Declaration) -> Iterator[str]:
         key = "" if source.key is None else f" by {identifier(source.key)}"
+        if source.another_of is not None:
+            yield f"source {identifier(source.name)} is another {identifier(source.another_of)}"
+            return
         stale = "" if source.stale_after is None else f", stale after {_duration(source.stale_after)}"
         forecast = ", forecast" if source.forecast else ""
         kept = f", kept for {_duration(source.retention)}" if source.forecast and source.retention != RETENTION else ""
@@ -196,12 +204,26 @@ def _definitions(terms: Iterable[Term]) -> tuple[Named, ...]:
     return tuple(found)
 
 
+def _related(terms: Iterable[Term], statements: Iterable[Statement]) -> Iterator[Declaration]:
+    """The sources that are not linked: those that are counted, and the other subjects."""
+    for term in terms:
+        yield from (part.source for part in _all_parts(term) if isinstance(part, Total))
+    for statement in statements:
+        if isinstance(statement, Against):
+            yield statement.other
+        elif not isinstance(statement, Requirement):
+            yield from _related((), statement.body)
+
+
 def _all_parts(term: Term) -> Iterator[Term]:
-    """The parts of a term, those of what holds throughout a span included."""
+    """The parts of a term, those included that are about other instants or other rows."""
     for part in parts(term):
         yield part
-        if isinstance(part, Throughout):
-            yield from _all_parts(part.condition)
+        inner: tuple[Term, ...] = (part.condition,) if isinstance(part, Throughout) else ()
+        if isinstance(part, Total):
+            inner = tuple(each for each in (part.value, part.key, part.condition) if each is not None)
+        for each in inner:
+            yield from _all_parts(each)
 
 
 def _letters(number: int) -> str:
@@ -216,7 +238,7 @@ def _with_above(statements: tuple[Statement, ...]) -> Iterator[tuple[Statement, 
         above = None if isinstance(statement, Conditional) and _follows(statement, above) else statement
 
 
-def _follows(statement: Conditional, above: Statement | None) -> bool:
+def _follows(statement: Statement, above: Statement | None) -> bool:
     """Whether ``statement`` is the `otherwise` of ``above``, whose line shows that condition alone."""
     if not isinstance(above, Conditional) or statement.condition != Not(above.condition):
         return False

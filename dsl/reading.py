@@ -16,6 +16,7 @@ from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
 from dsl.headings import Headings
 from dsl.parsing import Page
+from dsl.relating import against
 from dsl.text_expressions import free_text, place_of
 from dsl.writing import location, otherwise, require, when
 
@@ -96,6 +97,9 @@ def _clause(guard: Node, above: Node | None, terms: TextExpressions) -> Abstract
         return location(place_of(guard.children[1]))
     if guard.data == "when":
         return when(Expression(terms.condition(guard.children[1], "when")))
+    if guard.data == "every":
+        where = None if guard.children[2] is None else Expression(terms.condition(guard.children[3], "for every"))
+        return against(terms.source(guard.children[1]), where)
     conditions = above.children[:-1] if above is not None and above.data == "guarded" else []
     if [each.data for each in conditions] != ["when"]:
         fix = [("fix", "write it right below a line with one `when`, at the same indentation")]

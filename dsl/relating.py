@@ -17,6 +17,7 @@ import attrs
 from dsl.errors import InvalidRule, refusal
 from dsl.sources import Source, declaration, restored
 from dsl.statements import EVERY_PAIR, Against
+from dsl.terms import sources
 from dsl.texts import text
 from dsl.writing import Clause, admitted, current
 
@@ -80,8 +81,8 @@ def against(other: Source, where: Expression | None = None) -> Clause:
             one over the subject become indexes. Without any, each change is judged against all others.
 
     Raises:
-        InvalidRule: Outside a pack, inside another `against`, ``other`` is no other of the pack's subject, a constant
-            condition, or a source that has no link to the subject.
+        InvalidRule: Outside a pack, inside another `against`, ``other`` is no other of the pack's subject, a condition
+            that does not observe it, or observes a source that has no link to the subject.
         DimensionMismatch: ``where`` is no condition.
     """
     block = current("against")
@@ -104,6 +105,9 @@ def against(other: Source, where: Expression | None = None) -> Clause:
         return Clause(block, call, partial(Against, known, EVERY_PAIR), other=known)
     term = admitted("against", where, block, known)
     call = f"against({known.name}, where={text(term)})"
+    if known not in sources(term):
+        fix = [("fix", f"with when({text(term)}): with against({known.name}): …")]
+        raise InvalidRule(refusal(f"{call}: expected a condition that observes {known.name!r}", fix))
     return Clause(block, call, partial(Against, known, term), other=known)
 
 

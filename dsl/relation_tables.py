@@ -77,6 +77,9 @@ class Sides:
         values = tuple(evaluate(situation) for evaluate in self._evaluate)
         return self.otherwise if None in values else values
 
+    def __repr__(self) -> str:
+        return ", ".join(text(term) for term, _ in self.terms)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         return Sides, (self.terms, self.sources, self.otherwise)
@@ -90,6 +93,9 @@ class Knows:
     sides: Sides
     is_known: bool
     is_row: bool
+
+    def __repr__(self) -> str:
+        return f"<{self.sides!r} {'known' if self.is_known else 'unknown'}>"
 
     def __call__(self, value: Any) -> bool:
         """Look."""

@@ -208,7 +208,7 @@ class RulePack:
         True
         """
         if self._table is None:
-            self._table = table(self.name, self._judgement(), self._links, self._only, self._relations())
+            self._table = self._lowered()
         return self._table
 
     def _relations(self) -> partial[list[Table]] | None:
@@ -381,7 +381,7 @@ class RulePack:
         'port: judges each vessel by 1 requirement under 0 conditions'
         """
         plan = Plan(self.name, self._used, self._links, self._statements, self._only)
-        return plan.text(table(self.name, self._judgement(), self._links, self._only))
+        return plan.text(self._lowered())
 
     @property
     def stats(self) -> Evaluations:
@@ -405,6 +405,9 @@ class RulePack:
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
         return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
+
+    def _lowered(self) -> Reactive:
+        return table(self.name, self._judgement(), self._links, self._only, self._relations())
 
     def _judgement(self) -> Judge:
         if self._judge is None:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, final
 
 import attrs
 
+from dsl.aggregates import Total
 from dsl.dimensions import Choice, Measure
-from dsl.phrases import conjuncts, listed, noun, phrase, together
-from dsl.statements import Located, Requirement, conditions
-from dsl.terms import Junction, Named, Observation, observations, parts
+from dsl.negations import conjuncts
+from dsl.phrases import listed, noun, phrase, plural, together
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms import Comparison, Junction, Named, Observation, parts
 from dsl.texts import text
 from dsl.timed_terms import Prediction, Throughout
 
@@ -109,18 +111,22 @@ class Describer:
         """Return the sentence of one requirement under its conditions, outer first."""
         subject = self.sources[0]
         about = [self._bound(guard) for guard in guards if isinstance(guard, Located)]
+        others = [guard.other.name.replace("_", " ") for guard in guards if isinstance(guard, Against)]
         plain = [
-            condition for guard in guards if not isinstance(guard, Located) for condition in conjuncts(guard.condition)
+            guard.condition for guard in guards if not isinstance(guard, Located) and guard.condition != EVERY_PAIR
         ]
-        said = together([phrase(condition, "is", subject.name) for condition in plain], "and")
+        clauses = [phrase(each, "is", subject.name) for condition in plain for each in conjuncts(condition)]
+        said = together(clauses, "and")
         own = [each for each in said if each.own is not None and each.own.source == subject]
         whose = [f"whose {(each.thing or '').removeprefix('the ')} {each.predicate('is')}" for each in own]
         circumstances = [each.text("is") for each in said if each not in own]
-        who = f"For {self._subject}s" if about or whose else f"For every {self._subject}"
+        who = f"For {plural(subject.name)}" if about or whose else f"For every {self._subject}"
         if about:
             who += f" {listed(about, 'and')}"
         if whose:
             who += f" {listed(whose, 'and')}"
+        if others:
+            who += f"{',' if about or whose else ''} and each other one (the {', the '.join(others)})"
         if circumstances:
             who += f", when {listed(circumstances, ', and')}"
         must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
@@ -131,19 +137,20 @@ class Describer:
 
     def _place(self, located: Located) -> str:
         """Return what a location is called: the row that the subject is linked to, and its id."""
-        place = str(located.place)
-        [field] = observations(located.condition)
-        kind = next((link.source.name for link in self.links if link.value == field), None)
+        place, where = str(located.place), _where(located)
+        kind = next((link.source.name for link in self.links if link.value == where), None)
         if kind is None or place.lower().startswith(kind.lower()):
             return place
         return f"{kind.replace('_', ' ')} {place}"
 
     def _bound(self, located: Located) -> str:
-        [field] = observations(located.condition)
-        place = self._place(located)
-        if field.field == "destination":
+        place, where = self._place(located), _where(located)
+        if not (isinstance(where, Observation) and where.source == self.sources[0]):
+            return f"for which {noun(where, self.sources[0].name)} is {place}"
+        if where.field == "destination":
             return f"bound for {place}"
-        return f"at {place}" if field.field in {"location", "berth", "place"} else f"whose {noun_of(field)} is {place}"
+        said = noun(where, self.sources[0].name, article=False)
+        return f"at {place}" if where.field in {"location", "berth", "place"} else f"whose {said} is {place}"
 
     def _names(self, statements: Sequence[Statement]) -> str:
         """Explain the named expressions that the rules use."""
@@ -167,26 +174,30 @@ class Describer:
             *(link.value for link in self.links),
             *([self.only] if self.only else []),
         ]
-        used = {each for term in terms for each in _fields(term)}
-        ways = {link.source.name: noun(link.value, self.sources[0].name) for link in self.links}
+        used = dict.fromkeys(each for term in terms for each in _fields(term))
+        looked_at = {(source.another_of or source.name, field) for source, field in used}
+        counted = (source for source, _ in used if source.another_of is None)
         lines = []
-        for source in self.sources:
+        for source in dict.fromkeys((*self.sources, *counted)):
             fields = [
                 f"{field.replace('_', ' ')} ({_unit(source, field)})"
                 for field, _ in source.fields
-                if (source, field) in used
+                if (source.name, field) in looked_at
             ]
-            name = source.name.replace("_", " ")
-            key = (source.key or "").replace("_", " ")
-            way = (
-                f"the row whose {key} is {ways[source.name]}"
-                if source.name in ways
-                else f"one row for every {self._subject}"
-            )
-            where = f"one row each, by {key}" if source == self.sources[0] else way
             age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
-            lines.append(f"  {name}: {where}{age}{'; ' if fields else ''}{', '.join(fields)}")
+            name = source.name.replace("_", " ")
+            lines.append(f"  {name}: {self._rows(source)}{age}{'; ' if fields else ''}{', '.join(fields)}")
         return "\n".join(["Where the figures come from", *lines])
+
+    def _rows(self, source: Declaration) -> str:
+        """Say which row of a source is looked at."""
+        key = (source.key or "").replace("_", " ")
+        if source == self.sources[0]:
+            return f"one row each, by {key}"
+        link = next((link for link in self.links if link.source == source), None)
+        if link is not None:
+            return f"the row whose {key} is {noun(link.value, self.sources[0].name)}"
+        return f"one row for every {self._subject}" if source.key is None else "all rows"
 
     def _columns(self) -> str:
         lines = [f"  {name}: {meaning.format(subject=self._subject)}" for name, meaning in COLUMNS]
@@ -194,9 +205,10 @@ class Describer:
         return "\n".join(["The columns of the table of verdicts", *lines])
 
 
-def noun_of(field: Observation) -> str:
-    """Return the words for a field, without its source."""
-    return field.field.replace("_", " ")
+def _where(located: Located) -> Term:
+    """Return the term that says where a subject is."""
+    assert isinstance(located.condition, Comparison)
+    return located.condition.left
 
 
 def _requirements(
@@ -229,6 +241,9 @@ def _fields(term: Term) -> Iterator[tuple[Declaration, str]]:
             yield part.source, part.field
         elif isinstance(part, Throughout):
             yield from _fields(part.condition)
+        elif isinstance(part, Total):
+            for inner in (part.value, part.key, part.condition):
+                yield from () if inner is None else _fields(inner)
 
 
 def _duration(microseconds: int) -> str:

@@ -60,7 +60,10 @@ def once(term: Term, slots: Mapping[str, int], evaluate: Evaluate) -> Evaluate:
     >>> once(Constant(2, None), {}, lambda _: 2)(None)
     2
     """
-    if not isinstance(slots, Slots) or not slots.shared or (name := repr(term)) not in slots.shared:
+    if not isinstance(slots, Slots) or isinstance(term, Observation | Constant | Now):
+        return evaluate
+    name = repr(term)
+    if name not in slots.shared:
         return evaluate
 
     def read(situation: Situation) -> Any:

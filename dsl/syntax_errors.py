@@ -32,7 +32,7 @@ _PHRASES: Final = (
     "must be at least", "must be at most", "must be above", "must be below", "must be between", "must be known",
     "must not be", "it must hold that", "if known else", "absolute value of", "distance from", "predicted for",
     "throughout", "when", "otherwise", "nothing", "yes or no", "and", "or", "not", "nearest", "define", "source",
-    "places", "at",
+    "places", "at", "for every", "where", "number of", "sum of", "mean of", "least of", "greatest of", "is another",
 )  # fmt: skip
 _SYMBOLS: Final = {
     ">": "is above (or: is at least)", "<": "is below (or: is at most)", "=": "is", "!": "is not", "&": "and",
@@ -47,7 +47,7 @@ _SYNONYMS: Final = {
     "no less than": "at least", "up to": "at most", "equal to": "is", "equals": "is", "unless": "when not",
     "else": "otherwise", "while": "when",
 }  # fmt: skip
-_RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "PREDICTED_FOR", "THROUGHOUT"})
+_RARE: Final = frozenset({"BACKTICKED", "BY", "IF_KNOWN_ELSE", "IS_ANOTHER", "PREDICTED_FOR", "THROUGHOUT", "WHERE"})
 """Left unsaid where something else may stand too."""
 _OPERATORS: Final = frozenset({"PLUS", "MINUS", "TIMES", "OVER"})
 
@@ -116,6 +116,7 @@ def _spoken(allowed: set[str]) -> str:
         names.append("a name, a number, a text in quotes, an opening parenthesis")
         allowed -= _OPERANDS | {
             "BACKTICKED", "MINUS", "ABSOLUTE_VALUE_OF", "DISTANCE_FROM", "NEAREST", "TRUE", "FALSE", "NOW", "INSTANT",
+            "NUMBER_OF", "TOTAL_OF",
         }  # fmt: skip
     if allowed & _OPERATORS:
         names.append("an operator (+ - * /)")

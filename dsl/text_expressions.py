@@ -24,12 +24,14 @@ from dsl.places import nearest
 from dsl.quoting import unescaped, unquoted
 from dsl.terms import Constant, Observation
 from dsl.texts import text
+from dsl.totals import count, max_, mean, min_, sum_
 from dsl.unit_names import unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsl.parsing import Node, Page
+    from dsl.sources import Source
     from dsl.terms import Term
     from dsl.vocabulary import Vocabulary
 
@@ -44,6 +46,7 @@ class TextExpressions:
     page: Page
     vocabulary: Vocabulary
     places: Mapping[str, dict[Any, tuple[float, float]]]
+    sources: Mapping[str, Source]
 
     def condition(self, node: Node, call: str) -> Term:
         """Return what an expression means that must be a condition, as ``call`` needs it.
@@ -73,6 +76,8 @@ class TextExpressions:
                     return self.vocabulary.resolved(words_of(node))
                 case "quantity":
                     return quantity(*node.children)
+                case "total":
+                    return self._total(node.children)
                 case "prediction":
                     return self._prediction(node)
                 case "throughout":
@@ -154,6 +159,29 @@ class TextExpressions:
                 fix = [("fix", "declare its source as a forecast: source <name> by <key>, forecast:")]
                 raise InvalidRule(refusal(f"predicted for: expected a forecast but got {text(observed)}", fix))
         return Predicted(observed.source, moment("predicted for", self._expression(at)))[observed.field].term
+
+    def _total(self, parts: list[Any]) -> Term:
+        """What a count, a sum, … says: its kind, of what, and which rows count."""
+        kind, of, *limit = parts
+        where = self._expression(limit[1]) if limit else None
+        if kind.type == "NUMBER_OF":
+            return count(self.source(of), where).term
+        total = {"sum": sum_, "mean": mean, "least": min_, "greatest": max_}[kind.split()[0]]
+        return total(self._expression(of), where).term
+
+    def source(self, node: Node) -> Source:
+        """Return the source that a `name` node names.
+
+        Raises:
+            InvalidRule: There is none.
+        """
+        name = name_of(node)
+        if name not in self.sources:
+            with self.page.at(node):
+                close = get_close_matches(name, self.sources, n=1)
+                fix = [("fix", f"did you mean {close[0]}?" if close else f"declare it: source {name} by <key field>:")]
+                raise InvalidRule(refusal(f"{name}: expected a source ({', '.join(self.sources)})", fix))
+        return self.sources[name]
 
     def _nearest(self, node: Node) -> Term:
         _, name_node, _, position = node.children

@@ -166,6 +166,9 @@ _EXAMPLE = ("fix", "name a field of the rows, as in sum_(tug.bollard_pull, where
 def _total(
     operation: Operation, source: Declaration, value: Term | None, where: Expression | None, kind: Kind
 ) -> Expression:
+    if source.forecast:
+        fix = [("fix", f"look one up: {source.name}.at(…).<field>; or total what was observed, in a source of its own")]
+        raise InvalidRule(refusal(f"{operation}: expected rows that are there now but {source.name!r} predicts", fix))
     key: Term | None = None
     group: Term | None = None
     conditions: list[Term] = []

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from dsl.terms import Declaration, Term
 
 RESERVED: Final = frozenset({
-    "above", "and", "at", "below", "between", "by", "define", "false", "from", "if", "is", "known", "must", "nearest",
-    "nothing", "not", "now", "of", "or", "otherwise", "places", "predicted", "source", "throughout", "to",
-    "true", "when",
+    "above", "and", "at", "below", "between", "by", "define", "false", "for", "from", "if", "is", "known", "must",
+    "nearest", "nothing", "not", "now", "of", "or", "otherwise", "places", "predicted", "source", "throughout", "to",
+    "true", "when", "where",
 })  # fmt: skip
 """The words that the grammar keeps for itself: a name that contains one stands in backticks."""
 

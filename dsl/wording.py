@@ -75,6 +75,8 @@ def fix_for(left: Term, right: Term) -> str:
         if isinstance(wrong, Constant) and isinstance(wrong.kind, Measure):
             return f"write {spelled(Constant(wrong.value, other.kind))} if {named(other.kind)} is meant"
         return f"{text(other)} needs {named(other.kind)}, such as {spelled(Constant(15, other.kind))}"
+    if other.kind == POSITION:
+        return f"compare a distance: distance({text(other)}, …) <= 5 * nautical_miles"
     examples = {
         TEXT: "a text in quotes, such as ",
         TRUTH: "a condition, True or False",

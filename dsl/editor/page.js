@@ -107,7 +107,7 @@ async function load(again = false) {
   by("file").textContent = file.file;
   if (!again) {
     const kept = JSON.parse(localStorage.getItem(`situation of ${file.file}`) || "{}");
-    Object.assign(state, { rows: kept.rows || {}, now: kept.now || "", file: file.file });
+    Object.assign(state, { rows: Array.isArray(Object.values(kept.rows || {})[0]) ? kept.rows : {}, now: kept.now || "", file: file.file });
   }
   await refresh();
 }
@@ -167,7 +167,8 @@ function show() {
 }
 
 function guardText(guard) {
-  return guard.kind === "otherwise" ? "otherwise" : `${guard.kind} ${guard.text}`;
+  const said = { otherwise: "otherwise", every: `for every ${guard.text}` };
+  return said[guard.kind] || `${guard.kind} ${guard.text}`;
 }
 
 function headOf(item) {
@@ -413,6 +414,11 @@ function editor(item) {
       const condition = conditionEditor(guard, false, `Condition ${guards.length + 1}`, changed);
       row.append(element("span", { className: "word" }, "when"), condition.box);
       entry.said = () => `when ${condition.said()}`;
+    } else if (guard.kind === "every") {
+      const pair = element("input", { className: "wide", value: guard.text, "aria-label": "For every other" });
+      pair.addEventListener("input", changed);
+      row.append(element("span", { className: "word" }, "for every"), pair);
+      entry.said = () => `for every ${pair.value.trim()}`;
     } else row.append(element("span", { className: "word" }, "otherwise (the opposite of the rule above)"));
     const remove = () => { guards.splice(guards.indexOf(entry), 1); row.remove(); changed(); };
     row.append(element("button", { type: "button", onclick: remove, "aria-label": `Remove this ${guard.kind === "at" ? "location" : "condition"}` }, "✕"));
@@ -506,22 +512,35 @@ function showSituation() {
   form.dataset.shape = shape;
   form.replaceChildren();
   for (const source of state.outline.sources) {
-    const fields = element("div", { className: "fields" });
-    const rows = (state.rows[source.name] ||= {});
-    for (const field of source.fields) {
-      const label = `${source.name} ${field.name}`.replaceAll("_", " ");
-      const input = situationInput(field, rows[field.name] || "");
-      input.setAttribute("aria-label", label);
-      input.name = label;
-      input.addEventListener("input", () => { rows[field.name] = input.value; keep(); judgeSoon(); });
-      const unit = field.sort === "quantity" && field.unit ? element("span", {}, field.unit) : null;
-      fields.append(element("label", { className: "field" }, field.name.replaceAll("_", " "), element("span", { className: "with-unit" }, input, unit)));
+    const rows = (state.rows[source.name] ||= [{}]);
+    const words = source.name.replaceAll("_", " ");
+    const box = element("fieldset", {}, element("legend", {}, words));
+    rows.forEach((row, number) => box.append(rowFields(source, row, rows.length > 1 ? `${words} ${number + 1}` : words)));
+    if (source.isTable) {
+      const again = () => { form.dataset.shape = ""; showSituation(); keep(); judgeSoon(); };
+      box.append(element("div", { className: "actions" },
+        element("button", { type: "button", onclick: () => { rows.push({}); again(); } }, `Another row of ${words}`),
+        element("button", { type: "button", disabled: rows.length < 2, onclick: () => { rows.pop(); again(); } }, "Remove the last")));
     }
-    form.append(element("fieldset", {}, element("legend", {}, source.name.replaceAll("_", " ")), fields));
+    form.append(box);
   }
   const clock = element("input", { value: state.now, placeholder: "2026-05-01 14:30Z", name: "now" });
   clock.addEventListener("input", () => { state.now = clock.value; keep(); judgeSoon(); });
   form.append(element("label", { className: "field" }, "the time now", clock));
+}
+
+function rowFields(source, row, words) {
+  const fields = element("div", { className: "fields" });
+  for (const field of source.fields) {
+    const label = `${words} ${field.name}`.replaceAll("_", " ");
+    const input = situationInput(field, row[field.name] || "");
+    input.setAttribute("aria-label", label);
+    input.name = label;
+    input.addEventListener("input", () => { row[field.name] = input.value; keep(); judgeSoon(); });
+    const unit = field.sort === "quantity" && field.unit ? element("span", {}, field.unit) : null;
+    fields.append(element("label", { className: "field" }, field.name.replaceAll("_", " "), element("span", { className: "with-unit" }, input, unit)));
+  }
+  return fields;
 }
 
 function situationInput(field, value) {
@@ -561,6 +580,7 @@ function showVerdict(verdict) {
     return element("li", {},
       element("div", {}, element("b", {}, reason.name), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),
       reason.because ? element("div", {}, `because ${reason.because}`) : null,
+      reason.others.length ? element("div", {}, `with ${reason.others.join(", ")}`) : null,
       reason.missing.length ? element("div", {}, `missing: ${reason.missing.join(", ")}`) : null,
       element("table", {}, element("tbody", {}, ...values)));
   });

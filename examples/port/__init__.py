@@ -10,6 +10,7 @@ Run it with ``python -m examples.port``; `RULES.md` says in words what it reads,
 - `slices`: the day as files that a stream replays
 - `nmea`, `stations`: raw AIS messages, and what ships say of themselves; `rotterdam`: that port's basins and rules;
   `on_nmea`: its run
+- `traffic_rules`, `traffic`: a ship and the others, and tugs
 - `arrivals`: what deep ships are about to do; `arrival_rules`, `windows`: when they may
 - `rules_page`: the tables of rules in `RULES.md`
 - `report`, `clearances`, `picture`; `arrivals_report`, `windows_picture`: what is shown; `__main__`: the command

@@ -30,6 +30,7 @@ from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
 from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
+from examples.port.traffic import show_traffic, traffic_verdicts
 from examples.port.verdict_changes import write_changes
 from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
@@ -177,6 +178,7 @@ def main(
         draw(day, clearances, log.changes, said, out / written[2])
     show_changes(console, log, day, rows, str(out / written[0]))
     if pack == "port":
+        show_traffic(console, *traffic_verdicts(day))
         written += _show_ahead(console, day, out)
     show_summary(console, log, dead, Timing(reading, judging, spark))
     for note in said:
@@ -187,7 +189,7 @@ def main(
 def _show_ahead(console: Console, day: Day, out: Path) -> list[str]:
     """Print and draw the arrivals and next windows of deep ships; return the names of the files written."""
     now, calls = deep_calls(day)
-    ahead = [each for each in outlooks(day, calls) if each.points]
+    ahead = [each for each in outlooks(day, now, calls) if each.points]
     if not ahead:
         return []
     said = arrival_notes(now)

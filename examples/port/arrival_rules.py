@@ -5,33 +5,43 @@ Source: RULES.md, "Arrivals".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from dsl import RulePack, Source, instant, named, nearest, require, when
-from dsl.units import centimetres, degrees, knots, metres
-from examples.port.observations import berth, directions, gust, kinds, stream, tide, wind
+from dsl import RulePack, Source, coalesce, instant, named, nearest, optional, require, throughout, when
+from dsl.units import centimetres, degrees, hours, kilometres, knots, metres, miles
+from examples.port.observations import berth, directions, kinds
 from examples.port.places import AIRPORTS, GAUGES, STATIONS
 from examples.port.water_rules import PROGRAM_C
-from examples.port.weather_rules import BEAUFORT
+from examples.port.weather_rules import BEAUFORT, FOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from examples.port.places import Position
 
+PASSAGE_H: Final = 1
+"""How long a passage takes, in hours."""
+
 vessel = Source(
     "vessel", key="mmsi",
     mmsi=int, name=str, vessel_type=kinds, length=metres, draught=metres, destination=str, direction=directions,
     eta=instant,
 )  # fmt: skip
+tide = Source("tide", key="sensor", sensor=str, height=metres, forecast=True)
+stream = Source("stream", key="station", station=str, rate=knots, direction=degrees, forecast=True)
+wind = Source(
+    "wind", key="station",
+    station=str, velocity=knots, gust=optional(knots), visibility=miles, forecast=True,
+)  # fmt: skip
 clearance = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
+gust = named("gust", coalesce(wind.gust, wind.velocity))
 
 
 def arrival_rules(gauges: Mapping[str, Position] = GAUGES, stations: Mapping[str, Position] = STATIONS) -> RulePack:
     """Return the rules of a passage.
 
     >>> arrival_rules()
-    <rule pack arrivals over vessel, 6 statements>
+    <rule pack arrivals over vessel, 7 statements>
 
     Args:
         gauges: The tide gauges that berths are referred to, and where they are.
@@ -47,36 +57,50 @@ def arrival_rules(gauges: Mapping[str, Position] = GAUGES, stations: Mapping[str
             wind.station == nearest(AIRPORTS, berth.position),
         ],
     )
+    on_passage = throughout(vessel.eta, vessel.eta + PASSAGE_H * hours)
     with arrivals:
         require(
-            clearance >= 50 * centimetres,
+            on_passage(clearance >= 50 * centimetres),
             name="clearance on passage",
             because="she must stay afloat until she is through",
             severity="critical",
         )
         with when(vessel.vessel_type == "tanker"):
             require(
-                clearance >= 100 * centimetres,
+                on_passage(clearance >= 100 * centimetres),
                 name="tanker clearance on passage",
                 because="a tanker aground may spill",
                 severity="critical",
             )
-        deep_inbound = (vessel.direction == "inbound") & (vessel.draught >= 12 * metres)
-        with when(deep_inbound & (stream.direction >= 180 * degrees)):
+        with when((vessel.direction == "inbound") & (vessel.draught >= 12 * metres)):
             require(
-                stream.rate <= 1 * knots,
+                on_passage((stream.direction < 180 * degrees) | (stream.rate <= 1 * knots)),
                 name="tidal stream on passage",
                 because="she must be able to stop and turn",
                 reference=PROGRAM_C,
             )
         with when(vessel.length >= 200 * metres):
-            require(wind.velocity <= 35 * knots, name="wind on passage from 200 m", because="her side catches it")
+            require(
+                on_passage(wind.velocity <= 35 * knots),
+                name="wind on passage from 200 m",
+                because="her side catches it",
+            )
         with when(vessel.length >= 300 * metres):
-            require(wind.velocity <= 30 * knots, name="wind on passage from 300 m", because="tugs cannot hold her")
+            require(
+                on_passage(wind.velocity <= 30 * knots),
+                name="wind on passage from 300 m",
+                because="tugs cannot hold her above it",
+            )
         require(
-            gust < 34 * knots,
+            on_passage(gust < 34 * knots),
             name="gusts on passage",
             because="a pilot neither boards nor leaves in a gale",
             reference=f"{BEAUFORT}: force 8 from 34 kn",
+        )
+        require(
+            wind.at(vessel.eta).visibility >= 1 * kilometres,
+            name="fog at the start",
+            because="no pilot starts in fog",
+            reference=f"{FOG} is visibility below 1 km",
         )
     return arrivals

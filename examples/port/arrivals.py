@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from examples.port.input_files import Values
     from examples.port.inputs import Day
 
-DEEP_M: Final = 10.0
+DEEP_M: Final = 12.0
 """From which draught on a ship is shown, in metres."""
 ASSUMED_KN: Final = 8.0
 """The speed at which a ship that lies outside is taken to come in, in knots."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from examples.port.arrival_rules import PASSAGE_H
 from examples.port.arrivals import ASSUMED_KN, DEEP_M
 from examples.port.cells import moment
-from examples.port.windows import PASSAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def arrival_notes(now: int) -> list[str]:
         " at any time.",
         f"A ship that lies outside is taken to weigh anchor then and to run at {ASSUMED_KN:g} knots, on the great"
         " circle, to the deepest berth for her kind.",
-        f"A passage takes {PASSAGE // 60_000_000} minutes and must be allowed throughout, by tide and stream as"
+        f"A passage takes {PASSAGE_H} h and must be allowed throughout, by tide and stream as"
         " predicted; the wind is used as if it had been.",
     ]
 

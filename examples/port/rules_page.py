@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from dsl.statements import Located, Requirement
+from dsl.statements import EVERY_PAIR, Against, Located, Requirement
 from dsl.texts import text
 from examples.port.arrival_rules import arrival_rules
 from examples.port.rotterdam import rotterdam_rules
 from examples.port.rules import port_rules
 from examples.port.tables import read_table
+from examples.port.traffic_rules import traffic_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,14 +47,19 @@ class RuleRow:
 def packs() -> dict[str, RulePack]:
     """Return the packs whose rules are on the page, by the name of their table there."""
     berths = [row.cells["id"] for row in read_table(_DATA / "berths.csv", ["id"]).rows]
-    return {"port": port_rules(berths), "arrivals": arrival_rules(), "rotterdam": rotterdam_rules()}
+    return {
+        "port": port_rules(berths),
+        "traffic": traffic_rules(),
+        "arrivals": arrival_rules(),
+        "rotterdam": rotterdam_rules(),
+    }
 
 
 def rules_table(pack: RulePack) -> str:
     """Return the rules of ``pack`` as a table in Markdown, one row a rule.
 
-    >>> print(rules_table(arrival_rules()).splitlines()[2][:69])
-    | clearance on passage | every ship | under-keel clearance >= 50 cm |
+    >>> print(rules_table(port_rules([])).splitlines()[2])
+    | wind limit | every ship | wind.velocity <= 45 kn | major | no ship moves or lies safely above 45 kn | |
     """
     rows: dict[str, list[RuleRow]] = {}
     for each in rule_rows(pack.statements):
@@ -86,6 +92,10 @@ def _rows(statements: Iterable[Statement], berth: str | None, guards: tuple[str,
             )
         elif isinstance(each, Located):
             yield from _rows(each.body, str(each.place), (*guards, condition.replace(str(each.place), _ID)))
+        elif isinstance(each, Against):
+            name = each.other.name
+            where = f"every {name} with {condition}" if each.condition != EVERY_PAIR else f"every {name}"
+            yield from _rows(each.body, berth, (*guards, where))
         else:
             inner = f"({condition})" if " or " in condition else condition
             yield from _rows(each.body, berth, (*guards, inner))

@@ -1,36 +1,43 @@
 """The next window of each deep ship: when she may next pass between sea and berth, and what forbids it before.
 
-The rules of passage are asked at every step of the predictions, a step in force from its time until the next. A ship
-may start at a step if she is allowed at it and at all that follow within the hour that the passage takes; where the
-predictions end before that, she may not.
+Tide, stream and wind of the day are predictions to the pack of `arrival_rules`, each valid from when it is used until
+the next. Whether a ship may start at a step of the tide's predictions is found by telling the engine that this is her
+time. Where the predictions end within her passage, that is unknown, and so no window.
 
 Source: RULES.md, "Arrivals".
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import attrs
 
+from cartesius import Engine, Update
 from examples.port.arrival_rules import arrival_rules
+from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M
 from examples.port.geography import distance_km
 from examples.port.places import AIRPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from dsl import RulePack
+    from dsl import Verdict
     from examples.port.arrivals import Call
     from examples.port.input_files import Values
     from examples.port.inputs import Day
     from examples.port.places import Position
 
-PASSAGE: Final = 3_600_000_000
-"""How long a passage takes, in microseconds."""
-_KEYS: Final = {"tide": "sensor", "stream": "station", "wind": "station"}
+    _Rows: TypeAlias = list[tuple[int, Values]]
+
+_HOUR: Final = 3_600_000_000
+_FIELDS: Final = {
+    "tide": ("sensor", "height"),
+    "stream": ("station", "rate", "direction"),
+    "wind": ("station", "velocity", "gust", "visibility"),
+}
 
 
 @attrs.frozen
@@ -52,73 +59,111 @@ class Outlook:
     blocked: tuple[str, ...]
 
 
-def outlooks(day: Day, calls: Sequence[Call]) -> list[Outlook]:
-    """Return what is ahead of each ship until the predictions of ``day`` end."""
+def outlooks(day: Day, now: int, calls: Sequence[Call]) -> list[Outlook]:
+    """Return what is ahead of each ship until the predictions of ``day`` end.
+
+    Args:
+        day: The readings of berths, tide, stream and wind.
+        now: From when on windows are looked for, in microseconds since the epoch.
+        calls: What the ships are about to do.
+    """
     pack = arrival_rules(day.gauges, day.stations)
-    rows: defaultdict[tuple[str, str], list[tuple[int, Values]]] = defaultdict(list)
-    berths = {}
-    for each in day.readings:
-        if each.source in _KEYS and each.time is not None:
-            rows[each.source, each.values[_KEYS[each.source]]].append((each.time, each.values))
-        elif each.source == "berth":
-            berths[each.values["id"]] = each.values
-    return [_outlook(day, call, pack, berths[call.berth], rows) for call in calls]
+    engine, inputs = Engine(pack.table()), pack.sources
+    berths = {each.values["id"]: each.values for each in day.readings if each.source == "berth"}
+    for berth in berths.values():
+        engine.push(inputs["berth"], berth, at=now)
+    rows = _rows(day)
+    near = {call.berth: _near(day, call.position) for call in calls}
+    for source, key in sorted({(source, key) for keys in near.values() for source, key in keys.items()}):
+        for prediction in _predictions(rows[source, key], day.start):
+            if prediction["end"] > now:
+                engine.push(inputs[source], prediction, at=now)
+    found = []
+    for call in calls:
+        heights = rows["tide", near[call.berth]["tide"]]
+        steps = [time for time, _ in heights if time >= call.eta]
+        refused = []
+        verdict: Verdict | None = None
+        for time in steps:
+            for event in engine.push(inputs["vessel"], _row(call, time), at=now):
+                assert isinstance(event.value, Update)
+                verdict = event.value.value
+            assert verdict is not None
+            refused.append(_refusal(verdict))
+        found.append(_outlook(call, berths[call.berth]["depth"], heights, steps, refused))
+    return found
 
 
 def _outlook(
-    day: Day,
-    call: Call,
-    pack: RulePack,
-    berth: Values,
-    rows: Mapping[tuple[str, str], list[tuple[int, Values]]],
+    call: Call, depth: float | None, heights: _Rows, steps: Sequence[int], refused: Sequence[tuple[str, ...]]
 ) -> Outlook:
-    tide = rows["tide", _closest(call.position, day.gauges)]
-    stream = rows["stream", _closest(call.position, day.stations)]
-    wind = rows["wind", _closest(call.position, AIRPORTS)]
-    steps = [time for time, _ in tide if time >= call.eta] if tide else []
-    ship = {
-        "mmsi": call.mmsi, "name": call.name, "vessel_type": call.vessel_type, "length": call.length,
-        "draught": call.draught, "destination": call.berth, "direction": call.direction,
-    }  # fmt: skip
-    refused: list[tuple[str, ...]] = []
-    for time in steps:
-        verdict = pack.check(
-            {
-                "vessel": {**ship, "eta": time},
-                "berth": berth,
-                "tide": _in_force(tide, time),
-                "stream": _in_force(stream, time),
-                "wind": _in_force(wind, time),
-            }
-        )
-        refused.append(tuple(reason.name for reason in verdict.because))
-    starts = [
-        time + PASSAGE <= steps[-1] and not any(refused[number : bisect_right(steps, time + PASSAGE)])
-        for number, time in enumerate(steps)
+    windows = _spans(steps, refused)
+    until = windows[0][0] if windows else math.inf
+    before = (names for time, names in zip(steps, refused, strict=True) if time < until)
+    points = [
+        (time, depth + row["height"] - call.draught)
+        for time, row in heights
+        if depth is not None and row["height"] is not None
     ]
-    windows = _spans(steps, starts)
-    until = windows[0][0] if windows else (steps[-1] + 1 if steps else 0)
-    blocked = dict.fromkeys(name for number, time in enumerate(steps) if time < until for name in refused[number])
-    points = tuple((time, berth["depth"] + row["height"] - call.draught) for time, row in tide)
-    return Outlook(call, points, 1.0 if call.vessel_type == "tanker" else 0.5, tuple(windows), tuple(blocked))
+    limit = TANKER_LIMIT_M if call.vessel_type == "tanker" else LIMIT_M
+    blocked = dict.fromkeys(name for names in before for name in names)
+    return Outlook(call, tuple(points), limit, tuple(windows), tuple(blocked))
 
 
-def _spans(steps: Sequence[int], starts: Sequence[bool]) -> list[tuple[int, int]]:
+def _refusal(verdict: Verdict) -> tuple[str, ...]:
+    """What fails; if nothing does, what is not known; if all is known, nothing."""
+    failed = tuple(reason.name for reason in verdict.failed)
+    unknown = sorted({name for reason in verdict.undecided for name in reason.missing})
+    return failed or tuple(f"not known: {name}" for name in unknown)
+
+
+def _near(day: Day, position: Position) -> dict[str, str]:
+    """The gauge, the station and the airport whose predictions count at a berth."""
+    places = {"tide": day.gauges, "stream": day.stations, "wind": AIRPORTS}
+    return {
+        source: min(where, key=lambda id_: (distance_km(position, where[id_]), id_)) for source, where in places.items()
+    }
+
+
+def _rows(day: Day) -> defaultdict[tuple[str, str], _Rows]:
+    """The readings of tide, stream and wind, by source and key, in order."""
+    rows: defaultdict[tuple[str, str], _Rows] = defaultdict(list)
+    for each in day.readings:
+        if each.source in _FIELDS and each.time is not None:
+            key, *_ = fields = _FIELDS[each.source]
+            values = {field: each.values[field] for field in fields}
+            rows[each.source, each.values[key]].append((each.time, values))
+    return rows
+
+
+def _predictions(rows: _Rows, issued: int) -> Iterator[Values]:
+    """Rows of one key as predictions, each valid until the next, the last as long as the one before."""
+    if not rows:
+        return
+    ends = [time for time, _ in rows[1:]] + [rows[-1][0] + _length(rows)]
+    for (start, values), end in zip(rows, ends, strict=True):
+        if start < end:
+            yield {**values, "issued": issued, "start": start, "end": end}
+
+
+def _length(rows: _Rows) -> int:
+    return rows[-1][0] - rows[-2][0] if len(rows) > 1 else _HOUR
+
+
+def _row(call: Call, time: int) -> Values:
+    return {
+        "mmsi": call.mmsi, "name": call.name, "vessel_type": call.vessel_type, "length": call.length,
+        "draught": call.draught, "destination": call.berth, "direction": call.direction, "eta": time,
+    }  # fmt: skip
+
+
+def _spans(steps: Sequence[int], refused: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for number, time in enumerate(steps):
-        if not starts[number]:
+        if refused[number]:
             continue
-        if spans and number and starts[number - 1]:
+        if spans and not refused[number - 1]:
             spans[-1] = (spans[-1][0], time)
         else:
             spans.append((time, time))
     return spans
-
-
-def _in_force(rows: Sequence[tuple[int, Values]], time: int) -> Values | None:
-    number = bisect_right(rows, time, key=lambda row: row[0])
-    return rows[number - 1][1] if number else None
-
-
-def _closest(position: Position, places: Mapping[str, Position]) -> str:
-    return min(places, key=lambda id_: (distance_km(position, places[id_]), id_))

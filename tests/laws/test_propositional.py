@@ -21,7 +21,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from sympy import And, Implies, Not, Or, Symbol, false, preorder_traversal, true  # type: ignore[import-untyped]
 
 from cartesius import Engine
@@ -156,6 +156,7 @@ def checked(pack: Any, rows: Any) -> str:
     return str(pack.check({name: rows[name] for name in pack.sources}).status)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations)
 def test_where_nothing_is_missing_a_pack_is_its_formula(program, some):
     rows, atoms = completed(some), Atoms()
@@ -169,6 +170,7 @@ def test_where_nothing_is_missing_a_pack_is_its_formula(program, some):
     ) == (expected,) * 3
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(packs, situations)
 def test_where_something_is_missing_it_knows_no_more_than_its_formula(program, rows):
     atoms = Atoms()

@@ -176,10 +176,10 @@ def test_edits_keep_what_they_do_not_touch(edits: list[tuple[str, int]]):
 
 def test_a_situation_is_judged_from_what_people_type():
     rows = {
-        "vessel": {"mmsi": "1", "draught": "15.5", "destination": "berth A", "vessel_type": "container"},
-        "berth": {"id": "", "depth": "15", "position": "51.9, 4.1"},
-        "tide": {"height": "80", "sensor": ""},
-        "wind": {"velocity": "", "gust": ""},
+        "vessel": [{"mmsi": "1", "draught": "15.5", "destination": "berth A", "vessel_type": "container"}],
+        "berth": [{"id": "", "depth": "15", "position": "51.9, 4.1"}],
+        "tide": [{"height": "80", "sensor": ""}],
+        "wind": [{"velocity": "", "gust": ""}],
     }
     verdict = judge({"text": RULES, "rows": rows, "now": "2026-05-01 14:30Z"}, "harbour.rules")
     assert verdict["status"] == "restricted"
@@ -188,12 +188,33 @@ def test_a_situation_is_judged_from_what_people_type():
     assert ["under-keel clearance", "0.3", "m"] in first["values"]
     assert first["margin"] == "-0.2 m"
     assert second["name"] == "known(vessel.eta)"
-    rows["vessel"]["eta"] = "2026-05-02 10:00Z"
-    rows["tide"]["height"] = "100"
+    rows["vessel"][0]["eta"] = "2026-05-02 10:00Z"
+    rows["tide"][0]["height"] = "100"
     assert judge({"text": RULES, "rows": rows}, "harbour.rules")["status"] == "allowed"
-    rows["tide"] = {}
+    rows["tide"] = []
     unknown = judge({"text": RULES, "rows": rows}, "harbour.rules")
     assert (unknown["status"], unknown["because"][0]["missing"]) == ("unknown", ["tide"])
+
+
+def test_what_is_counted_and_the_other_ships_have_several_rows():
+    text = (
+        HARBOUR
+        + """
+(number of tug where tug available) must be at least 2
+for every other where other destination is destination: other draught must be at most 9 m
+"""
+    )
+    tables = {source["name"] for source in outline(text).described()["sources"] if source["isTable"]}
+    assert tables == {"tug", "other"}
+    vessel = {"mmsi": "1", "destination": "A"}
+    tugs = [{"id": "1", "available": "yes"}, {"id": "2", "available": "yes"}]
+    ships = [{"mmsi": "2", "destination": "A", "draught": "12"}, {"mmsi": "3", "destination": "B", "draught": "12"}]
+    rows = {"vessel": [vessel], "tug": tugs, "other": ships}
+    verdict = judge({"text": text, "rows": rows}, "harbour.rules")
+    assert [reason["name"] for reason in verdict["because"]] == ["other.draught <= 9 m"]
+    rows |= {"tug": [*tugs[:1], {"id": "", "available": ""}], "other": ships[1:]}
+    verdict = judge({"text": text, "rows": rows}, "harbour.rules")
+    assert [reason["name"] for reason in verdict["because"]] == ["count(tug where tug.available) >= 2"]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +228,7 @@ def test_a_situation_is_judged_from_what_people_type():
 )
 def test_a_value_of_the_wrong_kind_is_refused(field: str, typed: str, message: str):
     with pytest.raises(ValueError, match=message):
-        judge({"text": RULES, "rows": {"vessel": {field: typed}}}, "harbour.rules")
+        judge({"text": RULES, "rows": {"vessel": [{field: typed}]}}, "harbour.rules")
 
 
 def test_the_example_file_reads_and_its_outline_names_every_requirement():

@@ -8,7 +8,7 @@ import pytest
 
 from cartesius import Engine
 from cartesius.records import Record
-from dsl import RulePack, Source, location, nearest, now, position, require, when
+from dsl import RulePack, Source, against, another, count, location, nearest, now, position, require, when
 from dsl.sources import instant
 from dsl.units import hours, knots, metres
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
@@ -130,23 +130,51 @@ def test_the_costs_it_names_are_bounds_of_what_is_counted(port, source, changed,
 
 
 def test_the_clock_links_by_computation_and_what_is_considered():
-    eta = Source("ship", key="id", id=int, eta=instant, at=position)
+    eta = Source("ship", key="id", id=int, eta=instant, spot=position)
     gauge = Source("gauge", key="id", id=str, height=metres)
     port = RulePack(
         "port",
         subject=eta,
-        links=[gauge.id == nearest({"N": (1.0, 1.0), "S": (0.0, 1.0)}, eta["at"])],
+        links=[gauge.id == nearest({"N": (1.0, 1.0), "S": (0.0, 1.0)}, eta.spot)],
         only=eta.eta - now <= 24 * hours,
     )
     with port, when(eta.eta - now <= 2 * hours):
         require(gauge.height >= 1 * metres, "height")
     shown = port.explain()
     assert "considered unless false: ship.eta - now <= 24 h" in shown
-    assert "gauge: the row whose id is nearest(2 places, ship.at), by index" in shown
+    assert "gauge: the row whose id is nearest(2 places, ship.spot), by index" in shown
     assert "when ship.eta - now <= 2 h  <- ship.eta, now" in shown
-    assert "if at changes: another row of gauge is found, by index" in shown
+    assert "if spot changes: another row of gauge is found, by index" in shown
     assert "it may be considered or not" in shown
     assert "as time passes: each ship when a comparison of its fields with now changes: 1 condition" in shown
+
+
+def test_predictions_are_read_where_they_are_looked_up():
+    ship = Source("ship", key="id", id=int, eta=instant)
+    gale = Source("gale", key=None, force=knots, forecast=True)
+    port = RulePack("port", subject=ship)
+    with port:
+        require(gale.at(ship.eta).force <= 45 * knots, "gale")
+    shown = port.explain()
+    assert "gale: one row for all; the newest predictions in memory; rules read force" in shown
+    assert "    if force changes: 1 requirement (gale)" in shown
+    assert "    if eta changes: 1 requirement (gale)" in shown
+
+
+def test_totals_and_pairs():
+    other = another(vessel, "other")
+    port = RulePack("port", subject=vessel)
+    with port:
+        require(count(tugs, where=tugs.available > 0) >= 1, "tugs")
+        with against(other, where=other.destination == vessel.destination):
+            require(vessel.length + other.length <= 500 * metres, "room")
+    shown = port.explain()
+    assert "  tugs: count(tugs where tugs.available > 0) >= 1  <- count(tugs where tugs.available > 0)" in shown
+    assert "  against each other, where other.destination == vessel.destination  <- other.destination," in shown
+    assert "a row of tugs: each vessel that reads a total which it changes" in shown
+    assert "    if count(tugs where tugs.available > 0) changes: 1 requirement (tugs)" in shown
+    assert "    and each vessel that is paired with it" in shown
+    assert "  port.pairs-1 (table)" in shown
 
 
 def test_two_packs_of_one_harbour_keep_each_row_once(port):

@@ -10,11 +10,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, absolute, between, choice, location, not_, otherwise, require, when
+from dsl import RulePack, Source, absolute, against, another, between, choice, location, not_, otherwise, require, when
 from dsl.texts import text
 from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
 from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
@@ -186,6 +186,39 @@ def test_a_requirement_that_nothing_satisfies():
     assert "such as vessel.draught = 16 m" in finding.text
 
 
+other = another(vessel, "other")
+
+
+def test_a_pair_fails_only_where_there_is_another():
+    """So nothing that a pair's rule says makes a rule about one ship needless, or contradicts it."""
+
+    def rule() -> None:
+        require(vessel.length <= 300 * metres, "alone")
+        with against(other):
+            require(vessel.length <= 200 * metres, "beside another")
+            require(vessel.length <= 400 * metres, "needless")
+            require(vessel.length > 350 * metres, "too long")
+
+    findings = [each for each in pack(rule).lint() if each.kind != "unused source"]
+    assert [(each.kind, each.concerns) for each in findings] == [
+        ("subsumed", ("needless", "alone")),
+        ("contradiction", ("beside another", "too long")),
+    ]
+    assert findings[1].text.endswith("each such pair fails")
+
+
+def test_what_cannot_hold_of_a_pair():
+    def rule() -> None:
+        with against(other, where=other.destination == vessel.destination), when(vessel.beam < 9 * metres):
+            with when(vessel.beam > 10 * metres):
+                require(other.beam < 9 * metres, "dead")
+            with when(other.beam > 10 * metres):
+                require(other.length < 9 * metres, "alive")
+
+    [finding] = [each for each in pack(rule).lint() if each.kind != "unused source"]
+    assert (finding.kind, finding.concerns) == ("never applies", ("dead",))
+
+
 def test_one_name_for_two_requirements_at_one_place():
     def rule() -> None:
         require(wind.velocity <= 45 * knots, "limit")
@@ -248,6 +281,16 @@ def test_findings_say_where_the_rule_is_and_what_to_do():
         "  vessel.draught < 10 m cannot hold where vessel.draught > 15 m",
         "  fix: leave it out with all that is inside, or correct the condition",
     ]
+
+
+def test_a_finding_in_a_text_shows_the_line_of_the_text():
+    rules = [
+        "pack: p", "subject: vessel", "", "source vessel by mmsi:", "    mmsi: number", "    draught: metres", "",
+        "draught must be at most 10 m", "draught must be at most 12 m",
+    ]  # fmt: skip
+    [finding] = RulePack.from_text("\n".join(rules)).lint()
+    assert finding.written is not None
+    assert finding.written[1] == len(rules)
 
 
 def test_where_a_rule_is_written_is_no_part_of_what_it_means():
@@ -316,6 +359,7 @@ def shown(formula: Formula) -> str:
     return f"when({text(expression(formula).term)})"
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(statements, max_size=4))
 def test_no_situation_refutes_a_finding_and_each_flaw_of_one_rule_is_found(program):
     """Limits on single fields are complete: what no situation around them shows is impossible."""

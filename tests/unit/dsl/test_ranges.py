@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl import DimensionMismatch, InvalidRule, between, require
+from dsl import DimensionMismatch, InvalidRule, Source, between, require
+from dsl.evaluation import Situation, compiled
 from dsl.ranges import lies_between, turn
 from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
@@ -117,3 +118,13 @@ def test_what_has_no_range_is_refused():
     with pytest.raises(InvalidRule, match="within one turn"):
         between(wind.direction, -10 * degrees, 351 * degrees)
     assert repr(between(wind.direction, -10 * degrees, 350 * degrees)) == "between(wind.direction, -10°, 350°)"
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"), [(350, True), (20, True), (340, True), (21, False), (-15, True), (375, True)]
+)
+def test_a_field_in_radians_between_bounds_in_degrees(heading, expected):
+    compass = Source("compass", key=None, heading=radians)
+    condition = between(compass.heading, 340 * degrees, 20 * degrees)
+    evaluate = compiled(condition.term, {"compass": 0})
+    assert evaluate(Situation([{"heading": math.radians(heading)}])) is expected

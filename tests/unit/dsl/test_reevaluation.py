@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Update
@@ -276,11 +276,13 @@ def fingerprint(verdict: Any) -> str:
     return repr(attrs.astuple(verdict))
 
 
-def anew(judge: Judge, rows: list[Any]) -> Any:
-    """Judge by one that remembers nothing: of plain mappings nothing is remembered."""
-    return Judge(judge.sources, judge.statements)(*(None if row is None else dict(row) for row in rows))
+def forgetful(judge: Judge) -> Callable[[list[Any]], Any]:
+    """The same judge without a memory: of plain mappings nothing is remembered."""
+    anew = Judge(judge.sources, judge.statements)
+    return lambda rows: anew(*(None if row is None else dict(row) for row in rows))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations, st.lists(st.tuples(st.sampled_from("abc"), situations), max_size=8))
 def test_judging_with_a_memory_is_judging_from_scratch(program, rows, changes):
     """Rows are replaced one by one, as an engine would; the old ones are asked for again, too."""
@@ -293,27 +295,30 @@ def test_judging_with_a_memory_is_judging_from_scratch(program, rows, changes):
         now["abc".index(source)] = records(other)["abc".index(source)]
         history.append(list(now))
     history = [[each[number] for number in order] for each in history]
-    expected = [fingerprint(anew(judge, each)) for each in history]
+    anew = forgetful(judge)
+    expected = [fingerprint(anew(each)) for each in history]
     for number in range(len(history)):
         for step in (number - 1, number, number - 1, number) if number else (0,):
             assert fingerprint(judge(*history[step])) == expected[step]
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations, st.lists(st.fixed_dictionaries({"x": values, "y": values}), max_size=6))
 def test_it_is_so_for_changes_of_single_fields(program, rows, changes):
     made = compiled(program)
     judge, order = made._judgement(), ["abc".index(name) for name in made.sources]
-    now = records(rows)
+    now, anew = records(rows), forgetful(judge)
     for changed in changes:
         now[0] = Record({**now[0], **changed})
         given_rows = [now[number] for number in order]
-        assert fingerprint(judge(*given_rows)) == fingerprint(anew(judge, given_rows))
+        assert fingerprint(judge(*given_rows)) == fingerprint(anew(given_rows))
 
 
 def requirements(statements: tuple[Statement, ...]) -> int:
     return sum(1 if isinstance(each, Requirement) else requirements(each.body) for each in statements)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations)
 def test_no_requirement_is_evaluated_twice_and_none_if_nothing_changed(program, rows):
     made = compiled(program)
@@ -333,6 +338,17 @@ def test_no_requirement_is_evaluated_twice_and_none_if_nothing_changed(program, 
             before.requirements,
             before.conditions,
         )
+
+
+def test_two_engines_of_one_pack_do_not_disturb_each_other():
+    """Both judge a ship 1 by one judge: each has its own rows."""
+    made = forty_rules()
+    engines = [Engine(made.table()), Engine(made.table())]
+    for step in range(4):
+        for number, engine in enumerate(engines):
+            engine.push(made.sources["ship"], row(1, f1=20.0 if (step + number) % 2 else 2.0))
+        statuses = [engine.query(made.table())[1].status for engine in engines]
+        assert statuses == (["restricted", "allowed"] if step % 2 else ["allowed", "restricted"])
 
 
 def test_zeros_have_signs():

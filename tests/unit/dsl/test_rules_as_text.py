@@ -11,13 +11,19 @@ from dsl import (
     InvalidRule,
     RulePack,
     Source,
+    against,
+    another,
     between,
     choice,
     coalesce,
+    count,
     distance,
     instant,
     known,
     location,
+    max_,
+    mean,
+    min_,
     named,
     nearest,
     not_,
@@ -26,6 +32,7 @@ from dsl import (
     otherwise,
     position,
     require,
+    sum_,
     throughout,
     units,
     when,
@@ -61,6 +68,14 @@ source wind:
     direction: degrees
     gust: knots, optional
 
+source tug by id:
+    id: number
+    basin: text
+    available: yes or no
+    pull: t
+
+source other is another vessel
+
 source swell, forecast, kept for 2 h:
     height: metres
 
@@ -89,6 +104,8 @@ vessel = Source(
 berth = Source("berth", key="id", id=str, depth=metres, position=position)
 tide = Source("tide", key="sensor", sensor=str, height=centimetres)
 wind = Source("wind", key=None, velocity=knots, direction=degrees, gust=optional(knots))
+tug = Source("tug", key="id", id=int, basin=str, available=bool, pull=units.tonnes)
+other = another(vessel, "other")
 swell = Source("swell", key=None, height=metres, forecast=True, retention=2 * hours)
 ukc = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
 GAUGES = {"north": (51.9, 4.1), "south": (51.8, 4.2)}
@@ -126,7 +143,6 @@ SENTENCES = [
      lambda: coalesce(wind.gust, wind.velocity) <= 40 * knots),
     ("it must hold that has pilot", lambda: vessel.has_pilot),
     ("it must hold that not has pilot", lambda: not_(vessel.has_pilot)),
-    ("it must hold that not draught is at least 3 m and has pilot or-else", None),
     ("it must hold that has pilot and draught is below 9 m and wind velocity is not 3 kn",
      lambda: vessel.has_pilot & (vessel.draught < 9 * metres) & (wind.velocity != 3 * knots)),
     ("it must hold that has pilot or (draught is below 9 m and not has pilot)",
@@ -142,11 +158,18 @@ SENTENCES = [
     ("it must hold that has pilot or (swell height is below 2 m and has pilot) throughout eta to eta + 3 h",
      lambda: vessel.has_pilot
      | throughout(vessel.eta, vessel.eta + 3 * hours)((swell.height < 2 * metres) & vessel.has_pilot)),
+    ("number of tug must be at least 2", lambda: count(tug) >= 2),
+    ("(number of tug where tug basin is destination and tug available and tug pull is above 30 t) must be at least 2",
+     lambda: count(tug, where=(tug.basin == vessel.destination) & tug.available & (tug.pull > 30 * units.tonnes)) >= 2),
+    ("sum of tug pull + (greatest of tug pull where tug available) must be at least 90 t",
+     lambda: sum_(tug.pull) + max_(tug.pull, where=tug.available) >= 90 * units.tonnes),
+    ("least of tug pull must be below mean of (2 * tug pull)", lambda: min_(tug.pull) < mean(2 * tug.pull)),
+    ("(number of other where other vessel type is \"tanker\") must be 0",
+     lambda: count(other, where=other.vessel_type == "tanker") == 0),
     ("2 * draught / 3 - -1 m must be at least -(5 m)", lambda: 2 * vessel.draught / 3 - -1 * metres >= -(5 * metres)),
     ("draught / 2 h must be below 3 m/s",
      lambda: vessel.draught / (2 * hours) < 3 * units.metres_per_second),
 ]  # fmt: skip
-SENTENCES = [(sentence, condition) for sentence, condition in SENTENCES if condition is not None]
 
 
 @pytest.mark.parametrize(("sentence", "condition"), SENTENCES, ids=[sentence for sentence, _ in SENTENCES])
@@ -219,6 +242,28 @@ at "berth 7": nothing
 """
     assert read(text).statements == pack.statements
     assert pack.to_text().endswith(text)
+
+
+def test_rules_about_pairs_nest_with_conditions():
+    pack = empty_pack()
+    with pack:
+        with against(other, where=other.destination == vessel.destination), when(vessel.has_pilot):
+            require(distance(vessel.position, other.position) >= 500 * metres, name="passing distance")
+        with against(other):
+            require(vessel.draught <= 9 * metres)
+            require(other.draught <= 9 * metres)
+    text = """
+for every other where other destination is destination, when has pilot: distance from position to other position \\
+must be at least 500 m
+    name: passing distance
+
+for every other:
+    draught must be at most 9 m
+    other draught must be at most 9 m
+""".replace("\\\n", "")
+    assert read(text).statements == pack.statements
+    assert pack.to_text().endswith(text)
+    assert parts_of(RulePack.from_text(pack.to_text())) == parts_of(pack)
 
 
 def test_comments_and_blank_lines_are_of_no_account():

@@ -15,13 +15,17 @@ from dsl import (
     RulePack,
     Source,
     Verdict,
+    against,
+    another,
     between,
     choice,
     coalesce,
+    count,
     distance,
     instant,
     known,
     location,
+    mean,
     named,
     nearest,
     not_,
@@ -30,14 +34,19 @@ from dsl import (
     otherwise,
     position,
     require,
+    sum_,
     throughout,
     when,
 )  # fmt: skip
 from dsl.evaluation import Situation, compiled
-from dsl.phrases import conjuncts, phrase, positive
+from dsl.negations import conjuncts, positive
+from dsl.phrases import phrase
 from dsl.sentences import COLUMNS, ENTRIES
+from dsl.statements import requirement_names
 from dsl.units import centimetres, degrees, hours, knots, metres, minutes
 from examples.port.rules import port_rules
+from tests.unit.dsl.test_judging import compiled as compiled_pack
+from tests.unit.dsl.test_judging import packs
 
 vessel = Source(
     "vessel", key="mmsi",
@@ -339,3 +348,51 @@ def test_predictions_and_spans_have_words():
         "at least 1 m: throughout the time from the eta to eta + 2 h, the outlook height must be at least 1 m. (major)",
     ]
     assert "  outlook: one row for every vessel; velocity (in kn), height (in m)" in made.describe()
+
+
+def test_totals_and_pairs_have_words():
+    tug = Source("tug", key="id", id=int, power=metres, basin=str, free=bool)
+    ship = Source("ship", key="id", id=int, basin=str, oily=bool, position=position)
+    other = another(ship, "other")
+    made = RulePack("basins", subject=ship)
+    with made:
+        require(count(tug) >= 3)
+        require(count(tug, where=(tug.basin == ship.basin) & (tug.power >= 5 * metres) & tug.free) >= 2)
+        require(sum_(tug.power) >= mean(tug.power))
+        require(count(other, where=other.basin == ship.basin) <= 3)
+        with when(ship.basin != "north"), against(other, where=other.basin == ship.basin):
+            require(not_(other.oily), "one")
+        with against(other):
+            require(distance(ship.position, other.position) >= 50 * metres)
+    assert sentences(made) == [
+        "For every ship: the number of tugs must be at least 3. (major)",
+        "For every ship: the number of tugs whose basin is the ship basin, whose power is at least 5 m and for which "
+        '"tug free" holds must be at least 2. (major)',
+        "For every ship: the total power of the tugs must be at least the mean power of the tugs. (major)",
+        "For every ship: the number of other ships whose basin is the ship basin must be at most 3. (major)",
+        'For ships whose basin is not "north", and each other one (the other), when the other\'s basin is the basin: '
+        '"the other\'s oily" must not hold. (one; major)',
+        "For every ship and each other one (the other): the distance from the position to the other's position must be "
+        "at least 50 m. (major)",
+    ]
+    assert "  tug: all rows; power (in m), basin (text), free (yes or no)" in made.describe()
+    assert "  ship: one row each, by id; basin (text), oily (yes or no), position (latitude" in made.describe()
+
+
+def test_a_location_may_be_computed():
+    boat = Source("boat", key="id", id=int, length=metres, position=position)
+    made = RulePack("p", subject=boat, location=nearest(GAUGES, boat.position))
+    with made, location("a"):
+        require(boat.length <= 9 * metres)
+    assert sentences(made) == [
+        "For boats for which the nearest of 2 places to the position is a: the length must be at most 9 m. (major)"
+    ]
+
+
+@given(packs)
+def test_one_sentence_for_each_requirement(program):
+    made = compiled_pack(program)
+    names = requirement_names(made.statements)
+    said = sentences(made)
+    assert sorted(re.search(r"\((r\d+); major\)$", each)[1] for each in said) == sorted(names)  # type: ignore[index]
+    assert all(re.match(r"For (every a|as)\b", each) for each in said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import RulePack, Source, not_, require
@@ -78,6 +78,7 @@ def test_a_simplified_condition_has_the_same_truth_value_whatever_is_missing(for
         assert (before is None, bool(before)) == (after is None, bool(after))
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(packs, situations)
 def test_verdicts_and_reasons_are_those_of_the_rules_as_written(program, rows):
     """Beside a judge that does not simplify."""

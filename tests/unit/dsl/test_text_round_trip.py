@@ -11,13 +11,19 @@ from dsl import (
     InvalidRule,
     RulePack,
     Source,
+    against,
+    another,
     between,
     choice,
     coalesce,
+    count,
     distance,
     instant,
     known,
     location,
+    max_,
+    mean,
+    min_,
     named,
     nearest,
     not_,
@@ -26,6 +32,7 @@ from dsl import (
     otherwise,
     position,
     require,
+    sum_,
     throughout,
     units,
     when,
@@ -57,6 +64,7 @@ MEASURES = (
     units.unit("furlong"),
     units.dimensionless,
 )
+TUG = Source("tug", key="at", fields={"at": int, "place": str, "available": bool, "pull": units.tonnes})
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=5).filter(lambda text: "\0" not in text))
 numbers = st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e9, 1e9, allow_nan=False))
 positions = st.tuples(st.integers(-90, 90).map(float), st.integers(-180, 180).map(float))
@@ -83,22 +91,26 @@ class Drawing:
 
     def __init__(self, draw: st.DrawFn, packs_sources: list[Source], forecast: Source) -> None:
         self.draw, self.forecast = draw, forecast
+        self.subject, self.others = packs_sources[0], another(packs_sources[0], "others")
+        self.may_total = False
         self.due = packs_sources[0]["due"]
         self.fields: list[Any] = [source[name] for source in packs_sources for name, _ in declaration(source).fields]
         self.optional = [field for field in self.fields if field.term.field in field.term.source.optional]
         self.names: list[str] = []
-        self.subject = declaration(packs_sources[0])
 
     def of(self, fits: Any) -> Any:
         found = [field for field in self.fields if fits(field.term.kind)]
         return self.draw(st.sampled_from(found)) if found else None
 
     def quantity(self, depth: int) -> Any:
-        how = self.draw(st.sampled_from(["field", "constant", "+", "-", "*", "/", "neg", "abs", "named", "distance"]))
+        kinds = ["field", "constant", "total", "+", "-", "*", "/", "neg", "abs", "named", "distance"]
+        how = self.draw(st.sampled_from(kinds))
         observed = self.of(lambda kind: isinstance(kind, Measure) and not kind.offset)
         if depth == 0 or how in {"field", "constant"}:
             measure = self.draw(st.sampled_from([unit for unit in MEASURES if unit is not units.celsius]))
             return observed if how == "field" and observed is not None else self.draw(numbers) * measure
+        if how == "total" and self.may_total:
+            return self.total()
         left = self.quantity(depth - 1)
         match how:
             case "+" | "-":
@@ -116,6 +128,16 @@ class Drawing:
                 place = self.of(lambda kind: kind == position)
                 return left if place is None else distance(place, place)
         return self.call(left)
+
+    def total(self) -> Any:
+        one, two = TUG.available, TUG.pull > self.draw(numbers) * units.tonnes
+        same = TUG.place == self.subject.place
+        where = self.draw(
+            st.sampled_from([None, one, one & two, one | two, same, two & same & one, (one | two) & same])
+        )
+        total = self.draw(st.sampled_from([sum_, mean, min_, max_]))
+        choices = [lambda: count(TUG, where), lambda: total(2 * TUG.pull, where), lambda: count(self.others)]
+        return self.draw(st.sampled_from(choices))()
 
     def call(self, expression: Any) -> Any:
         name = self.draw(texts)
@@ -164,10 +186,10 @@ class Drawing:
         return self.call(truth) if self.draw(st.integers(0, 5)) == 5 else truth
 
 
-def write(drawing: Drawing, depth: int, located: bool) -> None:
+def write(drawing: Drawing, depth: int, located: bool, paired: bool = False) -> None:
     draw = drawing.draw
     for _ in range(draw(st.integers(0, 3))):
-        how = draw(st.sampled_from(["require", "when", "location"]))
+        how = draw(st.sampled_from(["require", "when", "location", "against"]))
         if how == "require" or depth == 0:
             require(
                 drawing.condition(2),
@@ -176,15 +198,23 @@ def write(drawing: Drawing, depth: int, located: bool) -> None:
                 severity=draw(st.sampled_from(["minor", "major", "critical"])),
                 reference=draw(st.none() | texts),
             )
-        elif how == "when" or not located:
+        elif how == "against" and not paired:
+            others = drawing.others
+            where = draw(st.sampled_from([None, others.place == drawing.subject.place, others.place != "x"]))
+            drawing.may_total = False  # inside, a total is refused
+            with against(others, where):
+                require(others.due > drawing.due)
+                write(drawing, depth - 1, located, paired=True)
+            drawing.may_total = True
+        elif how in {"when", "against"} or not located:
             with when(drawing.condition(1)):
-                write(drawing, depth - 1, located)
+                write(drawing, depth - 1, located, paired)
             if draw(st.booleans()):
                 with otherwise():
-                    write(drawing, depth - 1, located)
+                    write(drawing, depth - 1, located, paired)
         else:
             with location(draw(texts)):
-                write(drawing, depth - 1, located)
+                write(drawing, depth - 1, located, paired)
 
 
 @st.composite
@@ -206,6 +236,7 @@ def packs(draw: st.DrawFn) -> RulePack:
     only = drawing.condition(1) if draw(st.booleans()) else None
     place = subject.place if draw(st.integers(0, 9)) else None
     pack = RulePack(draw(texts.filter(bool)), subject=subject, location=place, links=[key == value], only=only)
+    drawing.may_total = True
     with pack:
         write(drawing, 2, place is not None)
     return pack

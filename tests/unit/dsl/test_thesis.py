@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cartesius import Engine, Reactive, Update, run
-from dsl import RulePack, Source, absolute, location, not_, otherwise, require, when
+from dsl import RulePack, Source, absolute, location, named, not_, otherwise, require, when
 from dsl.dimensions import TRUTH, described
 from dsl.evaluation import Situation, compiled
 from dsl.statements import Conditional, Located, Requirement
@@ -43,6 +43,14 @@ def listing_5() -> None:
 
 def listing_6() -> None:
     ukc = berth.depth + tide.height - vessel.draught
+    with location("A"):
+        require(ukc >= 20 * centimetres)
+    with location("Z"):
+        require(ukc >= 0.5 * metres)
+
+
+def listing_6_named() -> None:
+    ukc = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
     with location("A"):
         require(ukc >= 20 * centimetres)
     with location("Z"):
@@ -113,8 +121,12 @@ def test_listing_5_clearance(draught, expected):
     ("destination", "draught", "expected"), [("A", 14.6, "allowed"), ("Z", 14.6, "restricted"), ("Z", 14.5, "allowed")]
 )
 def test_listing_6_one_named_expression_at_two_places(destination, draught, expected):
-    rows = {"berth": {"id": destination, "depth": 15.0}, "tide": {"sensor": destination, "height": 0.0}}
-    assert status(listing_6, vessel={"destination": destination, "draught": draught}, **rows) == expected
+    rows: dict[str, Any] = {"berth": {"id": destination, "depth": 15.0}, "tide": {"sensor": destination, "height": 0.0}}
+    rows["vessel"] = {"destination": destination, "draught": draught}
+    assert status(listing_6, **rows) == status(listing_6_named, **rows) == expected
+    assert [each.text for each in judged(listing_6_named, **rows).failed] == (
+        ["under-keel clearance >= 0.5 m"] if expected == "restricted" else []
+    )
 
 
 def test_listing_7_and_figure_2_2_not_of_an_equality():

@@ -18,6 +18,8 @@ from examples.port.verdict_changes import SCHEMA
 
 from .conftest import AIS, DATA, TIDE
 
+AHEAD = ("Traffic at 00:", "Arrivals and next windows", "no time of arrival", "lie still are taken to be available")
+
 
 @pytest.fixture
 def port(few, tmp_path):
@@ -46,15 +48,16 @@ def test_it_writes_verdicts_dead_letters_and_a_picture(port, few):
     assert letter["reason"] == "draught_m: expected 0 or more m but got -3"
     for picture in ("clearance.png", "windows.png"):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
-    for said in ("GUNVOR MAERSK", "1 x vessel: draught_m: expected 0 or more m", "predictions, not measurements"):
-        assert said in result.output
+    for said in ("GUNVOR MAERSK", "1 x vessel: draught_m: expected 0 or more m", "not measurements", *AHEAD):
+        assert said in " ".join(result.output.split())
 
 
 def test_it_prints_as_many_changes_as_wanted(port):
     few, _ = port("--rows", "1")
     none, _ = port("--rows", "0")
-    one, none = (result.output.partition("Arrivals and next windows")[::2] for result in (few, none))
-    assert [part.count("GUNVOR MAERSK") for part in (*one, *none)] == [1, 1, 0, 1]
+    changes = [result.output.partition("Traffic at")[0] for result in (few, none)]
+    assert [part.count("GUNVOR MAERSK") for part in changes] == [1, 0]
+    assert "GUNVOR MAERSK" in none.output  # her windows are shown all the same
 
 
 @pytest.mark.parametrize("pack", ["A", "B", "C", "D"])

@@ -1,0 +1,6 @@
+from dsl import Source, another
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
+wind = Source("wind", key=None, velocity=metres)
+other = another(wind, "other")

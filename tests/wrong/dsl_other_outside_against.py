@@ -1,0 +1,8 @@
+from dsl import RulePack, Source, another, require
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
+other = another(vessel, "other")
+port = RulePack("port", subject=vessel)
+with port:
+    require(other.draught <= 15 * metres)

@@ -1,0 +1,7 @@
+from dsl import Source, another, count
+from dsl.units import metres
+
+vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
+other = another(vessel, "other")
+tug = Source("tug", key="id", id=int, strength=int)
+strong = count(tug, where=tug.strength >= count(other))
