@@ -77,7 +77,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.lists(st.tuples(steps, st.integers(0, 4)), max_size=12), st.booleans(), st.booleans(), st.booleans())
 def test_the_table_is_what_plain_python_says_of_the_present_rows_and_the_clock(trace, ageing, restoring, following):
     pack = harbour(ageing_ships=ageing)

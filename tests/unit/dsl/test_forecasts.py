@@ -34,7 +34,7 @@ vessel = Source("vessel", key="mmsi", mmsi=int, station=str, eta=instant, etd=in
 wind = Source(
     "wind", key="station", station=str, velocity=knots, gust=optional(knots), forecast=True, retention=5 * microseconds
 )
-FEWER = settings(max_examples=settings().max_examples // 2)
+FEWER = settings(max_examples=settings().max_examples // 4)
 
 # ----------------------------------------------------------------------------------------------------------- the oracle
 

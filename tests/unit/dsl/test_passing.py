@@ -20,7 +20,7 @@ berth = Source("berth", key="id", id=str, depth=metres, closes=instant)
 tide = Source("tide", key="berth", berth=str, height=metres, forecast=True)
 wind = Source("wind", key=None, force=int, gust=optional(int), forecast=True)
 LINKS = [berth.id == ship.berth, tide.berth == berth.id]
-FEWER = settings(max_examples=settings().max_examples // 3)
+FEWER = settings(max_examples=settings().max_examples // 6)
 WITHIN = 12
 
 

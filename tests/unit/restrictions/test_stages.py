@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, storable
@@ -67,6 +67,7 @@ changes = st.one_of(
 )
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.lists(st.tuples(changes, st.integers(0, 6)), max_size=15), st.booleans(), st.booleans())
 def test_at_any_time_a_row_is_the_stage_that_its_last_change_and_the_clock_give(trace, restoring, following):
     output = table(ageing("x", Waning()), t)
@@ -96,6 +97,7 @@ def test_at_any_time_a_row_is_the_stage_that_its_last_change_and_the_clock_give(
             engine = Engine.restore(engine.snapshot(), output, lateness=lateness)
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.integers(1, 5)), st.integers(0, 4)), max_size=15)
 )
@@ -208,6 +210,7 @@ class Latest:
         raise AssertionError
 
 
+@settings(max_examples=settings().max_examples // 3)
 @given(st.lists(st.builds(Event, st.sampled_from("ab"), st.integers(0, 3)), max_size=10))
 def test_collecting_the_latest_is_what_a_table_is(events):
     def told(gate: Any) -> Any:
