@@ -11,7 +11,7 @@ In reading order:
 - `dsl.relating`: rules over two subjects; `dsl.aggregates`, `dsl.totals`: totals of the rows of a source
 - `dsl.clocks`: when a rule about the clock changes; `dsl.presence`, `dsl.considering`: what it makes of rows
 - `dsl.forecasts`, `dsl.timed_terms`: predictions in rules; `dsl.schedules`, `dsl.lookups`: which is valid when;
-  `dsl.foreseen`: what a verdict says of them
+  `dsl.foreseen`: what a verdict says of them; `dsl.passing`, `dsl.movements`, `dsl.affine`: when it may pass
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
@@ -45,6 +45,7 @@ from dsl.functions import distance as distance
 from dsl.functions import known as known
 from dsl.functions import named as named
 from dsl.functions import now as now
+from dsl.passing import Passage as Passage
 from dsl.places import nearest as nearest
 from dsl.relating import against as against
 from dsl.relating import another as another
@@ -72,6 +73,7 @@ __all__ = [
     "Finding",
     "InvalidRule",
     "NoTruthValue",
+    "Passage",
     "Reason",
     "RulePack",
     "Source",

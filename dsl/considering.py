@@ -8,6 +8,7 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, final
 
 import attrs
@@ -20,7 +21,6 @@ from dsl.presence import Presence, situated, time_of
 from dsl.schedules import Forecasting
 from dsl.statements import conditions
 from dsl.terms import sources
-from dsl.verdicts import Verdict
 from restrictions import as_table, retracting
 from restrictions.stages import ageing, collating
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
+    from dsl.passing import Passage, Passing
     from dsl.terms import Declaration, Term
+    from dsl.verdicts import Verdict
 
 
-def presence(judge: Judge, only: tuple[Term, ...]) -> Presence:
+def presence(judge: Judge | Passing, only: tuple[Term, ...]) -> Presence:
     """Return what the clock makes of the subject's rows, where ``only`` are the conditions on them and the clock."""
     subject = judge.sources[0]
     terms = (*conditions(judge.statements), *only)
@@ -68,9 +70,9 @@ def schedules(source: Declaration, predictions: Reactive) -> Reactive:
 @final
 @attrs.frozen
 class Considered:
-    """A judgement of the subjects that are considered: None for one for which a condition is false."""
+    """A judgement of the subjects that are considered, in a tuple: None for one for which a condition is false."""
 
-    judge: Judge
+    judge: Judge | Passing
     only: tuple[Term, ...]
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
@@ -79,27 +81,27 @@ class Considered:
         slots = {source.name: number for number, source in enumerate(self.judge.sources)}
         object.__setattr__(self, "_only", tuple(compiled(each, slots) for each in self.only))
 
-    def __call__(self, *rows: Mapping[str, Any] | None) -> Verdict | None:
+    def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | None] | None:
         """Judge one combination of rows, and of tables of relations, unless it is out of consideration."""
         here = situated(self.judge.sources, rows[: len(self.judge.sources)], time_of(rows[0]))
         answers = (holds(here) for holds in self._only)
         is_out = any(answer is not None and not answer for answer in answers)
-        return None if is_out else self.judge(*rows)
+        return None if is_out else (self.judge(*rows),)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         return Considered, (self.judge, self.only)
 
 
-def considered(name: str, verdicts: Reactive) -> Reactive:
-    """Return the table of those verdicts that are there."""
+def considered(name: str, results: Reactive, type_: type) -> Reactive:
+    """Return the table of what `Considered` makes of the subjects that are considered."""
     shown: Reactive = correlate(
-        slots={"verdict": verdicts},
-        where=Apply(_is_there, (Part("verdict"),), "is_considered"),
-        yields=Part("verdict"),
-        restrict=retracting() | as_table("verdict"),
+        slots={"result": results},
+        where=Apply(_is_there, (Part("result"),), "is_considered"),
+        yields=Apply(itemgetter(0), (Part("result"),), "the result"),
+        restrict=retracting() | as_table("result"),
         name=name,
-        type=Verdict,
+        type=type_,
     )
     return shown
 

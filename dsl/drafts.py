@@ -146,7 +146,8 @@ def judge(draft: Json, file: str) -> Json:
         "because": [
             {
                 "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
-                "missing": list(reason.missing), "severity": reason.severity, "reference": reason.reference,
+                "missing": list(reason.missing), "others": list(map(str, reason.others)),
+                "severity": reason.severity, "reference": reason.reference,
                 "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
                 "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
             }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+_GENERATED = "<attrs generated"  # code that attrs has made for classes of this package
 _PACKAGE = str(Path(__file__).parent) + "/"
 
 
@@ -84,7 +85,7 @@ def in_bytes(place: Span, lines: list[str]) -> Span:
 def users_frame() -> FrameType | None:
     """Return the innermost frame outside this package: the one that writes the rule."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, _GENERATED)):
         frame = frame.f_back
     return frame
 

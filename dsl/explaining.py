@@ -128,9 +128,6 @@ class Plan:
                 shown = f"against each {statement.other.name}{where}"
             elif isinstance(statement, Located):
                 shown = f"at {statement.place!r}"
-            elif isinstance(statement, Against):
-                every = condition == EVERY_PAIR
-                shown = f"against each {statement.other.name}{'' if every else f', where {text(condition)}'}"
             else:
                 shown = f"when {text(condition)}"
             read = ", ".join(_shown(leaf) for leaf in leaves(condition)) or "nothing"
@@ -150,13 +147,13 @@ class Plan:
             if source is self._subject and any(isinstance(statement, Against) for _, statement in self._rules):
                 lines.append(f"  and each {source.name} that is paired with it, by what is found about the pair")
             lines.append(f"  if {'another field' if touched else 'any field'} changes: no rule is evaluated")
-        lines += self._of_totals()
+        lines += self._cost_of_totals()
         if any(_shown(leaf) == _CLOCK for _, statement in self._rules for leaf in leaves(statement.condition)):
             clocked = f"as time passes: each {self._subject.name} when a comparison of its fields with now changes"
             lines.append(f"{clocked}: {self._evaluated([leaf for leaf in self._leaves() if _shown(leaf) == _CLOCK])}")
         return lines
 
-    def _of_totals(self) -> list[str]:
+    def _cost_of_totals(self) -> list[str]:
         totals: dict[str, list[Total]] = {}
         for leaf in self._leaves():
             if isinstance(leaf, Total):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
+from dsl.rows import extended
 from dsl.schedules import SCHEDULE
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class Span:
         self._first, self._last, self._condition, self._make = first, last, condition, make
         self._gaps = {slot: dict.fromkeys(name for name, _ in known.fields) for slot, known in forecasts.items()}
 
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The positions of the rows of the forecasts."""
+        return tuple(self._gaps)
+
     def holds(self, situation: Situation) -> bool | None:
         """Return whether the condition holds at every instant; None where that is unknown."""
         return self.witness(situation).truth
@@ -109,5 +115,5 @@ class Span:
     def _at(self, situation: Situation, schedules: Mapping[int, Any], instant: int) -> Situation:
         rows = list(situation.rows)
         for slot, schedule in schedules.items():
-            rows[slot] = {**self._gaps[slot], **(schedule.at(instant) or {}), SCHEDULE: schedule}
+            rows[slot] = extended(schedule.at(instant) or self._gaps[slot], {SCHEDULE: schedule})
         return self._make(rows, situation.now, situation.stale)

@@ -20,6 +20,7 @@ from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
 from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
+from dsl.passing import Passage, Passing
 from dsl.presence import Presence, conjuncts
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
@@ -61,13 +62,18 @@ def rows(source: Declaration) -> Reactive:
 
 
 def table(
-    name: str, judge: Judge, links: Sequence[Link], only: Term | None = None, relations: Relations | None = None
+    name: str,
+    judge: Judge | Passing,
+    links: Sequence[Link],
+    only: Term | None = None,
+    relations: Relations | None = None,
 ) -> Reactive:
-    """Return the table of verdicts, by subject.
+    """Return the table of verdicts, or of passages, by subject.
 
     Args:
-        name: The pack's name.
-        judge: Its judgement, of one row a source, and then of one a table of its relations.
+        name: The table's name.
+        judge: The judgement of the pack, of one row a source, and then of one a table of its relations; or what makes
+            passages of them.
         links: How the rows of the others are found.
         only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
             alone is decided before anything is linked.
@@ -84,26 +90,35 @@ def table(
     slots.update({each.slot: each.table for each in related})
     where = conjunction([*map(equality, links), *(each.link for each in related)])
     if linked:
-        return considered(name, _verdicts(f"{name} of all", slots, where, Considered(judge, linked)))
-    return _verdicts(name, slots, where, judge)
+        everything = _results(f"{name} of all", slots, where, Considered(judge, linked), None)
+        return considered(name, everything, _type(judge))
+    return _results(name, slots, where, judge, _type(judge))
 
 
-def _verdicts(
-    name: str, slots: Mapping[str, Reactive], where: Expression | None, result: Judge | Considered
+def _type(judge: Judge | Passing) -> type:
+    return Passage if isinstance(judge, Passing) else Verdict
+
+
+def _results(
+    name: str,
+    slots: Mapping[str, Reactive],
+    where: Expression | None,
+    result: Judge | Passing | Considered,
+    type_: type | None,
 ) -> Reactive:
     subject, *others = slots
     restrict = retracting() | as_table(subject)
     if others:
         restrict = optionally(*others) | restrict
-    verdicts: Reactive = correlate(
+    results: Reactive = correlate(
         slots=slots,
         where=where,
         yields=Apply(result, tuple(map(Part, slots)), "judge"),
         restrict=restrict,
         name=name,
-        type=Verdict,
+        type=type_,
     )
-    return verdicts
+    return results
 
 
 def equality(link: Link) -> Expression:

@@ -9,6 +9,7 @@ Source: the LALR(1) parser of lark; Python's tokenizer for indentation.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast, final
 
@@ -65,7 +66,9 @@ class _Indentation(Indenter):
         yield from super().handle_NL(Token.new_borrow_pos(token.type, bare, token))
 
 
+@cache
 def _parser() -> Lark:
+    """The parser: made when the first text is read, since that takes longer than everything else at import."""
     grammar = Path(__file__).with_name("rules.lark").read_text(encoding="utf-8")
     return Lark(
         f"{grammar}\nUNIT.3: /{UNIT.replace('/', chr(92) + '/')}/\n",
@@ -73,9 +76,6 @@ def _parser() -> Lark:
         postlex=_Indentation(),
         propagate_positions=True,
     )
-
-
-_PARSER: Final = _parser()
 
 
 def tokens(node: Node) -> list[Leaf]:
@@ -118,7 +118,7 @@ class Page:
             expected = f"at most {LONGEST} characters, {LONGEST_LINE} in a line"
             raise InvalidRule(refusal(f"{file}: expected {expected} but got {got}", fix, place=""))
         try:
-            tree = _PARSER.parse(text + "\n")
+            tree = _parser().parse(text + "\n")
         except UnexpectedInput as error:
             raise syntax_error(_unexpected(error), lines, file) from None
         except DedentError:

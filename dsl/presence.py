@@ -26,6 +26,7 @@ import attrs
 from cartesius.records import Record
 from dsl.clocks import Crossings
 from dsl.evaluation import Situation, compiled
+from dsl.rows import extended
 from dsl.terms import Junction
 from restrictions.stages import Stage
 
@@ -87,7 +88,7 @@ class Presence:
             return None
         if not is_seen:
             return Stage(None, row, until)
-        return Stage(Record({**row, NOW: present}) if self.comparisons else row, row, until)
+        return Stage(Record(extended(row, {NOW: present})) if self.comparisons else row, row, until)
 
     def _is_stale(self, time: Time, now: Time) -> bool:
         return self.source.stale_after is not None and now - time >= self.source.stale_after

@@ -19,6 +19,7 @@ from attrs import evolve
 from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
+from dsl.durations import duration
 from dsl.errors import InvalidRule, refusal
 from dsl.excerpts import is_reading
 from dsl.explaining import Plan
@@ -28,6 +29,7 @@ from dsl.judging import Evaluations, Judge
 from dsl.links import oriented
 from dsl.linting import flaws
 from dsl.lowering import reactive, table, warnings
+from dsl.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
 from dsl.printing import printed
 from dsl.reading import read
 from dsl.related import Related
@@ -38,7 +40,7 @@ from dsl.situations import bare_instant
 from dsl.sources import Source, declaration
 from dsl.statements import conditions
 from dsl.surroundings import unknown_locations, unused_sources
-from dsl.terms import sources
+from dsl.terms import Observation, sources
 from dsl.texts import text
 from dsl.writing import begin, end
 
@@ -48,7 +50,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cartesius import Reactive
+    from dsl.evaluation import Row
     from dsl.findings import Finding
+    from dsl.passing import Passage
+    from dsl.relation_tables import Table
     from dsl.situation_tables import Given
     from dsl.statements import Statement
     from dsl.surroundings import Places
@@ -206,6 +211,10 @@ class RulePack:
             self._table = self._lowered()
         return self._table
 
+    def _relations(self) -> partial[list[Table]] | None:
+        related = self._judgement().related
+        return None if related is None else partial(tables, self.name, related, self._links)
+
     def warnings(self) -> Reactive:
         """Return the status changes only, one a transition: verdicts without reasons; the same reactive every time.
 
@@ -224,6 +233,74 @@ class RulePack:
         if self._warnings is None:
             self._warnings = warnings(self.name, self.table())
         return self._warnings
+
+    def next_window(self, subject: Source, *, within: Expression, at: Expression | None = None) -> Reactive:
+        """Return the table of the next window of each subject: when it would be allowed if it passed then.
+
+        A window is the first `Passage` from the subject's planned instant on, in which the verdict would be allowed,
+        not unknown, if that instant were another; None if there is none within the time given. It changes with the
+        forecasts, the subject's row and all that the rules observe.
+
+        >>> from cartesius import run
+        >>> from dsl import Source, instant, require
+        >>> from dsl.units import hours, metres
+        >>> ship = Source("ship", key="id", id=int, eta=instant)
+        >>> tide = Source("tide", key=None, height=metres, forecast=True)
+        >>> port = RulePack("port", subject=ship)
+        >>> with port:
+        ...     require(tide.at(ship.eta).height >= 1 * metres)
+        >>> high = {"issued": 0, "start": 7, "end": 12, "height": 2.0}
+        >>> trace = [(port.sources["tide"], high), (port.sources["ship"], {"id": 1, "eta": 5})]
+        >>> [event.value for event in run(port.next_window(ship, within=24 * hours), trace)]
+        [Update(key=1, value=Passage(start=7, end=12))]
+
+        Args:
+            subject: The pack's subject.
+            within: A time: how far from the planned instant it is looked for.
+            at: The planned instant, a field of the subject; default: the one at which the rules look forecasts up.
+
+        Raises:
+            InvalidRule: Another subject, no such instant, or a rule of which it is not known when it changes next.
+            DimensionMismatch: ``within`` is no time.
+        """
+        call = f"{self.name}.next_window"
+        if not isinstance(subject, Source) or declaration(subject) != self._subject:
+            fix = [("fix", f"{call}({self._subject.name}, within=24 * hours)")]
+            raise InvalidRule(refusal(f"{call}: expected its subject {self._subject.name!r} but got {subject!r}", fix))
+        passing = self._passing(call, within, at)
+        refuse_comparisons_with_now(call, passing)
+        return table(call, passing, self._links, self._only, self._relations())
+
+    def passages(
+        self,
+        rows: Mapping[str, Given],
+        *,
+        within: Expression,
+        at: Expression | None = None,
+        now: int | datetime | None = None,
+    ) -> tuple[Passage, ...]:
+        """Return all passages in one situation, given as for `check`: what a picture of the windows needs.
+
+        Args:
+            rows: Source name → row, or the predictions of a forecast. The subject must have one.
+            within: A time: how far from the planned instant they are looked for.
+            at: The planned instant, a field of the subject; default: the one at which the rules look forecasts up.
+            now: The instant at which it is judged.
+
+        Raises:
+            InvalidArgument: As for `check`.
+            InvalidRule: As for `next_window`.
+            DimensionMismatch: ``within`` is no time, or a value does not fit its field.
+        """
+        passing = self._passing(f"{self.name}.passages", within, at)
+        given, instant = self._situation("passages", rows, now)
+        return tuple(passing.passages(given, instant))
+
+    def _passing(self, call: str, within: Expression, at: Expression | None) -> Passing:
+        field = planned(call, self._subject, self._statements, None if at is None else self._term("at", at))
+        refuse_links(call, [link.value for link in self._links], Observation(self._subject, field))
+        judge = self._judgement()
+        return Passing(self._used, self._statements, field, duration("within", within), judge.related)
 
     def check(self, rows: Mapping[str, Given], now: int | datetime | None = None) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
@@ -251,11 +328,17 @@ class RulePack:
             InvalidArgument: The subject has no row, there is no such source or field, or something else than a row.
             DimensionMismatch: A value does not fit its field.
         """
-        judge = self._judgement()
-        complete_rows, tables = complete_tables(self.name, self._used, self._links, judge.related, rows)
-        instant = bare_instant(f"{self.name}.check", "now", now)
-        given = () if judge.related is None else judge.related.from_rows(complete_rows, tables, instant)
-        return judge(*complete_rows, *given, now=instant)
+        given, instant = self._situation("check", rows, now)
+        return self._judgement()(*given, now=instant)
+
+    def _situation(
+        self, call: str, rows: Mapping[str, Given], now: int | datetime | None
+    ) -> tuple[tuple[Row, ...], int | None]:
+        related = self._judgement().related
+        complete_rows, tables = complete_tables(self.name, self._used, self._links, related, rows)
+        instant = bare_instant(f"{self.name}.{call}", "now", now)
+        given = () if related is None else related.from_rows(complete_rows, tables, instant)
+        return (*complete_rows, *given), instant
 
     def lint(self, rows: Places | None = None) -> tuple[Finding, ...]:
         """Return what is wrong with the rules, as far as it is proved; the findings print well.
@@ -324,9 +407,7 @@ class RulePack:
         return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
 
     def _lowered(self) -> Reactive:
-        judge = self._judgement()
-        relations = None if judge.related is None else partial(tables, self.name, judge.related, self._links)
-        return table(self.name, judge, self._links, self._only, relations)
+        return table(self.name, self._judgement(), self._links, self._only, self._relations())
 
     def _judgement(self) -> Judge:
         if self._judge is None:

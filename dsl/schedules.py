@@ -28,6 +28,7 @@ from cartesius import Delete, storable
 from cartesius.errors import InvalidArgument
 from cartesius.records import Record
 from dsl.instants import instant_of
+from dsl.rows import extended
 from restrictions.stages import Stage
 
 if TYPE_CHECKING:
@@ -86,6 +87,11 @@ class Schedule:
         times, valid = self._segments
         place = bisect_right(times, instant) - 1
         return valid[place] if place >= 0 else None
+
+    @property
+    def bounds(self) -> list[int]:
+        """The instants at which another prediction becomes valid, or none, in order."""
+        return self._segments[0]
 
     def changes(self, first: int, last: int) -> list[int]:
         """Return the instants after ``first``, up to ``last``, at which another prediction becomes valid, or none."""
@@ -188,7 +194,7 @@ class Forecasting:
 
 def normal(prediction: Mapping[str, Any]) -> Record:
     """Return a prediction with whole numbers for its instants."""
-    return Record({**prediction, **{name: _instant(prediction[name]) for name in VALIDITY}})
+    return Record(extended(prediction, {name: _instant(prediction[name]) for name in VALIDITY}))
 
 
 def scheduled(source: Declaration, key: Any, schedule: Schedule) -> Record:

@@ -580,6 +580,7 @@ function showVerdict(verdict) {
     return element("li", {},
       element("div", {}, element("b", {}, reason.name), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),
       reason.because ? element("div", {}, `because ${reason.because}`) : null,
+      reason.others.length ? element("div", {}, `with ${reason.others.join(", ")}`) : null,
       reason.missing.length ? element("div", {}, `missing: ${reason.missing.join(", ")}`) : null,
       element("table", {}, element("tbody", {}, ...values)));
   });

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import example, given
@@ -86,9 +88,27 @@ def test_a_wrong_call_shows_the_usage(arguments: list[str], capsys: pytest.Captu
     assert "usage: python -m dsl" in capsys.readouterr().err
 
 
-def test_help_names_the_commands():
-    done = subprocess.run([sys.executable, "-m", "dsl", "--help"], capture_output=True, text=True, check=True)
-    assert all(command in done.stdout for command in ("check", "describe", "edit"))
+def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(command in printed for command in ("check", "describe", "edit"))
+
+
+def test_edit_prints_where_the_page_is_and_ends_with_an_interrupt():
+    command = [sys.executable, "-m", "dsl", "edit", str(HARBOUR_RULES), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        said = running.stdout.readline()
+        address = said.split(" at ")[1].split()[0]
+        with urlopen(address) as page:
+            assert "<title>Rules</title>" in page.read().decode()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=30) == 0
+        assert running.stderr is not None
+        assert running.stderr.read() == ""
+    assert address.startswith("http://127.0.0.1:")
 
 
 # -------------------------------------------------------------------------------------------------------- hostile texts

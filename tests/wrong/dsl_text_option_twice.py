@@ -1,0 +1,20 @@
+from dsl import RulePack
+
+port = RulePack.from_text(
+    """
+pack: port
+subject: vessel
+source vessel by mmsi:
+    mmsi: number
+    draught: metres
+    eta: instant
+source wind:
+    velocity: knots
+source tug by id:
+    id: number
+    pull: t
+source swell, forecast, forecast:
+    height: metres
+""",
+    file=__file__,
+)
