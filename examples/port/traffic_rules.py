@@ -29,7 +29,7 @@ def traffic_rules() -> RulePack:
     """Return the rules about a ship and the others.
 
     >>> traffic_rules()
-    <rule pack traffic over vessel, 6 statements>
+    <rule pack traffic over vessel, 4 statements>
     """
     traffic = RulePack(
         "traffic",
