@@ -21,6 +21,8 @@ _OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="
 def positive(condition: Term) -> Term:
     """Push negations inwards, as far as they go; equivalent in Kleene's logic.
 
+    >>> from dsl.dimensions import TRUTH
+    >>> from dsl.terms import Constant
     >>> positive(Not(Not(Constant(True, TRUTH))))
     Constant(value=True, kind=Sort(name='truth value'))
     """
@@ -39,6 +41,8 @@ def positive(condition: Term) -> Term:
 def conjuncts(condition: Term) -> tuple[Term, ...]:
     """Return the conditions that ``condition`` is the conjunction of, without negations inside.
 
+    >>> from dsl.dimensions import TRUTH
+    >>> from dsl.terms import Constant
     >>> conjuncts(Constant(True, TRUTH))
     (Constant(value=True, kind=Sort(name='truth value')),)
     """
@@ -48,6 +52,8 @@ def conjuncts(condition: Term) -> tuple[Term, ...]:
 def operands_of(operator: str, term: Term) -> tuple[Term, ...]:
     """Return the parts of nested junctions with ``operator``, left to right; of any other term itself.
 
+    >>> from dsl.dimensions import TRUTH
+    >>> from dsl.terms import Constant
     >>> operands_of("and", Constant(True, TRUTH))
     (Constant(value=True, kind=Sort(name='truth value')),)
     """

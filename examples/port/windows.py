@@ -1,21 +1,19 @@
 """The next window of each deep ship: when she may next pass between sea and berth, and what forbids it before.
 
 Tide, stream and wind of the day are predictions to the pack of `arrival_rules`, each valid from when it is used until
-the next. Whether a ship may start at a step of the tide's predictions is found by telling the engine that this is her
-time. Where the predictions end within her passage, that is unknown, and so no window.
+the next. Where the predictions end within a ship's passage, it is unknown whether she may start, and so no window.
 
 Source: RULES.md, "Arrivals".
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from cartesius import Engine, Update
+from dsl.units import hours
 from examples.port.arrival_rules import arrival_rules
 from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M
 from examples.port.geography import distance_km
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
 
     _Rows: TypeAlias = list[tuple[int, Values]]
 
+AHEAD_H: Final = 24
+"""How far ahead windows are looked for, in hours."""
 _HOUR: Final = 3_600_000_000
 _FIELDS: Final = {
     "tide": ("sensor", "height"),
@@ -48,8 +48,8 @@ class Outlook:
         call: What she is about to do.
         points: (microseconds since the epoch, metres of under-keel clearance) for each step; each holds until the next.
         limit: The least clearance she must have, in metres.
-        windows: When she may start: (from, to) in microseconds since the epoch, in order.
-        blocked: What forbids it until the first window opens: the names of rules, or what is not known.
+        windows: When she may start: (from, until just before) in microseconds since the epoch, in order.
+        blocked: What forbids it at her own time: the names of rules, or what is not known.
     """
 
     call: Call
@@ -68,53 +68,40 @@ def outlooks(day: Day, now: int, calls: Sequence[Call]) -> list[Outlook]:
         calls: What the ships are about to do.
     """
     pack = arrival_rules(day.gauges, day.stations)
-    engine, inputs = Engine(pack.table()), pack.sources
     berths = {each.values["id"]: each.values for each in day.readings if each.source == "berth"}
-    for berth in berths.values():
-        engine.push(inputs["berth"], berth, at=now)
     rows = _rows(day)
-    near = {call.berth: _near(day, call.position) for call in calls}
-    for source, key in sorted({(source, key) for keys in near.values() for source, key in keys.items()}):
-        for prediction in _predictions(rows[source, key], day.start):
-            if prediction["end"] > now:
-                engine.push(inputs[source], prediction, at=now)
     found = []
     for call in calls:
-        heights = rows["tide", near[call.berth]["tide"]]
-        steps = [time for time, _ in heights if time >= call.eta]
-        refused = []
-        verdict: Verdict | None = None
-        for time in steps:
-            for event in engine.push(inputs["vessel"], _row(call, time), at=now):
-                assert isinstance(event.value, Update)
-                verdict = event.value.value
-            assert verdict is not None
-            refused.append(_refusal(verdict))
-        found.append(_outlook(call, berths[call.berth]["depth"], heights, steps, refused))
+        near = _near(day, call.position)
+        predicted = {
+            source: [each for each in _predictions(rows[source, key], day.start) if each["end"] > now]
+            for source, key in near.items()
+        }
+        situation: dict[str, Any] = {"vessel": _row(call), "berth": berths[call.berth], **predicted}
+        passages = pack.passages(situation, within=AHEAD_H * hours)
+        blocked = () if passages and passages[0].start == call.eta else _refusal(pack.check(situation))
+        windows = tuple((each.start, each.end) for each in passages)
+        found.append(_outlook(call, berths[call.berth]["depth"], rows["tide", near["tide"]], windows, blocked))
     return found
 
 
 def _outlook(
-    call: Call, depth: float | None, heights: _Rows, steps: Sequence[int], refused: Sequence[tuple[str, ...]]
+    call: Call, depth: float | None, heights: _Rows, windows: tuple[tuple[int, int], ...], blocked: tuple[str, ...]
 ) -> Outlook:
-    windows = _spans(steps, refused)
-    until = windows[0][0] if windows else math.inf
-    before = (names for time, names in zip(steps, refused, strict=True) if time < until)
     points = [
         (time, depth + row["height"] - call.draught)
         for time, row in heights
         if depth is not None and row["height"] is not None
     ]
     limit = TANKER_LIMIT_M if call.vessel_type == "tanker" else LIMIT_M
-    blocked = dict.fromkeys(name for names in before for name in names)
-    return Outlook(call, tuple(points), limit, tuple(windows), tuple(blocked))
+    return Outlook(call, tuple(points), limit, windows, blocked)
 
 
 def _refusal(verdict: Verdict) -> tuple[str, ...]:
-    """What fails; if nothing does, what is not known; if all is known, nothing."""
+    """What fails, and what is not known."""
     failed = tuple(reason.name for reason in verdict.failed)
     unknown = sorted({name for reason in verdict.undecided for name in reason.missing})
-    return failed or tuple(f"not known: {name}" for name in unknown)
+    return (*failed, *(f"not known: {name}" for name in unknown))
 
 
 def _near(day: Day, position: Position) -> dict[str, str]:
@@ -150,20 +137,8 @@ def _length(rows: _Rows) -> int:
     return rows[-1][0] - rows[-2][0] if len(rows) > 1 else _HOUR
 
 
-def _row(call: Call, time: int) -> Values:
+def _row(call: Call) -> Values:
     return {
         "mmsi": call.mmsi, "name": call.name, "vessel_type": call.vessel_type, "length": call.length,
-        "draught": call.draught, "destination": call.berth, "direction": call.direction, "eta": time,
+        "draught": call.draught, "destination": call.berth, "direction": call.direction, "eta": call.eta,
     }  # fmt: skip
-
-
-def _spans(steps: Sequence[int], refused: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    for number, time in enumerate(steps):
-        if refused[number]:
-            continue
-        if spans and not refused[number - 1]:
-            spans[-1] = (spans[-1][0], time)
-        else:
-            spans.append((time, time))
-    return spans

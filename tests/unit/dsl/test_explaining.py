@@ -170,7 +170,7 @@ def test_totals_and_pairs():
             require(vessel.length + other.length <= 500 * metres, "room")
     shown = port.explain()
     assert "  tugs: count(tugs where tugs.available > 0) >= 1  <- count(tugs where tugs.available > 0)" in shown
-    assert "  against each other, where other.destination == vessel.destination  <- other.destination," in shown
+    assert "  against each other where other.destination == vessel.destination  <- other.destination," in shown
     assert "a row of tugs: each vessel that reads a total which it changes" in shown
     assert "    if count(tugs where tugs.available > 0) changes: 1 requirement (tugs)" in shown
     assert "    and each vessel that is paired with it" in shown
