@@ -41,18 +41,19 @@ def show_outlooks(console: Console, outlooks: Sequence[Outlook], now: int) -> No
     """Print, for each deep ship, when she is there or may leave, her next window, and what forbids it before."""
     title = f"Arrivals and next windows from {moment(now):%H:%M} on, ships of {DEEP_M:g} m draught and more"
     table = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("ship", "draught", "berth", "ready (UTC)", "next window", "then", "not before, because of"):
-        table.add_column(column, justify="right" if column == "draught" else "left", no_wrap=column == "ship")
+    table.add_column("ship", no_wrap=True)
+    table.add_column("ready (UTC)", width=11)
+    table.add_column("may start", no_wrap=True)
+    table.add_column("not before, because of")
     for each in outlooks:
-        call, spans = each.call, [_span(*window) for window in each.windows]
+        call = each.call
+        verb = "leaves" if call.direction == "outbound" else "comes to"
         table.add_row(
-            call.name,
-            f"{call.draught:.1f} m",
-            f"{'from' if call.direction == 'outbound' else 'to'} {call.berth}",
-            f"{moment(call.eta):%H:%M} ({call.derived})",
-            spans[0] if spans else "none",
-            ", ".join(spans[1:]),
+            f"{call.name}\n{call.draught:.1f} m, {verb} {call.berth}",
+            f"{moment(call.eta):%H:%M}\n{call.derived}",
+            "\n".join(_span(*window) for window in each.windows) or "not at all",
             ", ".join(each.blocked),
+            end_section=True,
         )
     console.print(table)
 
