@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import socket
-import warnings
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.testclient import TestClient
 
 from dsl.drafts import File
 from dsl.edit_server import LARGEST, application, server
@@ -17,10 +17,6 @@ from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-with warnings.catch_warnings():  # it asks for httpx2, the next name of the httpx that is locked
-    warnings.simplefilter("ignore")
-    from starlette.testclient import TestClient
 
 TOKEN = {"X-Token": "secret"}
 CHROMIUM = Path("/usr/bin/chromium")
