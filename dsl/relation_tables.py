@@ -32,7 +32,6 @@ from dsl.presence import Presence
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
 from dsl.tallies import ASTRAY, Contributing, GroupOf, Keyed, group
-from dsl.terms import Declaration, Term
 from dsl.texts import text
 from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling_by
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from dsl.evaluation import Evaluate, Row
     from dsl.links import Link
     from dsl.related import Related
+    from dsl.terms import Declaration, Term
 
 
 class Table(NamedTuple):
