@@ -32,7 +32,6 @@ from dsl.presence import Presence
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
 from dsl.tallies import ASTRAY, Contributing, GroupOf, IsAstray, Keyed, group
-from dsl.terms import Declaration, Term, observations
 from dsl.texts import text
 from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling_by
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from dsl.evaluation import Evaluate, Row
     from dsl.links import Link
     from dsl.related import Related
+    from dsl.terms import Declaration, Term
 
 
 class Table(NamedTuple):
@@ -142,8 +142,8 @@ def _pair_tables(
     tables_of: Mapping[str, Reactive],
 ) -> list[Table]:
     subject, *others = sources
-    terms = (pairing.where, *conditions(pairing.requirements))
-    observed = {each.source for term in terms for each in observations(term)}
+    conditions_of_pairs = (pairing.where, *conditions(pairing.requirements))
+    observed = {source for term in conditions_of_pairs for source in terms.sources(term)}
     seen = (subject, *(source for source in others if source in observed))
     view, is_row = _view(name, seen, links, tables_of), len(seen) == 1
     rows: Expression = Tuple((Part(subject.name),)) if is_row else Part(subject.name)

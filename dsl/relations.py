@@ -18,7 +18,7 @@ import attrs
 
 from dsl.aggregates import Total
 from dsl.statements import Against, Requirement, conditions
-from dsl.terms import Comparison, Declaration, Junction, Term, is_constant, observations, parts
+from dsl.terms import Comparison, Declaration, Junction, Term, is_constant, parts, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -146,7 +146,7 @@ def conjuncts(term: Term) -> Iterator[Term]:
 
 
 def _names(term: Term) -> set[str]:
-    return {each.source.name for each in observations(term)}
+    return {source.name for source in sources(term)}
 
 
 def _blocks(statements: Iterable[Statement]) -> Iterator[Against]:

@@ -11,6 +11,7 @@ Source: thesis, chapter 2; DESIGN.md, section 6.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, final
 
@@ -45,7 +46,7 @@ from dsl.texts import text
 from dsl.writing import begin, end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
     from types import TracebackType
 
@@ -109,6 +110,13 @@ class RulePack:
             raise InvalidRule(refusal(f"RulePack {name!r}: expected a source with a key but got {subject=!r}", fix))
         self.name = name
         self._subject = declaration(subject)
+        if self._subject.another_of is not None:
+            fix = [("fix", f"subject={self._subject.another_of}")]
+            summary = f"RulePack {name!r}: expected the subject itself but got another, {self._subject.name!r}"
+            raise InvalidRule(refusal(summary, fix))
+        if not _is_iterable(links):
+            fix = [("fix", "give a list, or leave it out where there is none: links=[berth.id == vessel.destination]")]
+            raise InvalidRule(refusal(f"RulePack {name!r}: expected a list of links but got links={links!r}", fix))
         self._links = oriented(self._subject, [self._term("links", link) for link in links])
         self._used: tuple[Declaration, ...] = (self._subject, *(link.source for link in self._links))
         self._known = {source.name: source for source in self._used}
@@ -153,6 +161,9 @@ class RulePack:
             DimensionMismatch: Operands do not fit each other.
             UnknownField: A name means nothing.
         """
+        if not _is_name(text) and text != "":
+            summary = f"RulePack.from_text: expected a text of rules but got text={text!r} (type={type(text).__name__})"
+            raise InvalidRule(refusal(summary, [("fix", 'Path("port.rules").read_text(encoding="utf-8")')]))
         return read(text, file, cls)
 
     def to_text(self) -> str:
@@ -460,3 +471,7 @@ def _is_name(value: object) -> bool:
 
 def _is_keyed(value: object) -> bool:
     return isinstance(value, Source) and declaration(value).key is not None
+
+
+def _is_iterable(value: object) -> bool:
+    return isinstance(value, Iterable)

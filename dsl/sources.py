@@ -8,9 +8,10 @@ Source: thesis, Table 2.1 (observations).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, final
+from typing import ClassVar, Final, TypeAlias, final
 
 import attrs
 
@@ -21,9 +22,6 @@ from dsl.fluent import Expression, Unit
 from dsl.forecasts import Predicted, moment
 from dsl.schedules import VALIDITY
 from dsl.terms import Declaration, Observation
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 position = POSITION
 """The type of a field that holds a position: (latitude, longitude), two floats, degrees north and east."""
@@ -148,6 +146,9 @@ class Source:
         """Declare a source."""
         if not _is_identifier(name):
             raise InvalidRule(refusal(f"Source: expected a name that is a Python identifier but got name={name!r}"))
+        if not _is_mapping(fields or {}):
+            fix = [("fix", 'fields={"name": str}, each with its unit or type')]
+            raise InvalidRule(refusal(f"Source {name!r}: expected fields by name but got fields={fields!r}", fix))
         given = {**declared, **(fields or {})}
         optional_fields = tuple(field for field, type_ in given.items() if isinstance(type_, Optional))
         plain = {field: type_.type if isinstance(type_, Optional) else type_ for field, type_ in given.items()}
@@ -267,6 +268,10 @@ def _check_forecast(
     if is_ageing:
         fix = [("fix", "leave stale_after out: a prediction says itself until when it is valid")]
         raise InvalidRule(refusal(f"Source {name!r}: expected a forecast without stale_after", fix))
+
+
+def _is_mapping(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _is_type(value: object) -> bool:

@@ -76,6 +76,9 @@ def unknown_locations(
 
 def _ids(place: Term | None, links: Sequence[Link], given: Places) -> Iterator[str | int]:
     if not isinstance(given, Mapping):
+        if not isinstance(given, Iterable) or isinstance(given, str):
+            message = f"lint: expected a list of places, or the rows of their source, but got {given!r}"
+            raise InvalidArgument(message)
         yield from given
         return
     linked = [link.source for link in links if link.value == place]

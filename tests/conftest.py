@@ -60,6 +60,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _frozen() -> None:
+    """Likewise what earlier modules have left, such as what hypothesis remembers."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of a test run: two local cores, UTC, nothing written into the repository."""

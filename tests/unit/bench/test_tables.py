@@ -85,7 +85,7 @@ def test_memory_is_measured_beyond_what_was_pushed():
 def test_the_command_prints_figures_and_verdicts(monkeypatch):
     monkeypatch.setattr(memory, "HOLDINGS", {"combine_updates": memory.HOLDINGS["combine_updates"]})
     small = ["--sizes", "10,20", "--repetitions", "2", "--updates", "4", "--workers", "1", "--events", "30"]
-    small += ["--memory-rows", "10", "--updated-rows", "10"]
+    small += ["--memory-rows", "10", "--updated-rows", "10", "--rule-events", "5"]
     run = CliRunner().invoke(main, small, env={"COLUMNS": "200"})
     assert run.exit_code == 0, run.output
     for shown in ("combine_latest", "foreign_join, left", "foreign_join, right", "reduce by", "combine_updates", "yes"):

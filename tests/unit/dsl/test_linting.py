@@ -252,6 +252,8 @@ def test_a_location_that_no_berth_has(given_rows):
     [
         ({"tide": []}, "lint: expected rows of the source linked to vessel.destination ('berth') but got rows of"),
         ({"berth": [{"depth": 3}]}, "lint: expected rows of 'berth' with their key 'id' but got {'depth': 3}"),
+        (7, "lint: expected a list of places, or the rows of their source, but got 7"),
+        ("berth A", "lint: expected a list of places, or the rows of their source, but got 'berth A'"),
     ],
 )
 def test_rows_of_something_else_are_refused(given_rows, message):

@@ -458,3 +458,19 @@ def test_one_row_that_is_pushed_again_and_again_leaves_nothing_behind():
     for mmsi in range(5):
         engine.push(made.sources["vessel"], Delete(mmsi))
     assert engine.stats.retained == 0
+
+
+def test_a_rule_about_pairs_may_look_a_forecast_up():
+    boat = Source("boat", key="id", id=int, eta=instant, length=metres)
+    mate = another(boat, "mate")
+    breeze = Source("breeze", key=None, velocity=knots, forecast=True)
+    made = RulePack("convoy", subject=boat)
+    with made, against(mate, where=mate.length >= boat.length):
+        require(breeze.at(boat.eta).velocity <= 20 * knots, name="calm for two")
+    engine, table = Engine(made.table()), made.table()
+    for number in (1, 2):
+        engine.push(made.sources["boat"], {"id": number, "eta": 5 * number, "length": 100.0 * number}, at=1)
+    assert {key: each.status for key, each in engine.query(table).items()} == {1: "unknown", 2: "allowed"}
+    engine.push(made.sources["breeze"], {"issued": 0, "start": 5, "end": 6, "velocity": 30}, at=1)
+    assert engine.query(table)[1].because[0].others == (2,)
+    assert engine.query(table)[1].status == "restricted"
