@@ -78,9 +78,9 @@ class Presence:
         return self._stage(keeps, time, now)
 
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
-        if self._is_stale(time, now):
-            return Stage(self._without_values(row), row, None)
         present = int(now) if math.isfinite(now) else None
+        if self._is_stale(time, now):
+            return Stage(self._marked(self._without_values(row), present), row, None)
         answers = (holds(Situation((row,), present)) for holds in self._only)
         is_seen = not any(answer is not None and not answer for answer in answers)
         until = self._until(row, time, present)
@@ -88,7 +88,10 @@ class Presence:
             return None
         if not is_seen:
             return Stage(None, row, until)
-        return Stage(Record(extended(row, {NOW: present})) if self.comparisons else row, row, until)
+        return Stage(self._marked(row, present), row, until)
+
+    def _marked(self, row: Any, now: int | None) -> Any:
+        return Record(extended(row, {NOW: now})) if self.comparisons else row
 
     def _is_stale(self, time: Time, now: Time) -> bool:
         return self.source.stale_after is not None and now - time >= self.source.stale_after

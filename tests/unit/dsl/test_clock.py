@@ -183,6 +183,18 @@ def test_stale_and_missing_are_two_things():
     assert (event.value.value.because[0].missing, event.value.value.because[0].stale) == (("wind",), ())
 
 
+def test_the_time_is_known_of_a_subject_that_is_stale():
+    boat = Source("boat", key="id", id=int, eta=instant, stale_after=3 * microseconds)
+    pack = RulePack("port", subject=boat)
+    with pack:
+        require(boat.eta - now > 1 * microseconds, "in time")
+    engine = Engine(pack.table())
+    engine.push(pack.sources["boat"], {"id": 1, "eta": 12}, at=0)
+    [event] = engine.advance(3)
+    [reason] = event.value.value.because
+    assert (reason.missing, reason.stale) == (("boat",), ("boat",))
+
+
 def test_what_fails_without_the_stale_row_still_restricts():
     source = Source("wind", key=None, velocity=knots, stale_after=1 * hours)
     boat = Source("boat", key="id", id=int, length=metres)
