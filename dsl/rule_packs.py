@@ -87,7 +87,8 @@ class RulePack:
         links: Equalities that find the row of each other source: its key, and a term over one other source. They form a
             tree rooted at the subject.
         only: Which subjects are considered: there is a verdict unless this condition is false. It may observe what the
-            rules may, and the clock.
+            rules may, and the clock. Where it observes linked sources, `query` shows a verdict as it was last emitted:
+            its meaning is the present one, the values that it shows may be older.
 
     Raises:
         InvalidRule: The subject has no key, a link is none, or the links form no tree rooted at the subject.
