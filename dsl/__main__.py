@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{path}: {error.strerror}; name a file of rules, such as examples/rules/harbour.rules")
     except UnicodeError:
-        return _fail(f"{path}: is no text in UTF-8")
+        return _fail(f"{path}: is no text in UTF-8; save it as plain text, with the encoding UTF-8")
     if chosen.command == "edit":
         return _edit(path, chosen.port, not chosen.no_browser)
     try:

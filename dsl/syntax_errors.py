@@ -25,7 +25,8 @@ _SPOKEN: Final = {
     "LPAR": "an opening parenthesis", "RPAR": "a closing parenthesis", "COMMA": "a comma", "COLON": "a colon",
     "PLUS": "+", "MINUS": "-", "TIMES": "*", "OVER": "/", "PACK": "pack: <name>", "SUBJECT": "subject:",
     "LOCATION": "location:", "ONLY": "only:", "LINKS": "links:", "PROPERTY": "name:, because:, severity: or reference:",
-    "OPTIONAL": "optional", "INSTANT": "an instant", "$END": "the end of the text",
+    "OPTIONAL": "optional", "NUMERIC": '"number"', "TEXTUAL": '"text"', "POSITIONAL": '"position"',
+    "INSTANTANEOUS": '"instant"', "INSTANT": "an instant", "$END": "the end of the text",
 }  # fmt: skip
 _PHRASES: Final = (
     "is", "is at least", "is at most", "is above", "is below", "is between", "is known", "is not", "must be",
@@ -131,6 +132,8 @@ def _spoken(allowed: set[str]) -> str:
 def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
     if after[:1] in _SYMBOLS and after[:1]:
         return f"write {_SYMBOLS[after[0]]} for {re.match(r'[<>=!&|]+|.', after)[0]}"  # type: ignore[index]
+    if re.search(r"\d$", before) and re.match(r",\d", after):
+        return "write a decimal point: 0.5, not 0,5"
     if re.match(r"(and|or)\b", after) and re.search(r"\b(and|or)\b", before):
         return "put parentheses around what belongs together: a and (b or c)"
     if "UNIT" in allowed and re.match(r"[^\W\d]", after):

@@ -6,7 +6,7 @@ Source: RULES.md, "Rotterdam".
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import attrs
 from rich.table import Table
@@ -82,20 +82,24 @@ def run_on_nmea(path: Path, day: date | None = None) -> NmeaRun:
 def show_nmea(console: Console, run: NmeaRun) -> None:
     """Print the ships with their verdicts, what became of the sentences, and what must be said openly."""
     table = Table(title="Ships of Rotterdam", title_justify="left", title_style="bold")
-    for column in ("ship", "draught", "destination, as typed", "arrival (UTC)", "verdict", "because"):
-        justify: Literal["left", "right"] = "right" if column == "draught" else "left"
-        table.add_column(column, justify=justify, no_wrap=column in {"ship", "draught", "verdict"})
+    table.add_column("ship", no_wrap=True)
+    table.add_column("bound for, as typed", width=21, overflow="fold")
+    table.add_column("arrival", no_wrap=True)
+    table.add_column("verdict, because of", overflow="fold")
     order = sorted(run.ships.values(), key=lambda row: (-(row["draught"] or 0.0), row["mmsi"]))
     for row in order:
         change = run.log.last[row["mmsi"]]
-        typed = f' "{row["bound_for"]}"' if row["bound_for"] else ""
+        draught = "draught not known" if row["draught"] is None else f"{row['draught']:.1f} m"
+        typed = f'\n"{row["bound_for"]}"' if row["bound_for"] else ""
+        reasons = because(change)
         table.add_row(
-            row["name"],
-            "" if row["draught"] is None else f"{row['draught']:.1f} m",
+            f"{row['name']}\n{draught}",
             f"{row['direction'] or 'under way'}, {row['destination'] or 'not said'}{typed}",
-            "" if row["eta"] is None else f"{moment(row['eta']):%Y-%m-%d %H:%M}",
-            Text(change.status, STYLES[change.status]),
-            because(change),
+            "" if row["eta"] is None else f"{moment(row['eta']):%Y-%m-%d\n%H:%M} UTC",
+            Text(change.status, STYLES[change.status]).append(
+                f"\n{reasons}" if reasons else "", style="not bold default"
+            ),
+            end_section=True,
         )
     console.print(table)
     now = Counter(change.status for change in run.log.last.values())

@@ -62,7 +62,15 @@ def test_a_file_that_cannot_be_read_is_an_error_in_words(
     assert "Is a directory" in capsys.readouterr().err
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     assert main([command, str(tmp_path / "binary")]) == 1
-    assert "is no text in UTF-8" in capsys.readouterr().err
+    assert "is no text in UTF-8; save it as plain text" in capsys.readouterr().err
+
+
+def test_a_file_of_a_windows_editor_reads_as_any_other(tmp_path: Path):
+    path = tmp_path / "windows.rules"
+    path.write_text("\ufeff" + HARBOUR.lstrip(), encoding="utf-8", newline="\r\n")  # byte order mark, line ends
+    text = path.read_bytes().decode("utf-8")
+    assert RulePack.from_text(text).statements == RulePack.from_text(HARBOUR).statements
+    assert main(["check", str(path)]) == 0
 
 
 def test_a_port_in_use_is_an_error_in_words(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,19 @@
+from dsl import RulePack
+
+port = RulePack.from_text(
+    """
+pack: port
+subject: vessel
+source vessel by mmsi:
+    mmsi: number
+    draught: meters
+    length: metres
+    vessel type: one of "tanker", "container"
+    has pilot: yes or no
+    gust: knots, optional
+source wind:
+    velocity: knots
+draught must be below 15 m
+""",
+    file=__file__,
+)
