@@ -574,8 +574,10 @@ function showVerdict(verdict) {
   const box = by("verdict");
   box.className = `verdict ${verdict.status}`;
   const reasons = verdict.because.map((reason) => {
-    const observed = reason.values.filter(([label, value, unit]) => label !== `${value}${unit ? ` ${unit}` : ""}` && label !== `${value}${unit}`);
-    const values = observed.map(([label, value, unit]) => element("tr", {}, element("td", {}, label), element("td", {}, value === "missing" ? value : `${value} ${unit}`)));
+    // Constants say nothing new, nor does what is missing: the line above the table names it.
+    const constant = ([label, value, unit]) => [`${value} ${unit}`.trim(), `${value}${unit}`, `"${value}"`].includes(label);
+    const observed = reason.values.filter((each) => !constant(each) && each[1] !== "missing");
+    const values = observed.map(([label, value, unit]) => element("tr", {}, element("td", {}, label), element("td", {}, `${value} ${unit}`)));
     if (reason.margin) values.push(element("tr", {}, element("td", {}, "margin"), element("td", {}, reason.margin)));
     return element("li", {},
       element("div", {}, element("b", {}, reason.name), " ", element("span", { className: `tag ${reason.severity}` }, reason.severity)),
