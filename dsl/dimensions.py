@@ -139,7 +139,13 @@ class Measure:
     @property
     def symbol(self) -> str:
         """The symbol, such as m/s; "" for a plain number."""
-        return formula([(part.symbol, part.exponent) for part in self.parts]) if self.parts else ""
+        is_alone = len(self.parts) == 1 and self.parts[0].exponent == 1
+        return formula(
+            [
+                (part.symbol if is_alone or "/" not in part.symbol else f"({part.symbol})", part.exponent)
+                for part in self.parts
+            ]
+        )
 
     @property
     def spelling(self) -> str:

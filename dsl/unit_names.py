@@ -83,7 +83,7 @@ def _exact_unit(text: str) -> Unit:
         name, power = found.groups()
         ours = vars(units).get(name)
         one = ours if isinstance(ours, Unit) else units.unit(name)
-        product = one if factor == text else product * one ** int(power or 1)
+        product = one if name == text else product * one ** int(power or 1)
     return product
 
 

@@ -60,6 +60,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let go of it at the end, so that no library counts it as leaked."""
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _frozen() -> None:
     """Likewise what earlier modules have left, such as what hypothesis remembers."""

@@ -61,6 +61,7 @@ MEASURES = (
     units.celsius,
     units.metres_per_second,
     metres * metres,
+    units.metres_per_second * units.metres_per_second,
     metres / units.seconds,
     units.dimensionless / units.seconds * metres,
     units.kilograms / metres**3,
