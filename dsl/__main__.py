@@ -1,7 +1,7 @@
 """The command `python -m dsl`: check, describe or edit a file of rules.
 
-`check` reports what is wrong with the file, its line and a caret, and exits with 1; `edit` needs the extra
-`cartesius[edit]`.
+`check` reports what is wrong with the file, its line and a caret, or else the flaws that `RulePack.lint` proves, and
+exits with 1; `edit` needs the extra `cartesius[edit]`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         pack = RulePack.from_text(text, str(path))
     except CartesiusError as error:
         return _fail(str(error))
-    print(f"{path}: {pack!r}" if chosen.command == "check" else pack.describe())
+    if chosen.command == "describe":
+        print(pack.describe())
+        return 0
+    findings = pack.lint()
+    if findings:
+        return _fail("\n".join(map(str, findings)))
+    print(f"{path}: {pack!r}")
     return 0
 
 
@@ -68,7 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dsl", description="Check, describe or edit a file of rules.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, said in (
-        ("check", "report whether the file is in order; exit with 1 and say why if it is not"),
+        (
+            "check",
+            "report whether the file is in order and its rules make sense together; exit with 1 and say why if not",
+        ),
         ("describe", "print its rules as sentences"),
         ("edit", "open a page in the browser that edits its rules and judges an example"),
     ):

@@ -52,6 +52,16 @@ def test_check_shows_what_is_wrong_with_its_line(tmp_path: Path, capsys: pytest.
     assert "fix:" in printed.err
 
 
+def test_check_shows_rules_that_contradict_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "flawed.rules"
+    text = HARBOUR_RULES.read_text(encoding="utf-8")
+    path.write_text(text + "draught must be above 9 m\ndraught must be below 3 m\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"{path}:{text.count(chr(10)) + 1}: contradiction: vessel.draught > 9 m\n")
+
+
 @pytest.mark.parametrize("command", ["check", "describe", "edit"])
 def test_a_file_that_cannot_be_read_is_an_error_in_words(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -67,9 +77,10 @@ def test_a_file_that_cannot_be_read_is_an_error_in_words(
 
 def test_a_file_of_a_windows_editor_reads_as_any_other(tmp_path: Path):
     path = tmp_path / "windows.rules"
-    path.write_text("\ufeff" + HARBOUR.lstrip(), encoding="utf-8", newline="\r\n")  # byte order mark, line ends
-    text = path.read_bytes().decode("utf-8")
-    assert RulePack.from_text(text).statements == RulePack.from_text(HARBOUR).statements
+    text = HARBOUR_RULES.read_text(encoding="utf-8")
+    path.write_text("\ufeff" + text, encoding="utf-8", newline="\r\n")  # byte order mark, line ends
+    read = RulePack.from_text(path.read_bytes().decode("utf-8"))
+    assert read.statements == RulePack.from_text(text).statements
     assert main(["check", str(path)]) == 0
 
 
