@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, said in (
         (
             "check",
-            "report whether the file is in order and its rules make sense together; exit with 1 and say why if not",
+            "report whether the file is in order and its rules agree; if not, say why and exit with 1",
         ),
         ("describe", "print its rules as sentences"),
         ("edit", "open a page in the browser that edits its rules and judges an example"),
