@@ -1,6 +1,6 @@
 """A pack is a formula of propositional logic (thesis, Table 2.2): four accounts of it agree.
 
-The engine runs the compiled pack; `RulePack.judge` judges the situation at once; `kleene` below reads the statement
+The engine runs the compiled pack; `RulePack.check` judges the situation at once; `kleene` below reads the statement
 tree from its meaning alone, as `require(a) = a`, `when(a){…} = a ⇒ ⋀…`, `otherwise` with ¬a, `location(l){…} =
 (place = l) ⇒ ⋀…`; and sympy evaluates the formula, whose atoms are the comparisons.
 
