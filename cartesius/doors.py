@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from cartesius.codec import pack
 from cartesius.errors import InvalidArgument, NotStorable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cartesius.world import World
 
 At: TypeAlias = "int | tuple[Time, Time] | None"
+Tier: TypeAlias = Literal["reference", "in_place"]
 
 
 def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
@@ -37,6 +38,16 @@ def checked_times(at: At, latest: Time, clock: Time) -> tuple[Time, Time]:
         message = f"push: expected an interval with start ≤ end but got at={at!r}; swap them"
         raise InvalidArgument(message)
     return start, end
+
+
+def checked_tier(tier: Any) -> Tier | None:
+    """Return the tier that is asked for, None as it is."""
+    if tier is None or tier in get_args(Tier):
+        found: Tier | None = tier
+        return found
+    names = " or ".join(map(repr, get_args(Tier)))
+    message = f"Engine: expected tier to be {names} but got tier={tier!r}; without it the fastest is taken"
+    raise InvalidArgument(message)
 
 
 def checked_lateness(lateness: Any, world: World) -> int | None:

@@ -20,7 +20,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import decode, encode
-from cartesius.doors import check_input, check_storable, checked_lateness, checked_times, checked_value
+from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
 from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
 from cartesius.events import EARLIEST, LATEST, Event
 from cartesius.explanations import explain
@@ -38,7 +38,7 @@ from cartesius.world import World
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
-    from cartesius.doors import At
+    from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
@@ -68,10 +68,12 @@ class Engine:
             `advance` alone.
         durable: Whether a value that no snapshot can hold is refused already when it is pushed.
         trace: Whether to record which events made a result and which handlers saw an event, for `why`.
+        tier: How it runs: ``"reference"`` as written, on coroutines; ``"in_place"`` with direct calls, also in
+            `push_many`. By default the fastest that the program allows. Results are the same.
 
     Raises:
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
-            name, or a negative lateness.
+            name, a negative lateness, or no such tier.
     """
 
     def __init__(
@@ -82,8 +84,9 @@ class Engine:
         lateness: int | timedelta | None = None,
         durable: bool = False,
         trace: bool = False,
+        tier: Tier | None = None,
     ) -> None:
-        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, saved=None)
+        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=None)
 
     def _build(
         self,
@@ -94,6 +97,7 @@ class Engine:
         *,
         durable: bool,
         trace: bool,
+        tier: Tier | None,
         saved: Mapping[str, Any] | None,
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
@@ -101,6 +105,7 @@ class Engine:
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
+        self._tier = checked_tier(tier)
         self._world = World(unit, durable=durable, trace=trace)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
@@ -522,6 +527,7 @@ class Engine:
         lateness: int | timedelta | None = None,
         durable: bool = False,
         trace: bool = False,
+        tier: Tier | None = None,
     ) -> Engine:
         """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
 
@@ -542,7 +548,8 @@ class Engine:
         """
         state = decode(blob)
         engine = cls.__new__(cls)
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, saved=state["layout"])
+        saved = state["layout"]
+        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=saved)
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius.entries import Entry
     from cartesius.events import Time
+    from cartesius.meanings import Meaning
 
 _REQUIRED: Any = object()
 
@@ -106,6 +107,7 @@ class Restriction(Handler):
     anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
     shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
     decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
+    meaning: ClassVar[Meaning | None] = None  # what the faster tiers know of it; not inherited
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
@@ -132,6 +134,7 @@ class Restriction(Handler):
             raise InvalidArgument(message)
         cls._fields, cls._defaults, cls._states = fields, defaults, states
         cls.shares = bool(vars(cls).get("shares", False))  # a subclass may do more
+        cls.meaning = vars(cls).get("meaning")
         chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
         if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):
             cls.consumes = True  # it may leave matches out, unless it says that it does not

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, handles
 from cartesius.errors import InvalidArgument
 from cartesius.families import row_key, totals
+from cartesius.meanings import Meaning
 from restrictions.groups import Group, Monoid
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class totalling(Restriction):
     Source:
         Thesis, L23.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
 
     group: Any
     relies_on_order: ClassVar[bool] = False

@@ -9,12 +9,13 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 14, as SEMANTICS 1.7 corrects it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.clauses import is_drained, set_aside
 from cartesius.errors import InvalidArgument, QueueFull
 from cartesius.families import completes, withdraw
+from cartesius.meanings import Meaning
 from cartesius.queues import Queue
 from restrictions.checks import check_count
 
@@ -55,6 +56,8 @@ class aligning(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 14.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.ALIGNED
 
     slots: Slots
     limit: int | None = None

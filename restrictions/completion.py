@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.clauses import is_drained
 from cartesius.families import completes, ended
+from cartesius.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,8 @@ class completing_with(Restriction):
     Law:
         Idempotent.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
@@ -50,6 +53,8 @@ class completing_without_value(Restriction):
     Law:
         Idempotent.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
     shares: ClassVar[bool] = True
 
@@ -73,6 +78,8 @@ class never_completing(Restriction):
     Law:
         Idempotent.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
     relies_on_order: ClassVar[bool] = False
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, forward, handles, push
+from cartesius.meanings import Meaning
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class at_most(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.USES
 
     n: int
     slots: Slots
@@ -81,5 +84,7 @@ class affinely(at_most):
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 12.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.USES
 
     n: int = 1

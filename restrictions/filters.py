@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles
+from cartesius.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,8 @@ class only(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 5.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.FILTER
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction
 from cartesius.errors import InvalidArgument
+from cartesius.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +48,8 @@ class key_by(Restriction):
     Source:
         SEMANTICS 1.13.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.KEYS
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False

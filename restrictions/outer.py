@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, handles
 from cartesius.families import optional
+from cartesius.meanings import Meaning
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class optionally(Restriction):
     Source:
         SEMANTICS 2.6.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.OPTIONAL
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, displace, forward, handles, memory, push
+from cartesius.meanings import Meaning
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class most_recently(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.NEWEST
 
     shares: ClassVar[bool] = True
 
@@ -94,6 +97,8 @@ class earliest(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, section 5 (selection by position).
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.OLDEST
 
     shares: ClassVar[bool] = True
 

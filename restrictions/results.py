@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, displace, forward, handles
 from cartesius.errors import InvalidArgument
 from cartesius.families import retract, row_key
+from cartesius.meanings import Meaning
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class retracting(Restriction):
     Source:
         SEMANTICS 1.14.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.RETRACTS
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False
@@ -89,6 +92,8 @@ class as_table(Restriction):
     Source:
         SEMANTICS 2.2.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.ROWS
 
     shares: ClassVar[bool] = True
 

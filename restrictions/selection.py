@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, forward, handles, select, state
 from cartesius.errors import InvalidArgument
 from cartesius.families import first_is_oldest
+from cartesius.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,8 @@ class fifo(Restriction):
     Source:
         SEMANTICS 1.3.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.OLDEST_FIRST
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[bool] = False

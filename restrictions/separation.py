@@ -15,6 +15,7 @@ from cartesius import Restriction, Slots, forward, handles, push
 from cartesius.clauses import expire
 from cartesius.errors import InvalidArgument
 from cartesius.families import alone, optional
+from cartesius.meanings import Meaning
 from cartesius.restriction_base import slot_families
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class separately(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Table 2 (merge).
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.ALONE
 
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
@@ -86,6 +89,8 @@ class momentarily(Restriction):
     Source:
         SEMANTICS 1.2: leaving is expiry, not displacement.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.MOMENTARY
 
     is_pointwise: ClassVar[bool] = True
     expires: ClassVar[bool] = True
