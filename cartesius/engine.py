@@ -38,6 +38,8 @@ from cartesius.world import World
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
+    from cartesius.columnar.results import ArrowTable
+    from cartesius.columnar.running import Compiled
     from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.measures import Stats
@@ -121,6 +123,8 @@ class Engine:
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
+        self._compiled: Compiled | None = None  # its program as kernels, once `push_many` was called
+        self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -237,15 +241,69 @@ class Engine:
             WrongThread: Called by another thread than the one that built the engine.
         """
         self._check_thread()
-        name = check_input(self._program.names, reactive, "push")
-        if reactive in self._ended:
-            message = f"push: expected an input that goes on but {name!r} has ended; push before end() or close()"
-            raise InvalidArgument(message)
+        self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
         return self._do(lambda: self._take(reactive, value, at))
+
+    def push_many(self, batch: Mapping[Reactive | str, Any]) -> ArrowTable:
+        """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.
+
+        The results are those of pushing the rows one by one. Where the program and the types allow it, the batch is
+        computed column by column; `explain` says where not, and `source` shows the code.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> engine = Engine(combine_latest(left, right))
+        >>> batch = {left: {"value": [1, 2], "order": [0, 2]}, right: {"value": [7], "order": [1]}}
+        >>> engine.push_many(batch).select(["value", "start", "end"]).to_pylist()
+        [{'value': {'0': 1, '1': 7}, 'start': 1, 'end': 2}, {'value': {'0': 2, '1': 7}, 'start': 2, 'end': 3}]
+
+        Args:
+            batch: For each input, or its name, its columns: an Arrow table or record batch, or a mapping from names to
+                arrays. ``at``, or ``start`` and ``end``: the times, in time units, by default as in `push`;
+                ``order``: the arrival order, distinct ints, needed of several inputs, one alone comes row by row; of
+                tables ``key``, unless the reactive declares a field, and ``deleted``. The rest is the payload: a
+                record of the columns, or, if it is the one column ``value``, that.
+
+        Returns:
+            A table with the columns ``reactive``, ``value``, ``start``, ``end``, ``weight``, and if an output is a
+            table ``key`` and ``deleted``. `cartesius.columnar.results.events_of` makes events of it.
+
+        Raises:
+            InvalidArgument: Columns that are none of a batch; nothing was changed.
+            Exception: What a body raises, as from `push`: the rows before stand, and what they gave is the attribute
+                ``emitted`` of the error.
+        """
+        self._check_own_thread()
+        from cartesius.columnar.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+
+        return push_many(self, batch)
+
+    def _settle(self) -> None:
+        """Bring the objects up to date, if columns own the state."""
+        if self._compiled is not None:
+            self._compiled.settle()
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether something must happen between the rows of a batch."""
+        must_begin = not self._has_begun and self._must_begin
+        return bool(self._listeners or self._ended or must_begin or self._outlets.are_heard)
+
+    @property
+    def _must_begin(self) -> bool:
+        return bool(self._prefixes.of) or not all(join.is_begun for join in self._program.joins)
+
+    def _check_goes_on(self, reactive: Reactive, call: str) -> None:
+        """Raise `InvalidArgument` if something is no input, or has ended."""
+        name = check_input(self._program.names, reactive, call)
+        if reactive in self._ended:
+            message = f"{call}: expected an input that goes on but {name!r} has ended; push before end() or close()"
+            raise InvalidArgument(message)
 
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
@@ -366,6 +424,11 @@ class Engine:
         return self.done or self._ended >= set(self.inputs.values())
 
     def _check_thread(self) -> None:
+        """Check who calls, and let the objects own the state: what every call but `push_many` begins with."""
+        self._check_own_thread()
+        self._settle()
+
+    def _check_own_thread(self) -> None:
         caller = threading.current_thread()
         if caller is not self._thread:
             message = (
@@ -444,6 +507,7 @@ class Engine:
     @property
     def next_deadline(self) -> int | None:
         """The earliest clock at which something is due, or None."""
+        self._settle()
         return self._world.deadlines.next
 
     @property
@@ -504,6 +568,7 @@ class Engine:
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
+        self._settle()
         return measure(self._program.joins, self._events, self._world.candidates)
 
     # -- state ---------------------------------------------------------------------------------------------------------

@@ -78,6 +78,11 @@ class Outlets:
         self._subscriptions.append(subscription)
         return subscription
 
+    @property
+    def are_heard(self) -> bool:
+        """Whether anybody is told."""
+        return bool(self._subscriptions)
+
     def forget(self, subscription: Subscription) -> None:
         """End a subscription, if it has not ended yet."""
         if subscription in self._subscriptions:

@@ -47,9 +47,7 @@ class Steps:
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Do ``work``; if it fails, undo all of it and build the strands anew."""
-        if self.is_running:
-            message = "push: expected a body that is pure but it uses its own engine; nest correlations instead"
-            raise InvalidArgument(message)
+        self.check_idle()
         if self.broken_by:
             message = (
                 f"Engine: expected an engine whose last push succeeded, or was undone, but {self.broken_by} held a"
@@ -70,6 +68,12 @@ class Steps:
             self.is_running = False
         self.world.finish()
         return out
+
+    def check_idle(self) -> None:
+        """Raise `InvalidArgument` while a step is running."""
+        if self.is_running:
+            message = "push: expected a body that is pure but it uses its own engine; nest correlations instead"
+            raise InvalidArgument(message)
 
     def drop(self) -> None:
         """Unwind the strands of all correlations."""

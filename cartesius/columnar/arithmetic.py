@@ -1,0 +1,183 @@
+"""What Python's operators do, on vectors: the same values, the same types, or `NotColumnar`.
+
+Ints that would leave 64 bits, divisions by zero, nulls where Python raises: all that is left to Python, which gives
+what it gives when the rows are pushed one by one. A function that is not known here is called value by value.
+
+Source: SEMANTICS 1.4 (equality is Python's in every tier); DESIGN 4.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.columnar.vectors import Leaf, NotColumnar, Vector, of_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+_EXACT: Final = 2**53
+_INT64: Final = np.iinfo(np.int64)
+
+
+def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
+    """Call ``function`` for each row; what it raises is raised when the rows are pushed one by one."""
+    try:
+        return of_values([function(*values) for values in zip(*[one.to_list() for one in arguments], strict=True)])
+    except Exception as error:
+        reason = f"{getattr(function, '__name__', 'a function')} raises {type(error).__name__}"
+        raise NotColumnar(reason) from error
+
+
+def apply(function: Callable[..., Any], *arguments: Vector) -> Vector:
+    """Return what ``function``, an operator or any other, gives for each row."""
+    if all(isinstance(one, Leaf) and one.kind == "" for one in arguments):
+        leaves: Any = arguments
+        found = _applied(function, leaves)
+        if found is not None:
+            return found
+    return value_by_value(function, *arguments)
+
+
+def truth(vector: Vector) -> NDArray[np.bool_]:
+    """Return the truth value of each row, as ``if`` sees it."""
+    if isinstance(vector, Leaf) and vector.kind == "" and vector.is_number:
+        found: NDArray[np.bool_] = vector.numbers.astype(np.bool_)
+        return found if vector.valid is None else found & vector.valid
+    return np.array([bool(value) for value in vector.to_list()], np.bool_)
+
+
+def _applied(function: Any, leaves: tuple[Leaf, ...]) -> Leaf | None:
+    if function in _COMPARISONS and len(leaves) == 2:
+        return _compared(function, *leaves)
+    if any(leaf.valid is not None or leaf.type == pa.null() for leaf in leaves):
+        return None  # Python decides
+    if not all(leaf.is_number for leaf in leaves):
+        return None
+    if function in (operator.and_, operator.or_, operator.xor):
+        if all(pa.types.is_boolean(leaf.type) for leaf in leaves):
+            return Leaf(pa.array(function(leaves[0].numbers, leaves[1].numbers)))
+        return None
+    if len(leaves) == 2 and function in _ARITHMETIC:
+        return _calculated(function, *leaves)
+    if len(leaves) == 1 and function in (operator.neg, operator.abs, abs, operator.pos):
+        return _unary(function, leaves[0])
+    return None
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------------
+
+_COMPARISONS: Final = {
+    operator.eq: pc.equal,
+    operator.ne: pc.not_equal,
+    operator.lt: pc.less,
+    operator.le: pc.less_equal,
+    operator.gt: pc.greater,
+    operator.ge: pc.greater_equal,
+}
+
+
+def _compared(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
+    has_null = any(leaf.valid is not None or leaf.type == pa.null() for leaf in (left, right))
+    if has_null and function not in (operator.eq, operator.ne):
+        return None
+    if left.is_number and right.is_number:
+        a, b = _comparable(left), _comparable(right)
+        if a.dtype != b.dtype and not (_is_exact(a) and _is_exact(b)):
+            return None
+        found = function(a, b)
+    elif left.type == right.type and _is_ordered(left.type):
+        found = _COMPARISONS[function](left.array, right.array)
+        found = found.fill_null(False).to_numpy(zero_copy_only=False)
+    else:
+        return None
+    if has_null:
+        found = _with_null(function is operator.eq, found, left, right)
+    return Leaf(pa.array(found))
+
+
+def _with_null(is_equality: bool, found: Any, left: Leaf, right: Leaf) -> NDArray[np.bool_]:
+    """Correct a comparison where something is None, which equals None alone."""
+    there = [np.ones(len(leaf), np.bool_) if leaf.valid is None else leaf.valid for leaf in (left, right)]
+    equal = (found if is_equality else ~found) & there[0] & there[1]
+    equal |= ~there[0] & ~there[1]
+    result: NDArray[np.bool_] = equal if is_equality else ~equal
+    return result
+
+
+def _comparable(leaf: Leaf) -> NDArray[Any]:
+    numbers = leaf.numbers
+    if numbers.dtype == np.bool_ or (numbers.dtype.kind in "iu" and numbers.dtype != np.uint64):
+        return numbers.astype(np.int64)
+    return numbers.astype(np.float64) if numbers.dtype.kind == "f" else numbers
+
+
+def _is_exact(numbers: NDArray[Any]) -> bool:
+    """Whether all of them are the same as floats."""
+    if numbers.dtype.kind == "f" or not len(numbers):
+        return True
+    return int(numbers.max()) <= _EXACT and int(numbers.min()) >= -_EXACT
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    """Whether Arrow compares values of a type as Python does."""
+    kinds = pa.types
+    return bool(
+        kinds.is_string(kind)
+        or kinds.is_large_string(kind)
+        or kinds.is_binary(kind)
+        or kinds.is_large_binary(kind)
+        or kinds.is_date32(kind)
+        or kinds.is_decimal(kind)
+        or (kinds.is_timestamp(kind) and kind.tz is None)
+    )
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+_ARITHMETIC: Final = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+)  # fmt: skip
+
+
+def _calculated(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
+    a, b = _comparable(left), _comparable(right)
+    if "u" in (a.dtype.kind, b.dtype.kind):
+        return None
+    if function is operator.truediv:
+        if (b == 0).any() or not (_is_exact(a) and _is_exact(b)):
+            return None
+        return Leaf(pa.array(a.astype(np.float64) / b.astype(np.float64)))
+    if function in (operator.floordiv, operator.mod):
+        if "f" in (a.dtype.kind, b.dtype.kind) or (b == 0).any() or (a == _INT64.min).any():
+            return None
+        return Leaf(pa.array(function(a, b)))
+    if "f" in (a.dtype.kind, b.dtype.kind):
+        return Leaf(pa.array(function(a.astype(np.float64), b.astype(np.float64))))
+    return Leaf(pa.array(_exactly(function, a, b)))
+
+
+def _exactly(function: Any, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Calculate with ints; what would leave 64 bits is refused."""
+    found: NDArray[np.int64] = function(a, b)
+    if len(a):
+        high = function is operator.mul
+        most = [max(abs(int(side.max())), abs(int(side.min()))) for side in (a, b)]
+        bound = most[0] * most[1] if high else most[0] + most[1]
+        if bound > _INT64.max:
+            reason = "an int leaves 64 bits"
+            raise NotColumnar(reason)
+    return found
+
+
+def _unary(function: Any, leaf: Leaf) -> Leaf | None:
+    numbers = _comparable(leaf)
+    if numbers.dtype.kind == "u" or (numbers.dtype.kind == "i" and (numbers == _INT64.min).any()):
+        return None
+    return Leaf(pa.array(function(numbers)))

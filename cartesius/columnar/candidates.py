@@ -1,0 +1,104 @@
+"""Candidates of a batch as columns: for each slot the rows of its parts, of which fields are taken when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.rows import Rows
+    from cartesius.columnar.vectors import Indices
+
+_MOST: Final = np.iinfo(np.int64)
+
+
+class Parts:
+    """The parts of one slot.
+
+    Args:
+        rows: The rows that they are taken from.
+        indices: Which row is the part of each candidate; `MISSING` where there is none.
+        may_miss: Whether some may be missing.
+        key: The key of each of ``rows``, as ``key_x`` gives it; by default that of a table's row.
+    """
+
+    def __init__(self, rows: Rows, indices: Indices, *, may_miss: bool = False, key: Vector | None = None) -> None:
+        self.rows = rows
+        self.indices = indices
+        self.missing: NDArray[np.bool_] | None = None
+        if may_miss and (missing := indices == MISSING).any():
+            self.missing = missing
+        self._key = rows.key if key is None else key
+        self._taken: dict[str | None, Vector] = {}
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def chosen(self, keep: NDArray[np.bool_]) -> Parts:
+        """Return the parts of the candidates where ``keep`` is true."""
+        return Parts(self.rows, self.indices[keep], may_miss=self.missing is not None, key=self._key)
+
+    @property
+    def value(self) -> Vector:
+        """The payloads; None where a part is missing."""
+        if None not in self._taken:
+            self._taken[None] = self.rows.payload.take(self.indices, may_miss=self.missing is not None)
+        return self._taken[None]
+
+    def field(self, name: str) -> Vector:
+        """Return a field of the payloads."""
+        if name not in self._taken:
+            payload = self.rows.payload
+            if self.missing is not None or not isinstance(payload, Struct) or payload.valid is not None:
+                reason = f"some part has no field {name!r}"
+                raise NotColumnar(reason)
+            item = payload.item(name) if payload.kind == "record" else None
+            if item is None:
+                reason = f"there is no field {name!r}"
+                raise NotColumnar(reason)
+            self._taken[name] = item.take(self.indices)
+        return self._taken[name]
+
+    @property
+    def key(self) -> Vector:
+        """The keys; None where a part is missing."""
+        if self._key is None:
+            reason = "the key of a part is asked for"
+            raise NotColumnar(reason)
+        return self._key.take(self.indices, may_miss=self.missing is not None)
+
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """The first instants, late where a part is missing."""
+        return self._times(self.rows.start, _MOST.max)
+
+    @property
+    def end(self) -> NDArray[np.int64]:
+        """The last instants, early where a part is missing."""
+        return self._times(self.rows.end, _MOST.min)
+
+    def _times(self, times: NDArray[np.int64], default: int) -> NDArray[np.int64]:
+        return times[self.indices] if self.missing is None else np.where(self.missing, default, times[self.indices])
+
+    @property
+    def time(self) -> Struct:
+        """The occurrence intervals; None where a part is missing."""
+        items = [Leaf(pa.array(self.rows.start[self.indices])), Leaf(pa.array(self.rows.end[self.indices]))]
+        valid = None if self.missing is None else ~self.missing
+        return Struct("interval", ("start", "end"), items, len(self), valid)
+
+
+def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the convex hull of the parts' times, candidate by candidate."""
+    start, end = parts[0].start, parts[0].end
+    for one in parts[1:]:
+        start, end = np.minimum(start, one.start), np.maximum(end, one.end)
+    return start, end

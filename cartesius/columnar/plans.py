@@ -1,0 +1,60 @@
+"""Plans: which kernel computes which correlation of a program, or why it is pushed row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.columnar.latest import latest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.columnar.stages import Stage
+    from cartesius.engine import Engine
+    from cartesius.join_shape import Join
+
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest,)
+"""Each returns the stage of a correlation, or the reason why it is not its kind."""
+
+
+def plan(engine: Engine) -> list[Stage] | str:
+    """Return a stage for each correlation of the program, in its order, or the reason why there is none."""
+    reason = _objection(engine)
+    if reason:
+        return reason
+    stages = []
+    for join in engine._program.joins:
+        found = stage_of(join)
+        if isinstance(found, str):
+            return f"{join.name}: {found}"
+        stages.append(found)
+    return stages
+
+
+def _objection(engine: Engine) -> str:
+    program = engine._program
+    if engine._tier is not None:
+        return f"the tier is pinned: {engine._tier}"
+    if program.world.provenance is not None:
+        return "what makes a result is recorded, event by event"
+    if program.groups:
+        return "alternatives share what they consume"
+    if any(output not in program.join_of for output in program.outputs):
+        return "an output is an input"
+    return ""
+
+
+def stage_of(join: Join) -> Stage | str:
+    """Return the stage of one correlation, or the reason why it has none."""
+    unknown = [one.restriction for one in join.installed if one.restriction.meaning is None]
+    if unknown:
+        return f"{unknown[0]!r} is run as written"
+    if not join.slots:
+        return "it has no inputs"
+    reasons = []
+    for kernel in KERNELS:
+        found = kernel(join)
+        if not isinstance(found, str):
+            return found
+        reasons.append(found)
+    return "; ".join(dict.fromkeys(reasons)) or "there is no kernel for it"

@@ -1,0 +1,130 @@
+"""Rows: the events of one slot as columns, those retained from before in front of those of the batch.
+
+Invariant: rows are in order of arrival; `position` ascends, and is `BEFORE` for what was there before the batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columnar.vectors import Leaf, concatenated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.vectors import Indices, Vector
+
+BEFORE: Final = -1
+"""The position of a row that was there before the batch."""
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """The events of one slot, or the changes of a table.
+
+    Args:
+        payload: The values; of a deletion there is none.
+        start: First instants, in time units.
+        end: Last instants, in time units.
+        ordinal: The number of a pushed event, by which its identity tells it; not used of tables.
+        number: The arrival number in memory.
+        position: In which step of the batch it comes, from 0.
+        key: Of a table: the keys of the rows.
+        deletes: Of a table: which changes are deletions; None if there are none.
+    """
+
+    payload: Vector
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    ordinal: NDArray[np.int64]
+    number: NDArray[np.int64]
+    position: NDArray[np.int64]
+    key: Vector | None = None
+    deletes: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def take(self, indices: Indices) -> Rows:
+        """Return the rows at ``indices``."""
+        return Rows(
+            self.payload.take(indices),
+            self.start[indices],
+            self.end[indices],
+            self.ordinal[indices],
+            self.number[indices],
+            self.position[indices],
+            None if self.key is None else self.key.take(indices),
+            None if self.deletes is None else self.deletes[indices],
+        )
+
+    def as_retained(self) -> Rows:
+        """Return the same rows as what was there before the next batch."""
+        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take, beside the payload and the keys."""
+        return sum(column.nbytes for column in (self.start, self.end, self.ordinal, self.number, self.position))
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return rows one after the other; `NotColumnar` if their types differ."""
+    parts = [part for part in parts if len(part)] or list(parts[:1])
+    if len(parts) == 1:
+        return parts[0]
+    keys = [part.key for part in parts if part.key is not None]
+    deletes = None
+    if any(part.deletes is not None for part in parts):
+        deletes = np.concatenate(
+            [np.zeros(len(part), np.bool_) if part.deletes is None else part.deletes for part in parts]
+        )
+    start, end, ordinal, number, position = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("start", "end", "ordinal", "number", "position")
+    )
+    payload, key = concatenated([part.payload for part in parts]), concatenated(keys) if keys else None
+    return Rows(payload, start, end, ordinal, number, position, key, deletes)
+
+
+@attrs.frozen(eq=False)
+class Flow:
+    """What a correlation gives in a batch, in the order in which it is given.
+
+    Args:
+        position: The step of each, ascending.
+        value: The values; of a deletion there is none.
+        start: First instants, in time units.
+        end: Last instants, in time units.
+        weight: 1 or -1 each; None if all are 1.
+        key: Of a table: the keys of the changed rows.
+        deletes: Of a table: which changes are deletions; None if there are none.
+    """
+
+    position: NDArray[np.int64]
+    value: Vector
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    weight: NDArray[np.int8] | None = None
+    key: Vector | None = None
+    deletes: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def as_rows(self, number: int) -> Rows:
+        """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
+        numbers = np.arange(number, number + len(self), dtype=np.int64)
+        return Rows(self.value, self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+
+
+def nothing() -> Flow:
+    """Return what a correlation gives that gives nothing."""
+    none = np.zeros(0, np.int64)
+    return Flow(none, Leaf(pa.nulls(0)), none, none)

@@ -1,0 +1,209 @@
+"""Running batches: through the stages of a program if all of it compiles, otherwise row by row.
+
+While columns own the state, the objects are out of date; `Compiled.settle` brings them up to date.
+
+Invariant: a batch that stages cannot do exactly has changed nothing when it is pushed row by row instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cartesius.columnar.feeds import Feed, fed, timed
+from cartesius.columnar.plans import plan
+from cartesius.columnar.results import as_table, table_of
+from cartesius.columnar.rows import Flow, Rows
+from cartesius.columnar.stages import Moment, Stage, State
+from cartesius.columnar.vectors import NotColumnar
+from cartesius.events import EARLIEST, Delete, Event, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from cartesius.engine import Engine
+    from cartesius.reactives import Reactive
+
+
+class Compiled:
+    """The program of an engine as stages, and the state while columns own it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.program = engine._program
+        found = plan(engine)
+        self.reason = found if isinstance(found, str) else ""
+        self.stages: list[Stage] = [] if isinstance(found, str) else found
+        self.states: list[State] | None = None  # None: the objects own the state
+
+    def settle(self) -> None:
+        """Bring the objects up to date: they own the state from now on."""
+        if self.states is None:
+            return
+        states, self.states = self.states, None
+        stored: set[int] = set()
+        for stage, state in zip(self.stages, states, strict=True):
+            stage.store(state, stored)
+        self.program.world.journal.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the rows that columns hold take, beside payload and keys."""
+        return sum(state.nbytes for state in self.states or ())
+
+    def source(self) -> str:
+        """Return the generated code of all stages, each with its pattern."""
+        return "\n\n".join(stage.source() for stage in self.stages)
+
+    def run(self, engine: Engine, feed: Feed) -> pa.Table:
+        """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
+        world, program = engine._world, self.program
+        moment, late, feed = _by_the_clock(engine, feed, all(stage.keeps_time for stage in self.stages))
+        flows: dict[Reactive, Flow] = {}
+        number, tuples = world.number + 1, 0
+        rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
+        number += moment.steps
+        states = []
+        for place, stage in enumerate(self.stages):
+            arriving: dict[int, Rows] = {}
+            for slot in stage.join.slots:
+                if slot.reactive in rows:
+                    arriving[slot.index] = rows[slot.reactive]
+                elif slot.reactive in flows:
+                    arriving[slot.index] = flows[slot.reactive].as_rows(number)
+                    number += len(flows[slot.reactive])
+            state = stage.load(arriving) if self.states is None else self.states[place]
+            outcome = stage.run(state, arriving, moment)
+            states.append(outcome.state)
+            tuples += outcome.tuples
+            flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        table = as_table(
+            [(program.names[output], flows[output]) for output in program.outputs],
+            has_tables=any(_is_table(engine, output) for output in program.outputs),
+        )
+        self.states = states
+        world.number, world.candidates = number - 1, world.candidates + tuples
+        world.steps += moment.steps
+        world.late.extend(late)
+        if moment.clock is not None and len(moment.clock):
+            world.clock = max(world.clock, int(moment.clock[-1]))
+        engine._events += moment.steps
+        ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
+        engine._latest = max([engine._latest, *ends])
+        engine._is_touched = engine._has_begun = True
+        return table
+
+
+def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
+    numbers = (rows.position + ordinal, rows.position + number)
+    return Rows(rows.payload, rows.start, rows.end, *numbers, rows.position, rows.key, rows.deletes)
+
+
+def _is_table(engine: Engine, output: Reactive) -> bool:
+    return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table
+
+
+def _by_the_clock(engine: Engine, feed: Feed, keeps_time: bool) -> tuple[Moment, list[Any], Feed]:
+    """Return the clock in each step, what comes too late, and the rest."""
+    world, lateness = engine._world, engine._lateness
+    if lateness is None and world.clock == EARLIEST:
+        return Moment(feed.steps), [], feed
+    ends = np.zeros(feed.steps, np.int64)
+    for one in feed.rows.values():
+        ends[one.position] = one.end
+    clock = np.full(feed.steps, np.iinfo(np.int64).min if world.clock == EARLIEST else int(world.clock), np.int64)
+    if lateness is not None:
+        latest = ends if engine._latest == EARLIEST else np.maximum(ends, int(engine._latest))
+        clock = np.maximum(clock, np.maximum.accumulate(latest) - lateness)
+        if world.deadlines.heap and not keeps_time:
+            reason = "deadlines are due"
+            raise NotColumnar(reason)
+    is_late = ends < clock
+    moment = Moment(feed.steps, clock)
+    if not is_late.any():
+        return moment, [], feed
+    if any(slot.keeps_late for join in engine._program.joins for slot in join.slots):
+        if keeps_time:
+            return moment, [], feed  # the stages look at the clock themselves
+        reason = "late events count for some time"
+        raise NotColumnar(reason)
+    late: list[tuple[int, Any]] = []
+    rest = {}
+    for reactive, one in feed.rows.items():
+        mine = is_late[one.position]
+        name = engine._program.names[reactive]
+        aside = one.take(np.flatnonzero(mine))
+        positions, values = aside.position.tolist(), _payloads(reactive, aside)
+        for position, value, start, end in zip(
+            positions, values, aside.start.tolist(), aside.end.tolist(), strict=True
+        ):
+            event = Event(value, start, end, 1, name, (name, engine._events + 1 + position))
+            late.append((position, (event, name, f"its end {end} is before the clock {int(clock[position])}")))
+        rest[reactive] = one.take(np.flatnonzero(~mine))
+    return moment, [item for _, item in sorted(late, key=lambda one: one[0])], Feed(rest, feed.steps, is_timed=True)
+
+
+def push_many(engine: Engine, batch: object) -> pa.Table:
+    """Push a batch; see `Engine.push_many`."""
+    program = engine._program
+    feed = fed(program.inputs, program.names, batch)
+    for reactive, rows in feed.rows.items():
+        if len(rows):
+            engine._check_goes_on(reactive, "push_many")
+    if engine._compiled is None or engine._compiled.program is not program:
+        engine._settle()
+        engine._compiled = Compiled(engine)
+    compiled = engine._compiled
+    if compiled.reason or engine._is_watched:
+        return _one_by_one(engine, feed)
+    engine._steps.check_idle()
+    engine._steps.is_running = True
+    try:
+        with np.errstate(all="ignore"):
+            return compiled.run(engine, timed(feed, engine._latest, engine._world.clock))
+    except NotColumnar as why:
+        engine._why_row_by_row = str(why)
+    finally:
+        engine._steps.is_running = False
+    return _one_by_one(engine, feed)
+
+
+def _one_by_one(engine: Engine, feed: Feed) -> pa.Table:
+    outputs = [(engine._program.names[output], _is_table(engine, output)) for output in engine._program.outputs]
+    out: list[Event] = []
+    done = 0
+    try:
+        for reactive, value, at in _in_order(feed):
+            out += engine.push(reactive, value, at)
+            done += 1
+    except Exception as error:
+        error.add_note(
+            f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
+            " gave is the attribute `emitted` of this error, a table"
+        )
+        error.emitted = table_of(out, outputs)  # type: ignore[attr-defined]  # any error of a body leaves as it is
+        raise
+    return table_of(out, outputs)
+
+
+def _in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:
+    """Iterate over the rows as `push` takes them."""
+    items: list[tuple[Reactive, Any, tuple[int, int] | None] | None] = [None] * feed.steps
+    for reactive, rows in feed.rows.items():
+        values = _payloads(reactive, rows)
+        times = zip(rows.start.tolist(), rows.end.tolist(), strict=True) if feed.is_timed else [None] * len(rows)
+        for position, value, at in zip(rows.position.tolist(), values, times, strict=True):
+            items[position] = (reactive, value, at)
+    return (item for item in items if item is not None)
+
+
+def _payloads(reactive: Reactive, rows: Rows) -> list[Any]:
+    values = rows.payload.to_list()
+    if not reactive.table:
+        return values
+    assert rows.key is not None  # Invariant: rows of a table have keys
+    deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
+    keys = rows.key.to_list()
+    return [Delete(k) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]

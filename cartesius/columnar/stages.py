@@ -1,0 +1,154 @@
+"""Stages: one correlation as a function of columns. What a kernel has to offer, and how state moves to it and back.
+
+A stage is functional: `Stage.run` takes the state before a batch and returns that after it, so that nothing has
+changed if it raises. Between batches its state may be turned into the objects that all other calls of the engine work
+on, and be taken from them again.
+
+Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columnar.rows import BEFORE, Rows
+from cartesius.columnar.vectors import NotColumnar, of_values
+from cartesius.entries import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.rows import Flow
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+
+
+@attrs.frozen(eq=False)
+class State:
+    """What a correlation holds between batches: the rows in the memory of each slot, and what else a kernel needs.
+
+    Args:
+        retained: The rows by slot index; None where nothing has ever come.
+        more: What the kernel keeps besides; None for most.
+    """
+
+    retained: tuple[Rows | None, ...]
+    more: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the rows take, beside payload and keys."""
+        return sum(rows.nbytes for rows in self.retained if rows is not None)
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a batch makes of a correlation: what it gives, the state after it, and how many candidates there were."""
+
+    flow: Flow
+    state: State
+    tuples: int
+
+
+@attrs.frozen(eq=False)
+class Moment:
+    """What all stages know of a batch.
+
+    Args:
+        steps: How many steps it has.
+        clock: The clock in each step; None: it is at the beginning of time.
+    """
+
+    steps: int
+    clock: NDArray[np.int64] | None = None
+
+
+class Stage:
+    """One correlation, compiled; kernels subclass it."""
+
+    keeps_time = False  # whether it does what deadlines and late events ask for
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Return what the events that arrive, by slot index, make of the state.
+
+        Raises:
+            NotColumnar: Columns cannot do it exactly.
+        """
+        raise NotImplementedError
+
+    def source(self) -> str:
+        """Return the generated code, with the pattern it came from."""
+        raise NotImplementedError
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the state that the objects hold; the types are those of what arrives."""
+        return State(tuple([load_rows(slot, arriving.get(slot.index)) for slot in self.join.slots]))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the objects hold the state; memories that are ``stored`` already, by id, are shared."""
+        for slot, rows in zip(self.join.slots, state.retained, strict=True):
+            if id(slot.memory) not in stored:
+                stored.add(id(slot.memory))
+                store_rows(self.join, slot, rows)
+
+
+def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
+    """Return the rows in the memory of a slot, oldest first; of the types of those that are ``like`` them."""
+    entries = list(slot.memory.all())
+    if not entries:
+        return None
+    try:
+        start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
+    except (OverflowError, ValueError) as error:
+        reason = "a retained event has an infinite time"
+        raise NotColumnar(reason) from error
+    payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
+    number = np.array([entry.number for entry in entries], np.int64)
+    key, ordinal = None, number
+    if slot.is_table:
+        key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
+    else:
+        identities = [entry.identity for entry in entries]
+        if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
+            reason = "a retained event is derived"
+            raise NotColumnar(reason)
+        ordinal = np.array([one[1] for one in identities], np.int64)
+    if any(entry.more is not None for entry in entries):
+        reason = "a retained event is used up in part"
+        raise NotColumnar(reason)
+    return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key)
+
+
+def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:
+    """Let the memory of a slot hold these rows and nothing else. The journal is the caller's to clear."""
+    for entry in list(slot.memory.all()):
+        slot.memory.remove(entry)
+    if rows is None:
+        return
+    for entry in entries_of(join, slot, rows):
+        slot.memory.store(entry)
+    slot.memory.settle(slot.memory.all())
+
+
+def entries_of(join: Join, slot: Slot, rows: Rows) -> list[Entry]:
+    """Return rows as the entries of a slot that they are."""
+    keys = [None] * len(rows) if rows.key is None else rows.key.to_list()
+    columns = (rows.payload.to_list(), rows.start.tolist(), rows.end.tolist(), rows.ordinal.tolist())
+    entries = []
+    for value, start, end, ordinal, number, key in zip(*columns, rows.number.tolist(), keys, strict=True):
+        entry = Entry(value, start, end, slot.source if slot.is_table else (slot.source, ordinal))
+        entry.slot = slot.name
+        if slot.is_table:
+            entry.row_key = key
+        entry.keys = join.bindings.keys_of(slot, entry)
+        entry.number = number
+        entries.append(entry)
+    return entries

@@ -1,0 +1,206 @@
+"""Bodies as functions of columns: traced ones as generated code over vectors, all others candidate by candidate.
+
+The code is one expression in the tokens of this module; what comes from the pattern is a bound name in it, apart from
+the names of fields that are plain identifiers.
+
+Source: DESIGN 4; SEMANTICS 1.15.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columnar.arithmetic import apply, truth
+from cartesius.columnar.stages import entries_of
+from cartesius.columnar.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector, of_values, repeated
+from cartesius.expressions import (
+    Apply,
+    Constant,
+    Expression,
+    Field,
+    Fields,
+    KeyOf,
+    Part,
+    TimeOf,
+    Tuple,
+    show,
+)
+from cartesius.generated import Constants, commented, define
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.candidates import Parts
+    from cartesius.join_shape import Join
+
+_NAMES = {
+    operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge",
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv",
+    operator.floordiv: "floordiv", operator.mod: "mod", operator.neg: "neg", operator.and_: "and_",
+    operator.or_: "or_", operator.xor: "xor",
+}  # fmt: skip
+
+
+def field(vector: Vector, name: str) -> Vector:
+    """Return a field of records, or of times."""
+    if isinstance(vector, Struct) and vector.valid is None and vector.kind in ("record", "interval"):
+        item = vector.item(name)
+        if item is not None:
+            return item
+    reason = f"not every value has a field {name!r}"
+    raise NotColumnar(reason)
+
+
+def several(kind: str, names: Sequence[str], n: int, *items: Vector) -> Struct:
+    """Return tuples, or dicts, of vectors."""
+    return Struct(kind, names, items, n)
+
+
+def _operation(function: Any) -> Callable[..., Vector]:
+    return lambda *arguments: apply(function, *arguments)
+
+
+_SCOPE: dict[str, Any] = {
+    **{name: _operation(function) for function, name in _NAMES.items()},
+    "call": apply,
+    "constant": repeated,
+    "field": field,
+    "several": several,
+    "times": lambda times: Leaf(pa.array(times)),
+}
+
+
+class Code:
+    """The text of an expression as a function ``name(n, p0, p1, …)`` of parts, and the function."""
+
+    def __init__(self, name: str, expression: Expression, slots: Mapping[str, int]) -> None:
+        self._constants = Constants()
+        self._slots = slots
+        parameters = ", ".join(f"p{index}" for index in sorted(slots.values()))
+        bound = ", ".join(f"p{index}: {commented(slot)}" for slot, index in slots.items())
+        self.text = (
+            f"def {name}(n, {parameters}):  # {bound}\n"
+            f"    # {commented(show(expression))}\n"
+            f"    return {self._code(expression)}\n"
+        )
+        bound_names = "".join(f"# {one} = {commented(_shown(value))}\n" for one, value in self._constants.bound.items())
+        self.function = define(name, self.text, {**_SCOPE, **self._constants.bound})
+        self.text = bound_names + self.text
+
+    def _code(self, expression: Expression) -> str:
+        match expression:
+            case Constant(value=value):
+                return f"constant({self._constants.name(value)}, n)"
+            case Part(slot=slot):
+                return f"{self._part(slot)}.value"
+            case TimeOf(slot=slot):
+                return f"{self._part(slot)}.time"
+            case KeyOf(slot=slot):
+                return f"{self._part(slot)}.key"
+            case Field(target=Part(slot=slot), name=name):
+                return f"{self._part(slot)}.field({self._name(name)})"
+            case Field(target=TimeOf(slot=slot), name="start" | "end" as name):
+                return f"times({self._part(slot)}.{name})"
+            case Field(target=target, name=name):
+                return f"field({self._code(target)}, {self._name(name)})"
+            case Apply(function=function, arguments=arguments):
+                inner = ", ".join(map(self._code, arguments))
+                if function in _NAMES:
+                    return f"{_NAMES[function]}({inner})"
+                return f"call({self._constants.name(function)}, {inner})"
+            case Tuple(items=items):
+                names = tuple(map(str, range(len(items))))
+                return f"several({TUPLE!r}, {names!r}, n, {', '.join(map(self._code, items))})"
+            case Fields(names=names, items=items) if all(isinstance(name, str) for name in names):
+                inner = ", ".join(map(self._code, items))
+                return f"several({DICT!r}, {self._constants.name(names)}, n, {inner})"
+        raise NotColumnar(type(expression).__name__)
+
+    def _part(self, slot: str) -> str:
+        return f"p{self._slots[slot]}"
+
+    def _name(self, name: str) -> str:
+        is_plain = name.isidentifier() and name.isascii()
+        return repr(name) if is_plain else self._constants.name(name)
+
+
+def _shown(value: Any) -> str:
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+class ColumnarBody:
+    """Where and yields of a correlation as functions of the parts of many candidates.
+
+    Args:
+        join: The correlation; its ``where`` counts the equalities that links are as well.
+        without: Conditions of a traced ``where`` that hold of all candidates anyway.
+    """
+
+    def __init__(self, join: Join, without: Sequence[Expression] = ()) -> None:
+        pattern = join.pattern
+        self.join = join
+        self.slots = {slot.name: slot.index for slot in join.slots}
+        self._where, self._yields = join.batch.body.where, join.batch.body.yields
+        self.codes: list[Code] = []
+        self._conditions: list[Code] | None = None
+        self._produce: Code | None = None
+        if join.bindings.shown is not None:
+            return
+        try:
+            if pattern.is_where_traced or pattern.has_traced_where:
+                asked = [one for one in pattern.conditions() if one not in without]
+                self._conditions = [Code(f"condition_{n}", one, self.slots) for n, one in enumerate(asked)]
+        except NotColumnar:
+            self._conditions = None
+        try:
+            if isinstance(pattern.yields, Expression):
+                self._produce = Code("yields", pattern.yields, self.slots)
+        except NotColumnar:
+            self._produce = None
+        self.codes = [*(self._conditions or ()), *([self._produce] if self._produce else [])]
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether some candidates may fail."""
+        return self._where is not None and self._conditions != []
+
+    def holds(self, parts: Sequence[Parts]) -> NDArray[np.bool_]:
+        """Return which candidates satisfy the condition."""
+        n = len(parts[0])
+        if self._where is None:
+            return np.ones(n, np.bool_)
+        if self._conditions is not None:
+            found = np.ones(n, np.bool_)
+            for code in self._conditions:
+                found &= truth(code.function(n, *parts))
+            return found
+        return np.array([bool(value) for value in self._one_by_one(self._where, parts)], np.bool_)
+
+    def values(self, parts: Sequence[Parts]) -> tuple[Vector, NDArray[np.int64] | None]:
+        """Return what candidates yield, and how many values each; None: one each."""
+        if self._produce is not None:
+            return self._produce.function(len(parts[0]), *parts), None
+        yielded = self._one_by_one(self._yields, parts)
+        counts = np.array([len(values) for values in yielded], np.int64)
+        vector = of_values([value for values in yielded for value in values])
+        return vector, None if (counts == 1).all() else counts
+
+    def _one_by_one(self, function: Callable[[Any], Any], parts: Sequence[Parts]) -> list[Any]:
+        columns = []
+        for slot, part in zip(self.join.slots, parts, strict=True):
+            used, places = np.unique(part.indices, return_inverse=True)
+            is_missing = len(used) > 0 and used[0] < 0
+            entries: list[Any] = entries_of(self.join, slot, part.rows.take(used[1:] if is_missing else used))
+            entries = [None, *entries] if is_missing else entries
+            columns.append([entries[place] for place in places.tolist()])
+        try:
+            return [function(list(row)) for row in zip(*columns, strict=True)]
+        except Exception as error:
+            reason = f"a body raises {type(error).__name__}"
+            raise NotColumnar(reason) from error

@@ -1,0 +1,346 @@
+"""Vectors: many values of one type, as columns. A `Leaf` is an Arrow array, a `Struct` has a vector for each field.
+
+A vector stands for the Python values that `Vector.to_list` gives, type for type: what is computed on columns must be
+what Python computes on those. Whoever cannot promise that raises `NotColumnar`, and the rows are pushed one by one.
+
+Invariant: the vectors of a `Struct` are as long as it is; a `Leaf` is one contiguous array.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.codec import pack, unpack
+from cartesius.events import Interval, Window
+from cartesius.records import Record, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Mask: TypeAlias = "NDArray[np.bool_] | None"  # None: all of them
+    Indices: TypeAlias = "NDArray[np.int64]"
+
+KIND: Final = b"cartesius"
+"""The key of a field's metadata that says which Python values its structs, or texts, stand for."""
+RECORD, DICT, TUPLE, PACKED = "record", "dict", "tuple", "packed"
+MISSING: Final = -1
+"""In `Vector.take`, in the place of an index: there is no value."""
+
+
+class NotColumnar(Exception):  # a control signal that never leaves the engine
+    """Columns cannot do exactly what pushing the rows one by one does; its text says why."""
+
+
+class Leaf:
+    """Values without fields, as an Arrow array; null is None."""
+
+    def __init__(self, array: pa.Array, kind: str = "") -> None:
+        self.array = array
+        self.kind = kind  # PACKED: texts that stand for any plain data
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def type(self) -> pa.DataType:
+        """The Arrow type."""
+        return self.array.type
+
+    @cached_property
+    def valid(self) -> Mask:
+        """Which values are there; None if all are."""
+        if not self.array.null_count:
+            return None
+        valid: NDArray[np.bool_] = self.array.is_valid().to_numpy(zero_copy_only=False)
+        return valid
+
+    @cached_property
+    def numbers(self) -> NDArray[Any]:
+        """The values as numpy numbers or Booleans, 0 where there is none; only if `is_number`."""
+        array = self.array
+        if array.null_count:
+            array = array.fill_null(False if pa.types.is_boolean(array.type) else 0)
+        numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+        return numbers
+
+    @property
+    def is_number(self) -> bool:
+        """Whether they are numbers or Booleans, of a kind that numpy has."""
+        kind = self.array.type
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+    def take(self, indices: Indices, *, may_miss: bool = False) -> Leaf:
+        """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
+        if self.is_number and not self.array.null_count and not may_miss:
+            return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
+        chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
+        return Leaf(self.array.take(chosen), self.kind)
+
+    def to_list(self) -> list[Any]:
+        """Return the Python values."""
+        values: list[Any] = self.array.to_pylist()
+        return [None if value is None else unpack_text(value) for value in values] if self.kind == PACKED else values
+
+    def to_arrow(self) -> pa.Array:
+        """Return the values as Arrow has them."""
+        return self.array
+
+    def field(self, name: str) -> pa.Field:
+        """Return the field of a schema for them."""
+        return pa.field(name, self.type, metadata={KIND: self.kind.encode()} if self.kind else None)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take."""
+        return int(self.array.nbytes)
+
+
+class Struct:
+    """Values with fields: records, dicts, tuples, or what a registered kind makes of them."""
+
+    def __init__(
+        self, kind: str, names: Sequence[str], items: Sequence[Vector], length: int, valid: Mask = None
+    ) -> None:
+        self.kind = kind
+        self.names = tuple(names)
+        self.items = tuple(items)
+        self.length = length
+        self.valid = valid
+
+    def __len__(self) -> int:
+        return self.length
+
+    def item(self, name: str) -> Vector | None:
+        """Return the vector of a field, None if there is no such field."""
+        return self.items[self.names.index(name)] if name in self.names else None
+
+    def take(self, indices: Indices, *, may_miss: bool = False) -> Struct:
+        """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
+        items = [item.take(indices, may_miss=may_miss) for item in self.items]
+        valid = None if self.valid is None else self.valid[indices]
+        if may_miss and (is_missing := indices == MISSING).any():
+            valid = ~is_missing if valid is None else valid & ~is_missing
+        return Struct(self.kind, self.names, items, len(indices), valid)
+
+    def to_list(self) -> list[Any]:
+        """Return the Python values."""
+        make = MAKERS[self.kind](self.names)
+        columns = [item.to_list() for item in self.items]
+        made = [make(values) for values in zip(*columns, strict=True)] if columns else [make(())] * self.length
+        if self.valid is None:
+            return made
+        return [value if is_there else None for value, is_there in zip(made, self.valid.tolist(), strict=True)]
+
+    def to_arrow(self) -> pa.Array:
+        """Return the values as Arrow has them."""
+        mask = None if self.valid is None else pa.array(~self.valid)
+        if not self.items:
+            return pa.array(
+                [{}] * self.length if mask is None else [None if m else {} for m in mask.to_pylist()], self.type
+            )
+        return pa.StructArray.from_arrays([item.to_arrow() for item in self.items], fields=self._fields(), mask=mask)
+
+    def _fields(self) -> list[pa.Field]:
+        return [item.field(name) for item, name in zip(self.items, self.names, strict=True)]
+
+    @property
+    def type(self) -> pa.DataType:
+        """The Arrow type."""
+        return pa.struct(self._fields())
+
+    def field(self, name: str) -> pa.Field:
+        """Return the field of a schema for them."""
+        return pa.field(name, self.type, metadata={KIND: self.kind.encode()})
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes they take."""
+        return sum(item.nbytes for item in self.items) + (0 if self.valid is None else self.valid.nbytes)
+
+
+Vector: TypeAlias = Leaf | Struct
+
+MAKERS: dict[str, Callable[[tuple[str, ...]], Callable[[tuple[Any, ...]], Any]]] = {
+    RECORD: lambda names: lambda values: Record(dict(zip(names, values, strict=True))),
+    DICT: lambda names: lambda values: dict(zip(names, values, strict=True)),
+    TUPLE: lambda names: tuple,
+    "interval": lambda names: lambda values: Interval(*values),
+    "window": lambda names: lambda values: Window(*values),
+}
+"""How the values of a kind of struct are made, of the names of the fields."""
+
+
+def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Vector:
+    """Return the vector of an Arrow array; a struct stands for a record unless its field says otherwise."""
+    if isinstance(array, pa.ChunkedArray):
+        array = (
+            array.chunk(0)
+            if array.num_chunks == 1
+            else pa.concat_arrays(array.chunks)
+            if array.num_chunks
+            else pa.array([], array.type)
+        )
+    kind = (field.metadata or {}).get(KIND, b"").decode() if field is not None else ""
+    if isinstance(array, pa.DictionaryArray):
+        array = array.dictionary_decode()
+    if not pa.types.is_struct(array.type):
+        return Leaf(array, kind)
+    fields = [array.type.field(place) for place in range(array.type.num_fields)]
+    items = [from_arrow(item, one) for item, one in zip(array.flatten(), fields, strict=True)]
+    valid = array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    return Struct(kind or RECORD, [one.name for one in fields], items, len(array), valid)
+
+
+def of_values(values: Sequence[Any], like: Vector | None = None) -> Vector:
+    """Return a vector of Python values, exactly: as texts of plain data where Arrow has no one type for them.
+
+    Args:
+        values: What it is to stand for.
+        like: A vector whose Arrow types are taken where the values fit; otherwise `NotColumnar` is raised.
+    """
+    vector = _like(values, like) if like is not None else _inferred(values)
+    return vector
+
+
+def _inferred(values: Sequence[Any]) -> Vector:
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) == 1:
+        (kind,) = kinds
+        found = _struct_of(values, kind) if kind in (Record, dict, tuple, Interval, Window) else _leaf_of(values, kind)
+        if found is not None:
+            return found
+    if not kinds:
+        return Leaf(pa.nulls(len(values)))
+    return Leaf(pa.array([None if value is None else pack_text(value) for value in values], pa.string()), PACKED)
+
+
+_PLAIN = (bool, int, float, str, bytes)
+
+
+def _leaf_of(values: Sequence[Any], kind: type) -> Leaf | None:
+    if kind not in _PLAIN:
+        return None
+    try:
+        return Leaf(pa.array(values, from_pandas=False))
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+        return None
+
+
+def parts_of(value: Any) -> tuple[str, tuple[str, ...], tuple[Any, ...]]:
+    """Return the kind, the names and the values of what a `Struct` can stand for."""
+    if isinstance(value, Record):
+        fields = fields_of(value)
+        return RECORD, tuple(fields), tuple(fields.values())
+    if isinstance(value, dict):
+        return DICT, tuple(value), tuple(value.values())
+    if isinstance(value, Interval):
+        return "interval", ("start", "end"), (value.start, value.end)
+    if isinstance(value, Window):
+        return "window", ("start", "end"), (value.start, value.end)
+    return TUPLE, tuple(map(str, range(len(value)))), tuple(value)
+
+
+def _struct_of(values: Sequence[Any], kind: type) -> Struct | None:
+    parts = [None if value is None else parts_of(value) for value in values]
+    shapes = {part[:2] for part in parts if part is not None}
+    if len(shapes) != 1:
+        return None
+    ((name, names),) = shapes
+    if not all(isinstance(one, str) for one in names) or len(set(names)) != len(names):
+        return None
+    columns = [[None if part is None else part[2][place] for part in parts] for place in range(len(names))]
+    valid = np.array([part is not None for part in parts])
+    return Struct(name, names, [_inferred(column) for column in columns], len(values), None if valid.all() else valid)
+
+
+def _like(values: Sequence[Any], like: Vector) -> Vector:
+    if isinstance(like, Struct):
+        found = (
+            _struct_of(values, object)
+            if any(value is not None for value in values)
+            else like.take(_none(values), may_miss=True)
+        )
+        if found is None or (found.kind, found.names) != (like.kind, like.names):
+            reason = "retained values have other fields than those that come"
+            raise NotColumnar(reason)
+        items = [_like(mine.to_list(), its) for mine, its in zip(found.items, like.items, strict=True)]
+        return Struct(like.kind, like.names, items, len(values), found.valid)
+    try:
+        leaf = Leaf(pa.array(values, like.type, from_pandas=False), like.kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
+        reason = f"retained values are of another type than {like.type}"
+        raise NotColumnar(reason) from error
+    if list(map(_exactly, leaf.to_list())) != list(map(_exactly, values)):
+        reason = f"retained values are of another type than {like.type}"
+        raise NotColumnar(reason)
+    return leaf
+
+
+def _none(values: Sequence[Any]) -> Indices:
+    return np.full(len(values), MISSING, np.int64)
+
+
+def _exactly(value: Any) -> Any:
+    return type(value), repr(value) if isinstance(value, float) else value
+
+
+def pack_text(value: Any) -> str:
+    """Return plain data as text."""
+    return json.dumps(pack(value), separators=(",", ":"))
+
+
+def unpack_text(text: str) -> Any:
+    """Return what `pack_text` was given."""
+    return unpack(json.loads(text))
+
+
+def repeated(value: Any, length: int) -> Vector:
+    """Return a vector of one value, ``length`` times."""
+    return of_values([value]).take(np.zeros(length, np.int64))
+
+
+def concatenated(vectors: Iterable[Vector]) -> Vector:
+    """Return vectors one after the other; `NotColumnar` if their types differ."""
+    vectors = list(vectors)
+    some = [vector for vector in vectors if len(vector)] or vectors[:1]
+    if len(some) == 1:
+        return some[0]
+    first = some[0]
+    if isinstance(first, Leaf):
+        leaves = [vector for vector in some if isinstance(vector, Leaf) and vector.kind == first.kind]
+        if len(leaves) != len(some):
+            reason = "values with fields and without are mixed"
+            raise NotColumnar(reason)
+        known = {leaf.type for leaf in leaves if leaf.type != pa.null()}
+        if len(known) > 1:
+            reason = f"values of the types {', '.join(sorted(map(str, known)))} are mixed"
+            raise NotColumnar(reason)
+        arrays = [leaf.array.cast(next(iter(known))) if known else leaf.array for leaf in leaves]
+        return Leaf(pa.concat_arrays(arrays), first.kind)
+    structs = [vector for vector in some if isinstance(vector, Struct)]
+    if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
+        reason = "values with different fields are mixed"
+        raise NotColumnar(reason)
+    items = [concatenated(same) for same in zip(*[one.items for one in structs], strict=True)]
+    valid = None
+    if any(one.valid is not None for one in structs):
+        valid = np.concatenate([np.ones(len(one), np.bool_) if one.valid is None else one.valid for one in structs])
+    return Struct(first.kind, first.names, items, sum(map(len, structs)), valid)
+
+
+def selected(vector: Vector, keep: NDArray[np.bool_]) -> Vector:
+    """Return the values where ``keep`` is true."""
+    return vector.take(np.flatnonzero(keep))
+
+
+def any_nan(leaf: Leaf) -> bool:
+    """Whether a leaf of floats has one that is no number."""
+    return bool(pc.any(pc.is_nan(leaf.array)).as_py()) if pa.types.is_floating(leaf.type) else False
