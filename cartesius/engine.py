@@ -108,7 +108,7 @@ class Engine:
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
         self._tier = checked_tier(tier)
-        self._world = World(unit, durable=durable, trace=trace)
+        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(pushed, self._world, pulled=views, saved=saved)

@@ -150,8 +150,11 @@ def _is_wanted(item: Deadline) -> bool:
 class World:
     """The state that an engine's correlations share."""
 
-    def __init__(self, unit: timedelta, *, durable: bool = False, trace: bool = False) -> None:
+    def __init__(
+        self, unit: timedelta, *, durable: bool = False, trace: bool = False, is_reference: bool = False
+    ) -> None:
         self.durable = durable
+        self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
         self.clock: Time = EARLIEST
         self.number = 0
