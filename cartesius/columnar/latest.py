@@ -77,7 +77,7 @@ class Latest(Stage):
         return Flow(position, value, start, end), tuples
 
 
-def latest(join: Join) -> Stage | str:
+def latest_stage(join: Join) -> Stage | str:
     """Return the stage of a correlation that keeps the newest event of each slot."""
     meanings = {one.restriction.meaning for one in join.installed}
     if not meanings <= _KNOWN or not isinstance(join.batch.output, Events):
