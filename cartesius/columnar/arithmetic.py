@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.columnar.vectors import Leaf, NotColumnar, Vector, of_values
+from cartesius.columnar.conversions import of_values
+from cartesius.columnar.vectors import Leaf, NotColumnar, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import Flow
-from cartesius.columnar.vectors import Vector, concatenated, from_arrow, of_values
+from cartesius.columnar.vectors import Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:

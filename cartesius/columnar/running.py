@@ -84,6 +84,7 @@ class Compiled:
             has_tables=any(_is_table(engine, output) for output in program.outputs),
         )
         self.states = states
+        engine._direct = {}  # it works on the objects
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
         world.late.extend(late)

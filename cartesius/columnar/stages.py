@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.vectors import NotColumnar, of_values
+from cartesius.columnar.vectors import NotColumnar
 from cartesius.entries import Entry
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.arithmetic import apply, truth
+from cartesius.columnar.conversions import of_values, repeated
 from cartesius.columnar.stages import entries_of
-from cartesius.columnar.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector, of_values, repeated
+from cartesius.columnar.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector
 from cartesius.expressions import (
     Apply,
     Constant,
