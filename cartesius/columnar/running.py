@@ -93,6 +93,7 @@ class Compiled:
             has_tables=any(_is_table(engine, output) for output in program.outputs),
         )
         self.states = states
+        engine._direct = {}  # it works on the objects
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
