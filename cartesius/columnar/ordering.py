@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _RADIX: Final = 1 << 16
 _BITS: Final = 62
+_FEW: Final = 1 << 12
 LAST: Final = np.iinfo(np.int64).max
 
 
@@ -69,4 +70,14 @@ def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
         found[1:] = columns[0][1:] != columns[0][:-1]
         for column in columns[1:]:
             found[1:] |= column[1:] != column[:-1]
+    return found
+
+
+def bisected(ordered: NDArray[np.int64], asked: NDArray[np.int64]) -> Indices:
+    """Return how many of the ordered numbers are at most what is asked, for each."""
+    if len(asked) < _FEW:
+        return np.searchsorted(ordered, asked, "right")
+    order = np.argsort(asked)  # bisection in order stays in the caches
+    found = np.empty(len(asked), np.int64)
+    found[order] = np.searchsorted(ordered, asked[order], "right")
     return found

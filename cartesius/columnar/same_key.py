@@ -17,7 +17,7 @@ from cartesius.columnar.keys import encoded
 from cartesius.columnar.ordering import begins, by_code, by_position
 from cartesius.columnar.rows import BEFORE, nothing
 from cartesius.columnar.stages import Outcome, State
-from cartesius.columnar.table_rows import by_key, changes_something, followed, has_null
+from cartesius.columnar.table_rows import NOTHING, by_key, changes_something, followed, has_null
 from cartesius.columnar.table_stages import TableStage
 from cartesius.columnar.timelines import Found, Timeline, shown
 from cartesius.columnar.vectors import MISSING, NotColumnar
@@ -111,8 +111,8 @@ class SameKey(TableStage):
     def _of_parts(
         self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int
     ) -> OfParts:
-        none = np.zeros(0, np.int64)
-        after = [followed(one, by_key(one, codes.get(slot, none), count)) for slot, one in enumerate(them)]
+        ordered = {slot: by_key(them[slot], found, count) for slot, found in codes.items()}
+        after = [followed(one, ordered.get(slot, NOTHING)) for slot, one in enumerate(them)]
         return OfParts(them, after, may_miss=any(self.missing), steps=steps)
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.columnar.foreign_keys import ForeignKeys, Naming
 from cartesius.columnar.same_key import SameKey
 from cartesius.columnar.table_stages import has_known_keys
 from cartesius.columnar.timelines import ToRows
+from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import KeyOf
 from cartesius.meanings import Meaning
 from cartesius.views import View
@@ -46,7 +48,7 @@ def table_stage(join: Join) -> Stage | str:
         return output
     if _has_one_key(join):
         return _same_key(join, output, missing)
-    return "its rows have several candidates"
+    return _foreign_keys(join, output, missing)
 
 
 def _missing(join: Join) -> list[bool]:
@@ -82,9 +84,46 @@ def _has_one_key(join: Join) -> bool:
 def _same_key(join: Join, output: Output, missing: Sequence[bool]) -> Stage | str:
     if any(missing):
         if len(join.slots) != 2 or len(join.pattern.conditions()) != 1:
-            return "parts may be missing by more than the keys of two tables"
+            return _foreign_keys(join, output, missing)
         if isinstance(output, ToRows) and not (
             any(not missing[slot] for slot in output.keyed) or len(output.keyed) == len(join.slots)
         ):
             return "a row may have no key"
     return SameKey(join, output, missing)
+
+
+def _foreign_keys(join: Join, output: Output, missing: Sequence[bool]) -> Stage | str:
+    root = output.keyed[0] if isinstance(output, ToRows) else 0
+    names = _names(join, root)
+    if names is None:
+        return "its rows have several candidates"
+    if missing[root] or any(missing[one.of] and not missing[one.slot] for one in names):
+        return "parts may be missing that name others"
+    if any(missing) and len(join.pattern.conditions()) != len(names):
+        return "parts may be missing by more than the keys of tables"
+    try:
+        return ForeignKeys(join, output, missing, root, names)
+    except NotColumnar as why:
+        return f"a key that names a row has no code: {why}"
+
+
+def _names(join: Join, root: int) -> list[Naming] | None:
+    """Return which slots name which, from the first one on; None if that is not all that links them."""
+    index = {slot.name: slot.index for slot in join.slots}
+    left = list(join.pattern.equalities)
+    names: list[Naming] = []
+    met = {root}
+    while True:
+        further = [
+            (pair, Naming(index[there], index[here], by))
+            for pair in left
+            for (here, by), (there, key) in (pair, pair[::-1])
+            if index[here] in met and index[there] not in met and isinstance(key, KeyOf)
+        ]
+        if not further:
+            break
+        pair, naming = further[0]
+        left.remove(pair)
+        names.append(naming)
+        met.add(naming.slot)
+    return names if not left and len(met) == len(join.slots) else None

@@ -107,6 +107,9 @@ class ByKey:
     first: NDArray[np.bool_]
 
 
+NOTHING: Final = ByKey(_NONE, _NONE, np.zeros(0, np.bool_))
+
+
 def by_key(them: Versions, codes: NDArray[np.int64], count: int) -> ByKey:
     """Return the versions by key; without those whose code is negative."""
     order = by_code(codes, count)
