@@ -25,7 +25,7 @@ from cartesius.generated import Constants, commented, define
 from cartesius.meanings import Meaning
 from cartesius.memories import NOWHERE, checked_key, hashable
 from cartesius.queues import Queue
-from cartesius.records import Record, wrap
+from cartesius.records import PLAIN, Record, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from cartesius.direct_shapes import Shape
     from cartesius.steps import Steps
 
-_PLAIN = frozenset((int, float, str, bool, bytes, type(None), tuple, list, Record))
-"""Types of payloads that are no mappings."""
 _SCOPE: dict[str, Any] = {
-    "plain": _PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
     "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip

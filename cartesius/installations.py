@@ -279,17 +279,15 @@ class Installed(Place):
 
     def run_on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         """Run a clause on a copy, that for ``key``."""
-        here = running()
-        before = here.__dict__.get("copy")
-        here.copy = (self, key)
-        del here  # a suspended frame must not hold its own coroutine
+        here = running().__dict__
+        before, here["copy"] = here.get("copy"), (self, key)
         try:
             return function(copy, *arguments)
         except Exception as error:
             add_place(error, f"in the clause {function.__name__!r} of {self.restriction!r}")
             raise
         finally:
-            running().copy = before
+            here["copy"] = before
 
 
 def _own(value: Any) -> Any:
