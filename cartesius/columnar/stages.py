@@ -125,12 +125,19 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
     if slot.is_table:
         key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
     else:
-        identities = [entry.identity for entry in entries]
-        if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
-            reason = "a retained event is derived"
-            raise NotColumnar(reason)
-        ordinal = np.array([one[1] for one in identities], np.int64)
+        ordinal = _ordinals(slot, entries)
     return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key)
+
+
+def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:
+    """Return the numbers by which the identities of events tell them; those of results are told by their arrival."""
+    if slot.reactive.pattern is not None:
+        return np.array([entry.number for entry in entries], np.int64)
+    identities = [entry.identity for entry in entries]
+    if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
+        reason = "a retained event has been let in twice"
+        raise NotColumnar(reason)
+    return np.array([one[1] for one in identities], np.int64)
 
 
 def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:

@@ -82,6 +82,8 @@ def check(
             assert engine._why_row_by_row == ""
     assert exactly(found) == exactly(expected)
     assert counts(engine.stats) == counts(reference.stats)
+    if output in engine._program.join_of and engine._program.join_of[output].is_table:
+        assert engine.query(output) == reference.query(output)
     engine._check_invariants()
     assert exactly(push(engine, inputs, trace[:4])) == exactly(push(reference, inputs, trace[:4]))
 
