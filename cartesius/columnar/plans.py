@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.columnar.bands import band_stage
 from cartesius.columnar.consumption import consuming_stage
 from cartesius.columnar.latest import latest_stage
 from cartesius.columnar.table_plans import table_stage
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage, zip_stage, table_stage, consuming_stage)
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage, zip_stage, table_stage, band_stage, consuming_stage)
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 
 
