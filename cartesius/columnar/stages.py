@@ -63,10 +63,12 @@ class Moment:
     Args:
         steps: How many steps it has.
         clock: The clock in each step; None: it is at the beginning of time.
+        meets_deadlines: Whether it moves with the rows, so that what is due before a step is done before it.
     """
 
     steps: int
     clock: NDArray[np.int64] | None = None
+    meets_deadlines: bool = False
 
 
 class Stage:
