@@ -75,6 +75,9 @@ class Compiled:
                 if slot.reactive in rows:
                     arriving[slot.index] = rows[slot.reactive]
                 elif slot.reactive in flows:
+                    if flows[slot.reactive].turn is not None:
+                        reason = "what is due comes in steps of its own"
+                        raise NotColumnar(reason)
                     arriving[slot.index] = flows[slot.reactive].as_rows(number)
                     number += len(flows[slot.reactive])
             state = stage.load(arriving) if self.states is None else self.states[place]

@@ -18,7 +18,7 @@ from cartesius.columnar.compositions import applied
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.extremes import Greatest, Least
 from cartesius.columnar.keys import encoded
-from cartesius.columnar.rows import Flow, Rows, joined, nothing
+from cartesius.columnar.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.segments import Segments
 from cartesius.columnar.spans import clock_of, spans_of
 from cartesius.columnar.stages import Outcome, Stage, State
@@ -202,7 +202,8 @@ class WindowTotals(Stage):
         order = np.lexsort((mentioned, due, phase, position))
         value = totalled.shown.take(np.concatenate([last, where[emitted]])[order])
         start, end = np.concatenate([since, start])[order], np.concatenate([until, end])[order]
-        return Flow(position[order], value, start, end, key=self._keys(found, key, mentioned[order]))
+        turn = np.where(phase == 0, due, LAST)[order]
+        return Flow(position[order], value, start, end, key=self._keys(found, key, mentioned[order]), turn=turn)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
