@@ -21,7 +21,6 @@ import attrs
 from cartesius.entries import Entry
 from cartesius.errors import InvalidArgument
 from cartesius.families import optional, push, withdraw
-from cartesius.handlers import handle
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import slot_families
 
@@ -199,4 +198,4 @@ def _lose(join: Join, found: list[tuple[Slot, Any]]) -> None:
         for held in list(_held(join, slot, identity)):
             taken = Entry(held.value, held.start, held.end, identity, weight=-1)
             taken.keys, taken.slot = held.keys, slot.name
-            join.strands.spawn(partial(handle, join.inner, partial(withdraw, slot, taken)))
+            join.runner.spawn(partial(withdraw, slot, taken))

@@ -28,6 +28,7 @@ from cartesius.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from cartesius.continuations import Continuation
     from cartesius.entries import Entry
     from cartesius.families import Family
     from cartesius.handlers import Clauses
@@ -246,11 +247,19 @@ class Installed(Place):
             else:
                 operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
                 clauses[operation] = (is_ctl, of_none(self, function, family))
-        later = partial(self.join.go_on_later, self, name)
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:
-                clauses[operation] = (True, controlled(clause, later, self.join.note_continuation))
+                clauses[operation] = (True, self._controlled(clause, name))
         return Layer(repr(self.restriction), clauses) if clauses else None
+
+    def _controlled(self, clause: Callable[..., Any], layer: str) -> Callable[..., Any]:
+        def later(continuation: Callable[[], None]) -> None:
+            self.join.strands.go_on_later(self, layer, continuation)
+
+        def note(continuation: Continuation, of: object) -> None:
+            self.join.strands.note_continuation(continuation, of)
+
+        return controlled(clause, later, note)
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""

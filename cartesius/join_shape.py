@@ -13,19 +13,16 @@
                     door windows: restrictions that see enter_i; then pauses
                       strand i: await_ → keys → enter_i(event);   clock strand: await_ → tick
 
-Invariant: between steps every strand is parked at its inbox, no entry is fresh or gone, and all that matters is in the
-memories, the doors, the restrictions' copies, the output rows and the shared `World`: plain data.
+Where no restriction can suspend a strand there are none, but direct calls in their order (`runners`).
 
-This module is over 300 lines because the layers and the steps that run through them are read together; what they do is
-in `batches`, `stacks`, `installations` and `strands`.
+Invariant: between steps nothing runs, no entry is fresh or gone, and all that matters is in the memories, the doors,
+the restrictions' copies, the output rows and the shared `World`: plain data.
 
 Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14, as SEMANTICS 1.1 to 1.12 corrects them.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,26 +30,24 @@ from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
-from cartesius.handlers import Composed, handle
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
 from cartesius.relations import Relations
+from cartesius.runners import InPlace, OnStrands
 from cartesius.stacks import inner_handlers, outer_handlers
-from cartesius.strands import Future, Strands, await_
 from cartesius.versions import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cartesius.continuations import Continuation
     from cartesius.entries import Entry
     from cartesius.events import Event, Time
     from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
+    from cartesius.runners import Runner
     from cartesius.world import World
 
-_FINISHED = object()
 Answer = TypeVar("Answer")
 
 
@@ -69,7 +64,6 @@ class Join:
         self.reactives: list[Reactive] = []  # what it computes: the outputs of its pattern, and of all that equal it
         self.is_done = False
         self.is_begun = bool(pattern.slots)  # without inputs there is one result, given before anything else
-        self.strands = Strands()
         self.bindings = Bindings(pattern, world, share)
         self.slots = self.bindings.slots
         self.batch = Batch(self.bindings, name, number, world)
@@ -81,8 +75,13 @@ class Join:
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
-        self.outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
-        self.inner, self._outside = inner_handlers(self.bindings, self.batch, self.installed, self.let_in)
+        outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
+        inner, outside = inner_handlers(self.bindings, self.batch, self.installed, self.let_in)
+        self.suspending = [one.restriction for one in self.installed if one.suspends]
+        self.is_in_place = not world.is_reference and not self.suspending
+        self.runner: Runner = (
+            InPlace(self, outer, inner) if self.is_in_place else OnStrands(self, outer, inner, outside)
+        )
         if self.batch.versions is not None:
             keeper = next(one for one in self.installed if one.restriction.keeps_versions)
             self.batch.versions.notify_at = partial(keeper.notify_at, key=())
@@ -92,81 +91,34 @@ class Join:
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
         ]
         self._played: set[int] = set()
-        self._continuations: dict[int, list[weakref.ref[Continuation]]] = {}
-        self._build_strands()
-        for one in self.installed:
-            if one.starts and not one.prefix:
-                self._under_all(partial(one.copy, ()))
+        self.runner.build()
+        starting = [one for one in self.installed if one.starts and not one.prefix]
+        if starting:
+            for one in starting:
+                self.runner.spawn(partial(one.copy, ()))
+            self.runner.under_outer(self.runner.run)
         world.journal.clear()
 
-    # -- building ------------------------------------------------------------------------------------------------------
-
-    def _build_strands(self) -> None:
-        self.strands.drop()
-        self.strands = Strands()
-        self.mail: list[deque[Entry | None]] = [deque() for _ in self.slots]
-        self.inboxes: list[Future[Any]] = [Future(slot.name) for slot in self.slots]
-        self.alarm: Future[Any] = Future("the clock")
-        for slot in self.slots:
-            if not slot.ended:
-                self.strands.spawn(partial(self._keep_strand, slot))
-        self.strands.spawn(partial(handle, self.inner, self._clock_strand))
-        handle(self.outer, self.strands.run)
-
-    def _under_all(self, thunk: Callable[[], object]) -> None:
-        handle(self.outer, lambda: handle(self.inner, thunk))
-
-    # -- strands -------------------------------------------------------------------------------------------------------
-
-    def _keep_strand(self, slot: Slot) -> None:
-        """Run the strand of a slot; begin it anew when a ctl clause has abandoned it, and with it the one event."""
-        while handle(self.inner, partial(self._strand, slot)) is not _FINISHED:
-            if self._held_of(slot.index):
-                return  # a continuation is held: the rest of the strand is its
-
-    def note_continuation(self, continuation: Continuation, of: object) -> None:
-        """Note a continuation that a ctl clause has been given, of the strand of a slot."""
-        if isinstance(of, Slot):
-            self._continuations[of.index] = [*self._held_of(of.index), weakref.ref(continuation)]
-
-    def _held_of(self, index: int) -> list[weakref.ref[Continuation]]:
-        given = self._continuations.get(index, ())
-        return [reference for reference in given if (one := reference()) is not None and not one.used]
-
-    def _strand(self, slot: Slot) -> object:
-        while (entry := self._next_mail(slot)) is not None:
-            self.batch.cause = (entry.start, entry.end)
-            self._enter(slot, entry)
-        self.batch.cause = (self.world.clock, self.world.clock)
-        ended(slot)
-        return _FINISHED
-
-    def _next_mail(self, slot: Slot) -> Entry | None:
-        """Suspend until there is mail for ``slot``: an event, or None for its end."""
-        while not self.mail[slot.index]:
-            await_(self.inboxes[slot.index])
-            self.inboxes[slot.index] = Future(slot.name)
-        return self.mail[slot.index].popleft()
-
-    def _post(self, index: int, mail: Iterable[Entry | None]) -> None:
-        """Leave mail for a strand, which may be suspended elsewhere by a ctl clause: then it finds it later."""
-        self.mail[index].extend(mail)
-        if not self.inboxes[index].is_resolved:
-            self.inboxes[index].resolve(None)
-
-    def go_on_later(self, installed: Installed, layer: str, continuation: Callable[[], None]) -> None:
-        """Let a continuation that was held go on as a strand of its own, under the handlers outside that layer."""
-        self.strands.spawn(partial(handle, Composed(self._outside[installed, layer]), continuation))
+    @property
+    def strands(self) -> OnStrands:
+        """The strands, of a correlation that has some."""
+        assert isinstance(self.runner, OnStrands)  # Invariant: who asks for them has a ctl clause
+        return self.runner
 
     def drop(self) -> None:
-        """Unwind all strands: what they suspend refers to itself, and would never be collected."""
-        self.strands.drop()
+        """Unwind all strands."""
+        self.runner.drop()
         for one in self.installed:
             for continuation in held_by(one):
                 continuation.drop()
 
-    def _enter(self, slot: Slot, entry: Entry) -> None:
-        """Let an event in through the door of its slot, or queue it there."""
+    def come(self, slot: Slot, entry: Entry | None) -> None:
+        """Let an event come in, or, if it is None, the end of its slot."""
+        if entry is None:
+            self.batch.cause = (self.world.clock, self.world.clock)
+            ended(slot)
+            return
+        self.batch.cause = (entry.start, entry.end)
         entry.slot = slot.name
         if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
             return
@@ -193,12 +145,10 @@ class Join:
         for one in self.installed:
             yield from (entry for entry in one.held() if entry.slot == slot.name)
 
-    def _clock_strand(self) -> None:
-        while True:
-            installed, key, now = await_(self.alarm)
-            self.alarm = Future("the clock")
-            self.batch.cause = (now, now)
-            installed.ticking(key, now)
+    def meet(self, installed: Installed, key: tuple[Any, ...], now: Time) -> None:
+        """Let one copy have its tick."""
+        self.batch.cause = (now, now)
+        installed.ticking(key, now)
 
     def _is_over(self, arrived: frozenset[int]) -> bool:
         return all(slot.ended for slot in self.slots) and not any(one.due for one in self.installed)
@@ -218,7 +168,7 @@ class Join:
         def arriving() -> None:
             for index, batch in batches.items():
                 if not self.slots[index].ended:
-                    self._post(index, batch)
+                    self.runner.post(index, batch)
 
         return self._step(arriving, frozenset(batches))
 
@@ -231,13 +181,13 @@ class Join:
                 if not slot.ended:
                     slot.ended = True
                     self.world.journal.append(partial(setattr, slot, "ended", False))
-                    self._post(index, [None])
+                    self.runner.post(index, [None])
 
         return self._step(ending)
 
     def tick(self, installed: Installed, key: tuple[Any, ...], now: Time) -> list[Event]:
         """Run one step for a deadline of one copy."""
-        return self._step(lambda: self.alarm.resolve((installed, key, now)))
+        return self._step(lambda: self.runner.ring(installed, key, now))
 
     def play(self, slot: Slot) -> None:
         """Note that events may be released at a slot's door once the present step is over."""
@@ -255,8 +205,7 @@ class Join:
             entry = slot.door.release()
             if entry is not None:
                 self.batch.cause = (entry.start, entry.end)
-                released = partial(handle, self.inner, partial(arrive, slot, entry))
-                return self._step(partial(self.strands.spawn, released), frozenset((index,)))
+                return self._step(partial(self.runner.spawn, partial(arrive, slot, entry)), frozenset((index,)))
             self._played.discard(index)
         return None
 
@@ -280,7 +229,7 @@ class Join:
         def run() -> list[Event]:
             self.batch.is_behind = False
             work()
-            self.strands.run()
+            self.runner.run()
             for index in sorted(arrived):
                 self.batch.share(self.slots[index])
             self.commit()
@@ -293,19 +242,19 @@ class Join:
                 self.world.provenance.given(events)
             return events
 
-        return handle(self.outer, run)
+        return self.runner.under_outer(run)
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the row of ``key`` in a tuple, or the empty tuple; only of a table."""
         output = self.batch.output
         assert not isinstance(output, Events | Relations)
-        return self._looking(lambda: handle(self.outer, partial(output.row, key)))
+        return self._looking(lambda: self.runner.under_outer(partial(output.row, key)))
 
     def rows(self) -> dict[Any, Any]:
         """Return the rows; only of a table."""
         output = self.batch.output
         assert not isinstance(output, Events | Relations)
-        return self._looking(lambda: handle(self.outer, output.rows))
+        return self._looking(lambda: self.runner.under_outer(output.rows))
 
     def _looking(self, read: Callable[[], Answer]) -> Answer:
         """Read at the moment that is looked at, or else the newest."""
@@ -316,7 +265,7 @@ class Join:
         return found
 
     def rebuild(self) -> None:
-        """Make the strands anew from the state, after a failure or a restore."""
+        """Begin anew from the state, after a failure or a restore."""
         self.batch.clear()
         self._played.clear()
         for slot in self.slots:
@@ -325,4 +274,4 @@ class Join:
             one.restore_order()
             one.released.clear()
             one.reconsidered.clear()
-        self._build_strands()
+        self.runner.build()

@@ -34,17 +34,39 @@ T = TypeVar("T")
 
 
 class Frame:
-    """A handler in force: its clauses, the frame outside it, and its prompt if it has ctl clauses."""
+    """A handler in force: its clauses, the frame outside it, and its prompt if it has ctl clauses.
 
-    __slots__ = ("clauses", "handler", "outer", "prompt")
+    One of a stack that stays (its ``evidence``) remembers which clause of that stack an operation has found from here.
+    """
+
+    __slots__ = ("clauses", "evidence", "found", "handler", "outer", "prompt")
 
     def __init__(
-        self, handler: object, clauses: dict[Operation[..., Any], tuple[bool, Callable[..., Any]]], outer: Frame | None
+        self,
+        handler: object,
+        clauses: dict[Operation[..., Any], tuple[bool, Callable[..., Any]]],
+        outer: Frame | None,
+        evidence: object = None,
     ) -> None:
         self.handler: object | None = handler
         self.clauses = clauses
         self.outer = outer
         self.prompt: Prompt | None = None
+        self.evidence = evidence
+        self.found: dict[Operation[..., Any], tuple[Frame, bool, Callable[..., Any]]] = {}
+
+    def find(self, operation: Operation[..., Any]) -> tuple[Frame, bool, Callable[..., Any]]:
+        """Return the innermost frame with a clause for ``operation``, and the clause: whether it is ctl, and itself."""
+        frame: Frame | None = self
+        while frame is not None:
+            clause = frame.clauses.get(operation)
+            if clause is not None:
+                found = (frame, *clause)
+                if self.evidence is not None and frame.evidence is self.evidence:
+                    self.found[operation] = found
+                return found
+            frame = frame.outer
+        raise UnhandledOperation(_unhandled(operation, self))
 
 
 class Operation(Generic[P, R]):
@@ -79,18 +101,12 @@ class Operation(Generic[P, R]):
         """Perform the operation: run the clause of the innermost handler that has one."""
         here = running()
         stack = getattr(here, "stack", None)
-        frame = stack
-        while frame is not None:
-            clause = frame.clauses.get(self)
-            if clause is not None:
-                break
-            frame = frame.outer
-        else:
-            raise UnhandledOperation(_unhandled(self, stack))
-        is_ctl, function = clause
+        if stack is None:
+            raise UnhandledOperation(_unhandled(self, None))
+        frame, is_ctl, function = stack.found.get(self) or stack.find(self)
         if is_ctl:
             outside = frame.prompt.post(self, function, arguments)
-            del here, stack, frame, clause, function  # what is suspended must not keep its handler alive
+            del here, stack, frame, function  # what is suspended must not keep its handler alive
             return outside.switch()  # type: ignore[no-any-return]
         performing = here.__dict__.get("performing")
         here.stack = frame.outer

@@ -33,6 +33,7 @@ class Place:
         families = {family for _, family, _, _ in self.marks}
         self.starts = start in families
         self.admits = admit in families
+        self.suspends = any(is_ctl for _, _, _, is_ctl in self.marks)
         ticks = tick in families and not restriction.keeps_versions  # those are forgotten for all keys at once
         self.has_copies = bool(restriction._states) or self.starts or ticks
         named = [slot for slots in self.slots.values() for slot in slots]

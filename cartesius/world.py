@@ -150,10 +150,15 @@ def _is_wanted(item: Deadline) -> bool:
 class World:
     """The state that an engine's correlations share."""
 
-    def __init__(self, unit: timedelta, *, durable: bool = False, trace: bool = False) -> None:
+    def __init__(
+        self, unit: timedelta, *, durable: bool = False, trace: bool = False, is_reference: bool = False
+    ) -> None:
         self.durable = durable
+        self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
         self.clock: Time = EARLIEST
+        self.events = 0  # how many have been pushed
+        self.latest: Time = EARLIEST  # the latest end of those
         self.number = 0
         self.steps = 0
         self.candidates = 0

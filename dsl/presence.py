@@ -27,7 +27,6 @@ from cartesius.records import Record
 from dsl.clocks import Crossings
 from dsl.evaluation import Situation, compiled
 from dsl.rows import extended
-from dsl.terms import Junction
 from restrictions.stages import Stage
 
 if TYPE_CHECKING:
@@ -151,16 +150,3 @@ def comparable(sources: Sequence[Declaration], rows: Sequence[Row]) -> Sequence[
 def time_of(row: Row) -> int | None:
     """Return the time that a subject's row is marked with; None if it is not."""
     return row[NOW] if row is not None and NOW in row else None
-
-
-def conjuncts(condition: Term) -> tuple[Term, ...]:
-    """Return the conditions that ``condition`` is the conjunction of.
-
-    >>> from dsl import Source
-    >>> ship = Source("ship", key="id", id=int, is_inbound=bool, is_big=bool)
-    >>> [each.field for each in conjuncts((ship.is_inbound & ship.is_big).term)]
-    ['is_inbound', 'is_big']
-    """
-    if isinstance(condition, Junction) and condition.operator == "and":
-        return (*conjuncts(condition.left), *conjuncts(condition.right))
-    return (condition,)

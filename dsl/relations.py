@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from dsl.aggregates import Total
+from dsl.negations import operands_of
 from dsl.statements import Against, Requirement, conditions
-from dsl.terms import Comparison, Declaration, Junction, Term, is_constant, parts, sources
+from dsl.terms import Comparison, Declaration, Term, is_constant, parts, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -138,11 +139,7 @@ def conjuncts(term: Term) -> Iterator[Term]:
     >>> list(conjuncts(EVERY_PAIR))
     []
     """
-    if isinstance(term, Junction) and term.operator == "and":
-        yield from conjuncts(term.left)
-        yield from conjuncts(term.right)
-    elif not is_constant(term):
-        yield term
+    yield from (part for part in operands_of("and", term) if not is_constant(part))
 
 
 def _names(term: Term) -> set[str]:

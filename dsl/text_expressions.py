@@ -180,7 +180,8 @@ class TextExpressions:
             with self.page.at(node):
                 close = get_close_matches(name, self.sources, n=1)
                 fix = [("fix", f"did you mean {close[0]}?" if close else f"declare it: source {name} by <key field>:")]
-                raise InvalidRule(refusal(f"{name}: expected a source ({', '.join(self.sources)})", fix))
+                known = ", ".join(self.sources) or "none is declared yet"
+                raise InvalidRule(refusal(f"{name}: expected a source ({known})", fix))
         return self.sources[name]
 
     def _nearest(self, node: Node) -> Term:

@@ -49,6 +49,15 @@ SHIPS_DRAWN: Final = 6
 _DAY_MINUTES: Final = 24 * 60
 
 
+_WRITTEN = (
+    "verdicts.parquet",
+    "dead_letters.csv",
+    "clearance.png",
+    "windows.png",
+    "spark.log",
+)  # `--nmea`: the first two
+
+
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
 @click.option("--in-process", is_flag=True, help="Run in this process, without Spark. The verdicts are the same.")
 @click.option(
@@ -139,7 +148,7 @@ def main(
     _check_options(context, is_nmea=nmea is not None)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for stale in ("verdicts.parquet", "dead_letters.csv", "clearance.png", "windows.png", "spark.log"):
+        for stale in _WRITTEN if nmea is None else _WRITTEN[:2]:
             (out / stale).unlink(missing_ok=True)
         if nmea is not None:
             _judge_nmea(console, nmea, None if on is None else on.date(), out)

@@ -29,9 +29,9 @@ def test_an_engine_takes_its_strands_along():
     left, right = Reactive("left"), Reactive("right")
     before = suspended()
     for _ in range(20):
-        engine = Engine(zip_(left, right))
+        engine = Engine(zip_(left, right), tier="reference")
         engine.push(left, 1)
-        engine = Engine.restore(engine.snapshot(), *engine.outputs)
+        engine = Engine.restore(engine.snapshot(), *engine.outputs, tier="reference")
         engine.push(right, 2)
     assert suspended() > before  # the last engine's strands: the count can see them
     del engine
@@ -40,7 +40,7 @@ def test_an_engine_takes_its_strands_along():
 
 def test_a_failed_push_leaves_no_strand_behind():
     numbers = Reactive("numbers")
-    engine = Engine(correlate(n=numbers, yields=lambda n: 1 // n))
+    engine = Engine(correlate(n=numbers, yields=lambda n: 1 // n), tier="reference")
     before = suspended()
     for _ in range(20):
         with pytest.raises(ZeroDivisionError):
