@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BEFORE: Final = -1
 """The position of a row that was there before the batch."""
+LAST: Final = int(np.iinfo(np.int64).max)
+"""The turn of what comes of an event, after all deadlines that are due before it."""
 
 
 @attrs.frozen(eq=False)
@@ -106,6 +108,8 @@ class Flow:
         weight: 1 or -1 each; None if all are 1.
         key: Of a table: the keys of the changed rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        turn: The time of the deadline that it is the result of, in a step of its own before that of the event at its
+            position; `LAST` of what comes of the event. None: nothing comes of a deadline.
     """
 
     position: NDArray[np.int64]
@@ -115,6 +119,7 @@ class Flow:
     weight: NDArray[np.int8] | None = None
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.position)
