@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.columnar.judging import judging_stage
 from cartesius.columnar.latest import latest_stage
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage,)
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage, judging_stage)
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 
 
