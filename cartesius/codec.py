@@ -23,7 +23,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.queues import Queue
-from cartesius.records import Record
+from cartesius.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,7 +162,7 @@ def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
 
 _INF = float("inf")
 _PACKERS: dict[type, Callable[[Any], Any]] = {
-    Record: lambda r: ["R", *(part for k, v in r.items() for part in (pack(k), pack(v)))],
+    Record: lambda r: ["R", *(part for k, v in fields_of(r).items() for part in (pack(k), pack(v)))],
     Queue: lambda q: ["q", *map(pack, q)],
     dict: lambda d: ["d", *(part for k, v in d.items() for part in (pack(k), pack(v)))],
     set: lambda s: ["s", *_in_order(s)],

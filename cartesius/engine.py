@@ -20,9 +20,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import decode, encode
+from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
 from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
-from cartesius.events import EARLIEST, LATEST, Event
+from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
@@ -30,6 +31,7 @@ from cartesius.outlets import Outlets, add_output, checked_outputs, remove_outpu
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
+from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
@@ -40,12 +42,12 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.results import ArrowTable
     from cartesius.columnar.running import Compiled
+    from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
-    from cartesius.reactives import Reactive
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -107,6 +109,7 @@ class Engine:
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
+        self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
         self._lateness = checked_lateness(lateness, self._world)
@@ -115,16 +118,39 @@ class Engine:
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
-        self._events = 0
-        self._latest: Time = EARLIEST
         self._ended: frozenset[Reactive] = frozenset()
         self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
         self._is_touched = False  # whether anything was done, here or before a snapshot
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
+        self._pushes = self._direct_pushes()
+        self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._compiled: Compiled | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
+
+    def _direct_pushes(self) -> DirectPushes:
+        world = self._world
+        is_watched = self._durable or self._lateness is not None or world.provenance is not None
+        return DirectPushes(self._program, self._steps, is_possible=not (is_watched or world.is_reference))
+
+    @property
+    def _events(self) -> int:
+        """How many events have been pushed."""
+        return self._world.events
+
+    @_events.setter
+    def _events(self, events: int) -> None:
+        self._world.events = events
+
+    @property
+    def _latest(self) -> Time:
+        """The latest end of those."""
+        return self._world.latest
+
+    @_latest.setter
+    def _latest(self, latest: Time) -> None:
+        self._world.latest = latest
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -216,6 +242,7 @@ class Engine:
             InvalidArgument: No output of this engine, one that is only pulled, or no function.
         """
         self._check_thread()
+        self._direct = {}
         return self._outlets.subscribe(self._program, output, function)
 
     def _fingerprint(self) -> str:
@@ -240,15 +267,22 @@ class Engine:
             NotStorable: In a durable engine, a value that no snapshot can hold.
             WrongThread: Called by another thread than the one that built the engine.
         """
+        if reactive.__class__ is Reactive and threading.get_ident() == self._thread_number:
+            direct = self._direct.get(reactive)
+            if direct is not None:
+                emitted = direct(value, at)
+                if emitted is not None:
+                    return emitted
         self._check_thread()
         self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
+        self._pushes.learn(reactive)
         return self._do(lambda: self._take(reactive, value, at))
 
-    def push_many(self, batch: Mapping[Reactive | str, Any]) -> ArrowTable:
+    def push_many(self, batch: Mapping[Reactive, Any] | Mapping[str, Any] | Mapping[Reactive | str, Any]) -> ArrowTable:
         """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.
 
         The results are those of pushing the rows one by one. Where the program and the types allow it, the batch is
@@ -307,6 +341,7 @@ class Engine:
 
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
+        self._direct = {}
         before = (self._events, self._latest, self._ended)
         try:
             out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
@@ -319,6 +354,7 @@ class Engine:
         for listener in list(self._listeners):
             listener(out)
         self._outlets.tell(out)
+        self._direct = self._pushes.ready(self)
         return out
 
     def _begin(self) -> list[Event]:
@@ -382,6 +418,7 @@ class Engine:
         given = {input_: input_.items for input_ in self.inputs.values() if isinstance(input_.items, AsyncIterable)}
         for input_ in sources or ():
             check_input(self._program.names, input_, "events")
+        self._direct = {}
         return listen(self, {**given, **(sources or {})}, self._listeners)
 
     def advance(self, time: int) -> list[Event]:

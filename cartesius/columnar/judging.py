@@ -18,12 +18,9 @@ from cartesius.columnar.lookups import Changes, Spells, check_apart
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.stages import Outcome, Stage, State
 from cartesius.columnar.vectors import MISSING
-from cartesius.columnar.ways import codes_of, ways_of
-from cartesius.expressions import Apply, Part, show
+from cartesius.columnar.ways import codes_of
+from cartesius.expressions import show
 from cartesius.generated import commented
-from cartesius.meanings import Meaning
-from cartesius.missing_values import form_of
-from cartesius.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
     from cartesius.columnar.ways import Way
     from cartesius.join_shape import Join
     from cartesius.missing_values import Form
-
-_KNOWN = {Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS}
 
 
 class Judging(Stage):
@@ -207,31 +202,3 @@ def _ordered(flow: Flow, order: Indices) -> Flow:
         flow.key.take(order),
         None if flow.deletes is None else flow.deletes[order],
     )
-
-
-def judging_stage(join: Join) -> Stage | str:
-    """Return the stage of a correlation that is a table of judgements."""
-    form = form_of(join.pattern.yields.function) if isinstance(join.pattern.yields, Apply) else None
-    if form is None:
-        return "it yields no judgement"
-    if isinstance(form, str):
-        return form
-    meanings = {one.restriction.meaning for one in join.installed}
-    if not meanings <= _KNOWN or not isinstance(join.batch.output, View) or join.batch.is_read_only:
-        return "its restrictions are not those of a table of judgements"
-    yields = join.pattern.yields
-    assert isinstance(yields, Apply)  # Invariant: it has a form
-    if yields.arguments != tuple(Part(slot.name) for slot in join.slots):
-        return "it judges something else than rows"
-    if any(not slot.is_table or slot.shared is not None or slot.kept is not None for slot in join.slots):
-        return "a slot is no plain table"
-    rows = next(one for one in join.installed if one.restriction.meaning is Meaning.ROWS)
-    if rows.restriction.configuration["key"] != join.slots[0].name:
-        return "its key is not that of the first slot"
-    optional = {slot for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL for slot in one.named}
-    if optional != set(join.slots[1:]):
-        return "some linked row must be there"
-    if len({slot.reactive for slot in join.slots}) < len(join.slots):
-        return "two slots have one source"
-    ways = ways_of(join)
-    return ways if isinstance(ways, str) else Judging(join, ways, form)

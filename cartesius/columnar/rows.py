@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.normalising import wrapped
 from cartesius.columnar.vectors import Leaf, concatenated
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Flow:
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
         numbers = np.arange(number, number + len(self), dtype=np.int64)
-        return Rows(self.value, self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
 
 
 def nothing() -> Flow:

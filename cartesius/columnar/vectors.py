@@ -80,6 +80,9 @@ class Leaf:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         if self.is_number and not self.array.null_count and not may_miss:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
+        if self.is_number and len(self):
+            missing = indices == MISSING if self.valid is None else (indices == MISSING) | ~self.valid[indices]
+            return Leaf(pa.array(self.numbers[indices], type=self.type, mask=missing), self.kind)
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 
@@ -200,6 +203,25 @@ def pack_text(value: Any) -> str:
     return json.dumps(pack(value), separators=(",", ":"))
 
 
+_WIDEST: Final = (
+    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), pa.int64()),
+    (pa.types.is_unsigned_integer, pa.uint64()),
+    (pa.types.is_floating, pa.float64()),
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), pa.large_string()),
+)  # fmt: skip
+
+
+def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
+    """Return the type that holds the same Python values as all of these; None if there are none."""
+    if len(kinds) < 2:
+        return next(iter(kinds), None)
+    for holds, widest in _WIDEST:
+        if all(map(holds, kinds)):
+            return widest
+    reason = f"values of the types {', '.join(sorted(map(str, kinds)))} are mixed"
+    raise NotColumnar(reason)
+
+
 def concatenated(vectors: Iterable[Vector]) -> Vector:
     """Return vectors one after the other; `NotColumnar` if their types differ."""
     vectors = list(vectors)
@@ -212,11 +234,8 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         if len(leaves) != len(some):
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
-        known = {leaf.type for leaf in leaves if leaf.type != pa.null()}
-        if len(known) > 1:
-            reason = f"values of the types {', '.join(sorted(map(str, known)))} are mixed"
-            raise NotColumnar(reason)
-        arrays = [leaf.array.cast(next(iter(known))) if known else leaf.array for leaf in leaves]
+        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
+        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
         return Leaf(pa.concat_arrays(arrays), first.kind)
     structs = [vector for vector in some if isinstance(vector, Struct)]
     if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
