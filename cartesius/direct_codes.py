@@ -344,13 +344,6 @@ class DirectCode:
         self._open("else:")
         for slot in others:
             self._line(f"part{slot.index} = held[slot{slot.index}].head")
-        if not shape.is_simply_indexed:
-            for slot in self._join.slots:
-                index = slot.index
-                self._line(f"coming{index} = memory{index}.places(part{index})")
-                self._line(
-                    f"going{index} = [(part, memory{index}.places_of(part)) for part in entries{index}.values()]"
-                )
         depth = self._depth
         self._candidate()
         self._depth = depth
@@ -374,13 +367,8 @@ class DirectCode:
         for offset, slot in enumerate(shape.gate.slots["slots"], 1):
             index = slot.index
             self._line(f"part{index}.number = number + {offset}")
-            if shape.is_simply_indexed:
-                self._line(f"entries{index}.clear()")
-                self._line(f"entries{index}[number + {offset}] = part{index}")
-            else:
-                self._line(f"for part, places in going{index}:")
-                self._line(f"    memory{index}.take(part, places)")
-                self._line(f"memory{index}.put(part{index}, coming{index})")
+            self._line(f"entries{index}.clear()")
+            self._line(f"entries{index}[number + {offset}] = part{index}")
         self._line(f"world.number = number + {len(self._join.slots)}")
         self._line("world.candidates += tuples")
         self._depth -= 1

@@ -129,8 +129,6 @@ def _objection(program: Program, join: Join) -> str:
         return "other correlations are made from it"
     if [program.names[output] for output in program.outputs if output in join.reactives] != [join.name]:
         return "it is not one output"
-    if any(walk or any(step.earlier or step.later for step in steps) for steps, walk in product.plans.values()):
-        return "slots are linked by way of others"
     return ""
 
 
@@ -160,9 +158,11 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or restriction.limit is not None:
                 return f"{restriction!r} does not align all slots as they are"
             gate = one
-    steps, _ = join.batch.product.plans[slot.index]  # type: ignore[union-attr]  # `_objection` has seen that it has plans
+    assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
+    steps, walk = join.batch.product.plans[slot.index]
+    if walk or any(step.earlier or step.later for step in steps):
+        return f"other slots are linked with {slot.name} by way of others"
     shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate)
-    is_row = all(rules.get(each.index) == (Meaning.NEWEST, 1, ()) for each in join.slots)
-    if gate is not None and (uses or momentary or join.bindings.spaces or not is_row):
+    if gate is not None and (momentary or join.bindings.links or not shape.is_simply_indexed):
         return f"{gate.restriction!r} is not all that there is beside most_recently"
     return shape

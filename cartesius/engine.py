@@ -282,7 +282,7 @@ class Engine:
         self._pushes.learn(reactive)
         return self._do(lambda: self._take(reactive, value, at))
 
-    def push_many(self, batch: Mapping[Reactive | str, Any]) -> ArrowTable:
+    def push_many(self, batch: Mapping[Reactive, Any] | Mapping[str, Any] | Mapping[Reactive | str, Any]) -> ArrowTable:
         """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.
 
         The results are those of pushing the rows one by one. Where the program and the types allow it, the batch is

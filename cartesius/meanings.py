@@ -23,6 +23,8 @@ class Meaning(enum.Enum):
     BAND = "lets parts of `slots` meet that lie within `duration`"
     OPTIONAL = "lets the parts of `slots` be missing"
     RETRACTS = "takes back the results of what is displaced"
+    UPSERTS = "makes the events of `slot` rows by `key`; without one they are changes"
+    RECALLS = "keeps no rows of `slot`: what a change replaces comes with it, and what changes nothing does not come"
     ROWS = "makes the results rows of a table by `key`"
     COMPLETION = "says when the output completes, and nothing else"
     OLDEST_FIRST = "has memories visited oldest first"

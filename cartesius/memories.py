@@ -58,12 +58,13 @@ class Memory:
 
     def store(self, entry: Entry) -> None:
         """Add a fresh entry; it has its number already."""
+        places = self.places(entry)
         entry.state = FRESH
         more = entry.more
-        self._insert(entry)
+        self.put(entry, places)
 
         def undo() -> None:
-            self._delete(entry)
+            self.take(entry, places)
             entry.more = more
             entry.number = -1  # a gate may hold it again
 
@@ -71,26 +72,16 @@ class Memory:
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""
-        self._delete(entry)
+        places = self.places_of(entry)
         state = entry.state
+        self.take(entry, places)
 
         def undo() -> None:
             entry.state = state
-            self._insert(entry)
+            self.put(entry, places)
             self._is_disordered = True
 
         self.journal.append(undo)
-
-    def _insert(self, entry: Entry) -> None:
-        self._entries[entry.number] = entry
-        self._add_to_indexes(entry)
-
-    def _delete(self, entry: Entry) -> None:
-        del self._entries[entry.number]
-        self._drop_from_indexes(entry)
-
-    def _add_to_indexes(self, entry: Entry) -> None:
-        self._enter(entry, self.places(entry))
 
     def _enter(self, entry: Entry, places: Places) -> None:
         for table, key in places:
@@ -101,9 +92,6 @@ class Memory:
                 table[key] = alike
         if self._identities is not None:
             self._identities.setdefault(entry.identity, []).append(entry)
-
-    def _drop_from_indexes(self, entry: Entry) -> None:
-        self._leave(entry, self.places_of(entry))
 
     def _leave(self, entry: Entry, places: Places) -> None:
         for table, key in places:
@@ -120,7 +108,7 @@ class Memory:
             if not alike:
                 del self._identities[entry.identity]
 
-    # -- what a direct push does, which finds out first all that can fail ----------------------------------------------
+    # -- changing for good: what can fail is found out before ----------------------------------------------------------
 
     def places(self, entry: Entry) -> Places:
         """Return where an entry is to be in the indexes: the tables, and the key in each."""

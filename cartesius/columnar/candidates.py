@@ -102,3 +102,13 @@ def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     for one in parts[1:]:
         start, end = np.minimum(start, one.start), np.maximum(end, one.end)
     return start, end
+
+
+def whole(rows: Rows, key: Vector | None = None) -> Parts:
+    """Return all rows, each as the part of a candidate of its own, without copying them."""
+    parts = Parts(rows, np.arange(len(rows)), key=key)
+    payload = rows.payload
+    parts._taken[None] = payload
+    if isinstance(payload, Struct) and payload.kind == "record" and payload.valid is None:
+        parts._taken.update(zip(payload.names, payload.items, strict=True))
+    return parts

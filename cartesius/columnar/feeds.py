@@ -138,6 +138,8 @@ class _Columns:
         if name not in self.columns:
             return None
         column, field = self.columns.pop(name)
+        if not self.length:  # an empty list has no type
+            return np.zeros(0, np.int64)
         if not pa.types.is_integer(field.type) or column.null_count or pa.types.is_uint64(field.type):
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
             raise InvalidArgument(self._wrong(f"ints in {name!r}", got, "times are ints of time units, without nulls"))
@@ -148,6 +150,8 @@ class _Columns:
         if name not in self.columns:
             return None
         column, field = self.columns.pop(name)
+        if not self.length:
+            return None
         if not pa.types.is_boolean(field.type) or column.null_count:
             raise InvalidArgument(self._wrong(f"Booleans in {name!r}", str(field.type), "without nulls"))
         found: NDArray[np.bool_] = column.to_numpy()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.latest import latest_stage
+from cartesius.columnar.table_plans import table_stage
+from cartesius.columnar.zipping import zip_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage,)
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage, zip_stage, table_stage)
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 
 
@@ -39,8 +41,6 @@ def _objection(engine: Engine) -> str:
         return "what makes a result is recorded, event by event"
     if program.groups:
         return "alternatives share what they consume"
-    if any(output not in program.join_of for output in program.outputs):
-        return "an output is an input"
     return ""
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cartesius.columnar.feeds import Feed, fed, timed
+from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table, table_of
-from cartesius.columnar.rows import Flow, Rows
+from cartesius.columnar.rows import Flow, Rows, nothing
 from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.events import EARLIEST, Delete, Event, Update
@@ -37,6 +38,7 @@ class Compiled:
         self.reason = found if isinstance(found, str) else ""
         self.stages: list[Stage] = [] if isinstance(found, str) else found
         self.states: list[State] | None = None  # None: the objects own the state
+        self.kept: dict[Reactive, Rows] = {}  # what has changed since then of the rows that are kept once for all
 
     def settle(self) -> None:
         """Bring the objects up to date: they own the state from now on."""
@@ -46,6 +48,9 @@ class Compiled:
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
             stage.store(state, stored)
+        changes, self.kept = self.kept, {}
+        for table, rows in changes.items():
+            keep(self.program.kept[table], rows)
         self.program.world.journal.clear()
 
     @property
@@ -79,12 +84,17 @@ class Compiled:
             states.append(outcome.state)
             tuples += outcome.tuples
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        kept = {
+            reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
+        }
+        given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
         table = as_table(
-            [(program.names[output], flows[output]) for output in program.outputs],
+            [(program.names[output], given.get(output) or nothing()) for output in program.outputs],
             has_tables=any(_is_table(engine, output) for output in program.outputs),
         )
         self.states = states
         engine._direct = {}  # it works on the objects
+        self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
         world.late.extend(late)

@@ -20,7 +20,7 @@ from cartesius.columnar.vectors import NotColumnar
 from cartesius.entries import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -104,6 +104,14 @@ class Stage:
 def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
     """Return the rows in the memory of a slot, oldest first; of the types of those that are ``like`` them."""
     entries = list(slot.memory.all())
+    if any(entry.more is not None for entry in entries):
+        reason = "a retained event is used up in part"
+        raise NotColumnar(reason)
+    return rows_of(slot, entries, like)
+
+
+def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | None:
+    """Return entries of a slot as rows, in their order; None if there are none; what is noted of them is left out."""
     if not entries:
         return None
     try:
@@ -122,9 +130,6 @@ def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
             reason = "a retained event is derived"
             raise NotColumnar(reason)
         ordinal = np.array([one[1] for one in identities], np.int64)
-    if any(entry.more is not None for entry in entries):
-        reason = "a retained event is used up in part"
-        raise NotColumnar(reason)
     return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key)
 
 

@@ -81,6 +81,9 @@ class Leaf:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         if self.is_number and not self.array.null_count and not may_miss:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
+        if self.is_number and len(self):
+            missing = indices == MISSING if self.valid is None else (indices == MISSING) | ~self.valid[indices]
+            return Leaf(pa.array(self.numbers[indices], type=self.type, mask=missing), self.kind)
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 

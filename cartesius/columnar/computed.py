@@ -1,0 +1,204 @@
+"""Computed columns: the keys of events, the sides of equalities, and predicates, of all rows of a slot at once.
+
+A key that is null, or a number that is none, is one key of its own, under which restrictions have a copy as under any
+other, but under which nothing meets.
+
+Invariant: codes are equal where the values are equal in Python's sense.
+
+Source: SEMANTICS 1.4 and 1.13.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.columnar.arithmetic import truth, value_by_value
+from cartesius.columnar.candidates import whole
+from cartesius.columnar.keys import NEVER, encoded
+from cartesius.columnar.vectorising import Code
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
+from cartesius.expressions import Field, KeyOf, Part, children
+from cartesius.lists import equality_of
+from cartesius.meanings import Meaning
+from cartesius.tracing import trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.rows import Rows
+    from cartesius.columnar.vectors import Vector
+    from cartesius.expressions import Expression
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+
+    Column: TypeAlias = "Callable[[Rows], Vector]"
+
+
+def of_expression(expression: Expression, slot: Slot, key: Column | None = None) -> Column:
+    """Return what computes an expression of one slot; `NotColumnar` if there is no code for it."""
+    code = Code("computed", expression, {slot.name: 0})
+    needs_key = _mentions_key(expression) and key is not None
+
+    def column(rows: Rows) -> Vector:
+        found: Vector = code.function(len(rows), whole(rows, key(rows) if needs_key and key is not None else None))
+        return found
+
+    return column
+
+
+def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
+    """Return what computes a function of the payload, or a field of it."""
+    part = Part(slot.name)
+    if isinstance(function, str):
+        call: Callable[[Any], Any] = attrgetter(function)
+        expression: Expression | None = Field(part, function) if "." not in function else None
+    else:
+        call, expression = function, trace(function, [(slot.name, part)]).expression
+    if expression is not None:
+        try:
+            return of_expression(expression, slot)
+        except NotColumnar:
+            pass
+    return lambda rows: value_by_value(call, rows.payload)
+
+
+def of_predicates(predicates: Sequence[Column], rows: Rows) -> NDArray[np.bool_] | None:
+    """Return which rows satisfy all predicates; None if there are no predicates."""
+    found: NDArray[np.bool_] | None = None
+    for predicate in predicates:
+        holds = truth(predicate(rows))
+        found = holds if found is None else found & holds
+    return found
+
+
+def _mentions_key(expression: Expression) -> bool:
+    return isinstance(expression, KeyOf) or any(map(_mentions_key, children(expression)))
+
+
+@attrs.frozen(eq=False)
+class Component:
+    """One equality that all slots are in: what computes its value, by slot.
+
+    Args:
+        columns: What computes it of each slot.
+        space: The key space that it is; None: it is said by ``where``.
+        skips_null: Whether None equals nothing.
+    """
+
+    columns: tuple[Column, ...]
+    space: int | None
+    skips_null: bool
+
+
+class Keys:
+    """The key spaces of a correlation, and the equalities between its slots."""
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+        opened = [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
+        self.spaces: list[dict[int, Column]] = []
+        for number, space in enumerate(join.bindings.spaces):
+            by_slot: dict[int, Column] = {}
+            for name, key in opened[number].items():
+                for slot in join.slots:
+                    if slot.index in space and name in (slot.name, slot.reactive, slot.reactive.name):
+                        by_slot.setdefault(slot.index, of_function(key, slot))
+            self.spaces.append(by_slot)
+
+    def in_space(self, space: int, slot: int, rows: Rows) -> Vector:
+        """Return the keys of rows in a key space; what is no key is None."""
+        return _without_nan(self.spaces[space][slot](rows))
+
+    def own(self, slot: int) -> Column | None:
+        """Return what computes the key of an event of a slot, as a body sees it; None: it has none."""
+        space = next((number for number, by_slot in enumerate(self.spaces) if slot in by_slot), None)
+        return None if space is None else (lambda rows: self.in_space(space, slot, rows))
+
+    def check(self, slot: int, rows: Rows) -> None:
+        """Compute the keys of rows that go no further, as an error of theirs would be raised at the door."""
+        for by_slot in self.spaces:
+            if slot in by_slot:
+                by_slot[slot](rows)
+
+    def components(self) -> list[Component] | str:
+        """Return the equalities that all slots are in, or why they are not all of that kind."""
+        parents: dict[tuple[int, int], tuple[int, int]] = {}
+
+        def root(node: tuple[int, int]) -> tuple[int, int]:
+            while (parent := parents.setdefault(node, node)) != node:
+                node = parent
+            return node
+
+        skipping: set[tuple[int, int]] = set()
+        for link in self.join.bindings.links:
+            left, right = (link.left, link.left_position), (link.right, link.right_position)
+            parents[root(left)] = root(right)
+            if link.skips_null:
+                skipping |= {left, right}
+        classes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for node in parents:
+            classes.setdefault(root(node), []).append(node)
+        columns = self._columns()
+        found = []
+        for nodes in classes.values():
+            if sorted(slot for slot, _ in nodes) != list(range(len(self.join.slots))):
+                return "its equalities do not give all slots one key"
+            chosen = tuple([columns[node] for node in sorted(nodes)])
+            space = nodes[0][1] if nodes[0][1] < len(self.spaces) else None
+            found.append(Component(chosen, space, any(node in skipping for node in nodes)))
+        return found
+
+    def _columns(self) -> dict[tuple[int, int], Column]:
+        """Return what computes each value that a link compares, by slot and position."""
+        spaces = [{slot: _keyed(self, number, slot) for slot in by_slot} for number, by_slot in enumerate(self.spaces)]
+        found = {(slot, number): by for number, by_slot in enumerate(spaces) for slot, by in by_slot.items()}
+        slots = {slot.name: slot for slot in self.join.slots}
+        position = dict.fromkeys(range(len(slots)), len(spaces))
+        for pair in self.join.pattern.equalities:
+            for name, side in pair:
+                slot = slots[name]
+                found[slot.index, position[slot.index]] = of_expression(side, slot, self.own(slot.index))
+                position[slot.index] += 1
+        return found
+
+
+def _opens(meaning: Meaning | None) -> bool:
+    return meaning is Meaning.KEYS
+
+
+def _keyed(keys: Keys, space: int, slot: int) -> Column:
+    return lambda rows: keys.in_space(space, slot, rows)
+
+
+def linking(join: Join) -> list[Expression]:
+    """Return the conditions of a traced ``where`` that hold of all candidates by their links."""
+    pattern = join.pattern
+    return [one for one in pattern.conditions() if equality_of(one, pattern.lists) is not None]
+
+
+def _without_nan(vector: Vector) -> Vector:
+    """Return keys with None for what is no number: it is no key either."""
+    if isinstance(vector, Leaf) and any_nan(vector):
+        array = vector.array
+        return Leaf(pc.if_else(pc.fill_null(pc.is_nan(array), fill_value=False), pa.scalar(None, array.type), array))
+    return vector
+
+
+def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
+    """Return the codes of keys in one space, side by side, and that of what is no key, which is the highest."""
+    codes, count = encoded([[side] for side in sides], skips_null=True)
+    for side, mine in zip(sides, codes, strict=True):
+        if (never := mine == NEVER).any():
+            if isinstance(side, Struct):
+                reason = "a key has something in it that does not equal itself"
+                raise NotColumnar(reason)
+            mine[never] = count
+    return codes, count
