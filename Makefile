@@ -47,7 +47,7 @@ test-long: setup  ## Run every test, 5,000 examples a property, with coverage
 	@code=0; $(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS) || code=$$?; \
 	$(python) -m coverage combine --quiet && $(python) -m coverage report && $(python) -m coverage report $(covered) && exit $$code
 
-bench: setup  ## Measure streams against RxPY, tables against dict joins, memory per row, and rules
+bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
 	@$(with_java) $(python) -m bench $(ARGS)
 
 docs: setup  ## Build docs/ into out/docs; a warning is an error

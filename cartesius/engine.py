@@ -17,12 +17,14 @@ import threading
 import weakref
 from collections.abc import AsyncIterable
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import decode, encode
+from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
 from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
-from cartesius.events import EARLIEST, LATEST, Event
+from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.measures import measure
@@ -30,9 +32,11 @@ from cartesius.outlets import Outlets, add_output, checked_outputs, remove_outpu
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
+from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
+from cartesius.tiers import sources_of, tier_of
 from cartesius.world import World
 
 if TYPE_CHECKING:
@@ -40,12 +44,12 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.results import ArrowTable
     from cartesius.columnar.running import Compiled
+    from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
-    from cartesius.reactives import Reactive
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -107,6 +111,7 @@ class Engine:
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
+        self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
         self._lateness = checked_lateness(lateness, self._world)
@@ -115,16 +120,44 @@ class Engine:
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
-        self._events = 0
-        self._latest: Time = EARLIEST
         self._ended: frozenset[Reactive] = frozenset()
         self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
         self._is_touched = False  # whether anything was done, here or before a snapshot
         self._prefixes = Prefixes(self.inputs)
         self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
         self._listeners: list[Callable[[list[Event]], None]] = []
+        self._pushes = self._direct_pushes()
+        self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._compiled: Compiled | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
+
+    def _direct_pushes(self) -> DirectPushes:
+        objections = (
+            (self._world.is_reference, "the tier is pinned"),
+            (self._durable, "each value is checked, in a durable engine"),
+            (self._lateness is not None, "each event moves the clock, by its lateness"),
+            (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
+        )
+        objection = next((reason for is_so, reason in objections if is_so), "")
+        return DirectPushes(self._program, self._steps, objection)
+
+    @property
+    def _events(self) -> int:
+        """How many events have been pushed."""
+        return self._world.events
+
+    @_events.setter
+    def _events(self, events: int) -> None:
+        self._world.events = events
+
+    @property
+    def _latest(self) -> Time:
+        """The latest end of those."""
+        return self._world.latest
+
+    @_latest.setter
+    def _latest(self, latest: Time) -> None:
+        self._world.latest = latest
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -216,6 +249,7 @@ class Engine:
             InvalidArgument: No output of this engine, one that is only pulled, or no function.
         """
         self._check_thread()
+        self._direct = {}
         return self._outlets.subscribe(self._program, output, function)
 
     def _fingerprint(self) -> str:
@@ -223,7 +257,22 @@ class Engine:
 
     def explain(self) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
-        return explain(self._program.joins)
+        return explain(self._program.joins, partial(tier_of, self))
+
+    def source(self) -> str:
+        """Show the code that was generated: the functions that push, each with the pattern that it came from.
+
+        What comes from the pattern, be it a constant, a function or the name of a field, is a bound name in it.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> print(Engine(combine_latest(left, right)).source()[:130])
+        # combine_latest(left, right), when an event comes to 'left'
+        # restricted by most_recently('left', 'right') | completing_without_
+        """
+        self._check_thread()
+        return sources_of(self)
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -240,15 +289,22 @@ class Engine:
             NotStorable: In a durable engine, a value that no snapshot can hold.
             WrongThread: Called by another thread than the one that built the engine.
         """
+        if reactive.__class__ is Reactive and threading.get_ident() == self._thread_number:
+            direct = self._direct.get(reactive)
+            if direct is not None:
+                emitted = direct(value, at)
+                if emitted is not None:
+                    return emitted
         self._check_thread()
         self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
+        self._pushes.learn(reactive)
         return self._do(lambda: self._take(reactive, value, at))
 
-    def push_many(self, batch: Mapping[Reactive | str, Any]) -> ArrowTable:
+    def push_many(self, batch: Mapping[Reactive, Any] | Mapping[str, Any] | Mapping[Reactive | str, Any]) -> ArrowTable:
         """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.
 
         The results are those of pushing the rows one by one. Where the program and the types allow it, the batch is
@@ -307,6 +363,7 @@ class Engine:
 
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
+        self._direct = {}
         before = (self._events, self._latest, self._ended)
         try:
             out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
@@ -319,6 +376,7 @@ class Engine:
         for listener in list(self._listeners):
             listener(out)
         self._outlets.tell(out)
+        self._direct = self._pushes.ready(self)
         return out
 
     def _begin(self) -> list[Event]:
@@ -382,6 +440,7 @@ class Engine:
         given = {input_: input_.items for input_ in self.inputs.values() if isinstance(input_.items, AsyncIterable)}
         for input_ in sources or ():
             check_input(self._program.names, input_, "events")
+        self._direct = {}
         return listen(self, {**given, **(sources or {})}, self._listeners)
 
     def advance(self, time: int) -> list[Event]:

@@ -11,7 +11,7 @@ Invariant: outside a batch every entry is live, and each index holds exactly the
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.codec import pack
 from cartesius.entries import FRESH, GONE, LIVE
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.families import Slot
 
+Places: TypeAlias = "list[tuple[dict[Any, Any], Any]]"
 NOWHERE: Final = ("nowhere",)
 """What an index has no place for: a value that equals nothing, itself included."""
 _UNHASHABLE: Final = ("unhashable",)
@@ -57,12 +58,13 @@ class Memory:
 
     def store(self, entry: Entry) -> None:
         """Add a fresh entry; it has its number already."""
+        places = self.places(entry)
         entry.state = FRESH
         more = entry.more
-        self._insert(entry)
+        self.put(entry, places)
 
         def undo() -> None:
-            self._delete(entry)
+            self.take(entry, places)
             entry.more = more
             entry.number = -1  # a gate may hold it again
 
@@ -70,29 +72,19 @@ class Memory:
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""
-        self._delete(entry)
+        places = self.places_of(entry)
         state = entry.state
+        self.take(entry, places)
 
         def undo() -> None:
             entry.state = state
-            self._insert(entry)
+            self.put(entry, places)
             self._is_disordered = True
 
         self.journal.append(undo)
 
-    def _insert(self, entry: Entry) -> None:
-        self._entries[entry.number] = entry
-        self._add_to_indexes(entry)
-
-    def _delete(self, entry: Entry) -> None:
-        del self._entries[entry.number]
-        self._drop_from_indexes(entry)
-
-    def _add_to_indexes(self, entry: Entry) -> None:
-        for positions, table in self._indexes.items():
-            key = self.values(positions, entry)
-            if key is NOWHERE:
-                continue
+    def _enter(self, entry: Entry, places: Places) -> None:
+        for table, key in places:
             found = table.setdefault(key, entry)
             if found is not entry:
                 alike = found if isinstance(found, dict) else {found.number: found}
@@ -101,31 +93,62 @@ class Memory:
         if self._identities is not None:
             self._identities.setdefault(entry.identity, []).append(entry)
 
-    def _drop_from_indexes(self, entry: Entry) -> None:
-        for positions, table in self._indexes.items():
-            key = self.values(positions, entry)
-            if key is NOWHERE:
-                continue
-            found = table.get(key)
+    def _leave(self, entry: Entry, places: Places) -> None:
+        for table, key in places:
+            found = table[key]
             if found is entry:
                 del table[key]
-            elif isinstance(found, dict) and found.pop(entry.number, None) is not None:
+            else:
+                del found[entry.number]
                 if len(found) == 1:
                     (table[key],) = found.values()
-            else:
-                _refuse_changed(entry)
         if self._identities is not None:
             alike = self._identities[entry.identity]
             alike.remove(entry)
             if not alike:
                 del self._identities[entry.identity]
 
+    # -- changing for good: what can fail is found out before ----------------------------------------------------------
+
+    def places(self, entry: Entry) -> Places:
+        """Return where an entry is to be in the indexes: the tables, and the key in each."""
+        return [
+            (table, key)
+            for positions, table in self._indexes.items()
+            if (key := self.values(positions, entry)) is not NOWHERE
+        ]
+
+    def places_of(self, entry: Entry) -> Places:
+        """Return where an entry that is there is in the indexes; raise `InvalidArgument` if its value has changed."""
+        places = self.places(entry)
+        for table, key in places:
+            found = table.get(key)
+            if found is not entry and not (isinstance(found, dict) and entry.number in found):
+                _refuse_changed(entry)
+        return places
+
+    def put(self, entry: Entry, places: Places) -> None:
+        """Add a live entry, of which it is known where it is to be. There is no way back."""
+        self._entries[entry.number] = entry
+        self._enter(entry, places)
+
+    def take(self, entry: Entry, places: Places) -> None:
+        """Take an entry out, of which it is known where it is. There is no way back."""
+        del self._entries[entry.number]
+        self._leave(entry, places)
+
+    def parts(self) -> tuple[dict[Any, Entry], dict[tuple[int, ...], dict[Any, Any]]]:
+        """Return the entries by number, and the indexes: the same dicts as long as it lives, of a stream's memory."""
+        return self._entries, self._indexes
+
     def restore_order(self) -> None:
         """Sort, after a roll-back, what it has put back."""
         if not self._is_disordered:
             return
         self._is_disordered = False
-        self._entries = dict(sorted(self._entries.items()))
+        entries = sorted(self._entries.items())
+        self._entries.clear()
+        self._entries.update(entries)
         for table in self._indexes.values():
             for key, found in table.items():
                 if isinstance(found, dict):
@@ -219,6 +242,8 @@ def hashable(value: Any) -> Any:
 
     A value that equals nothing, itself included, is `NOWHERE`: an index would find it by identity.
     """
+    if type(value) is int or type(value) is str:
+        return value
     try:
         hash(value)
         if isinstance(value, float | Decimal) and value != value:  # noqa: PLR0124 - NaN

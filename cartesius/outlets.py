@@ -215,6 +215,7 @@ def _follow(engine: Engine, program: Program) -> None:
             kept.present.update(Table(before, table, "add").rows())
     program.mark_read()
     engine._program = engine._steps.program = program
+    engine._pushes, engine._direct = engine._direct_pushes(), {}
     engine._ended = frozenset(one for one in engine._ended if program.inputs.get(before.names.get(one, "")) is one)
     engine._prefixes = Prefixes(program.inputs, engine._prefixes)
     if engine._prefixes.has_more:

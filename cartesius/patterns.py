@@ -160,6 +160,11 @@ class Pattern:
         return self.is_generator and self._where is None
 
     @property
+    def where(self) -> Body | None:
+        """The condition, as an expression if it traced."""
+        return self._where
+
+    @property
     def yields(self) -> Body:
         """What is yielded, as an expression if it traced."""
         return self._yields

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from cartesius.entries import Entry
+    from cartesius.memories import Places
 
 
 @final
@@ -39,7 +40,8 @@ class RowMemory(Memory):
         if len(positions) != 1 or positions[0] not in self._row_positions:
             super().index(positions)
 
-    def _insert(self, entry: Entry) -> None:
+    def put(self, entry: Entry, places: Places) -> None:
+        """Add an entry, of which it is known where it is to be."""
         before = self._entries.get(entry.row_key)
         if before is None:
             self._entries[entry.row_key] = entry
@@ -49,9 +51,10 @@ class RowMemory(Memory):
             self._is_shuffled = True
         else:  # it comes back, by a roll-back
             self._others[entry.row_key] = sorted([*self._others.get(entry.row_key, ()), entry], key=_number)
-        self._add_to_indexes(entry)
+        self._enter(entry, places)
 
-    def _delete(self, entry: Entry) -> None:
+    def take(self, entry: Entry, places: Places) -> None:
+        """Take an entry out, of which it is known where it is."""
         key = entry.row_key
         others = self._others.get(key)
         if others is not None:
@@ -63,7 +66,7 @@ class RowMemory(Memory):
                 del self._others[key]
         else:
             del self._entries[key]
-        self._drop_from_indexes(entry)
+        self._leave(entry, places)
 
     def restore_order(self) -> None:
         """Sort, after a roll-back, what it has put back."""

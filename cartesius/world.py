@@ -157,6 +157,8 @@ class World:
         self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
         self.clock: Time = EARLIEST
+        self.events = 0  # how many have been pushed
+        self.latest: Time = EARLIEST  # the latest end of those
         self.number = 0
         self.steps = 0
         self.candidates = 0

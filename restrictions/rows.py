@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push, set_aside
 from cartesius.clauses import recall
 from cartesius.errors import InvalidArgument
+from cartesius.meanings import Meaning
 from cartesius.memories import checked_key
 from cartesius.outputs import is_unchanged
 from cartesius.reactives import UNDECLARED, Undeclared
@@ -56,6 +57,8 @@ class upserting(Restriction):
     Source:
         SEMANTICS 2.1.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.UPSERTS
 
     slot: Slot
     key: Any = UNDECLARED
@@ -163,6 +166,8 @@ class transiently(_changing):
     Source:
         SEMANTICS 2.3.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.RECALLS
 
     @handles(arrive, "slot")
     def bring_back(self, slot: Slot, event: Entry) -> None:

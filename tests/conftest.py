@@ -46,6 +46,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"to repeat: HYPOTHESIS_PROFILE={profile} --hypothesis-seed={config.getoption('--hypothesis-seed')}"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline."""
     for item in items:

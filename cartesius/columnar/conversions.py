@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,24 +33,33 @@ def _inferred(values: Sequence[Any]) -> Vector:
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) == 1:
         (kind,) = kinds
-        found = _struct_of(values, kind) if kind in (Record, dict, tuple, Interval, Window) else _leaf_of(values, kind)
+        found = _struct_of(values) if kind in _WITH_FIELDS else _leaf_of(values, kind)
         if found is not None:
             return found
     if not kinds:
         return Leaf(pa.nulls(len(values)))
+    return _packed(values)
+
+
+_PLAIN = {bool, int, float, str, bytes}
+_CHECKED = {date, datetime, timedelta}
+_WITH_FIELDS = {Record, dict, tuple, Interval, Window}
+
+
+def _packed(values: Sequence[Any]) -> Leaf:
     return Leaf(pa.array([None if value is None else pack_text(value) for value in values], pa.string()), PACKED)
 
 
-_PLAIN = (bool, int, float, str, bytes)
-
-
 def _leaf_of(values: Sequence[Any], kind: type) -> Leaf | None:
-    if kind not in _PLAIN:
+    if kind not in _PLAIN and kind not in _CHECKED:
         return None
     try:
-        return Leaf(pa.array(values, from_pandas=False))
+        leaf = Leaf(pa.array(values, from_pandas=False))
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
         return None
+    if kind in _CHECKED and list(map(repr, leaf.to_list())) != list(map(repr, values)):
+        return None  # the time zone, or the fold, is another
+    return leaf
 
 
 def parts_of(value: Any) -> tuple[str, tuple[str, ...], tuple[Any, ...]]:
@@ -66,7 +76,7 @@ def parts_of(value: Any) -> tuple[str, tuple[str, ...], tuple[Any, ...]]:
     return TUPLE, tuple(map(str, range(len(value)))), tuple(value)
 
 
-def _struct_of(values: Sequence[Any], kind: type) -> Struct | None:
+def _struct_of(values: Sequence[Any]) -> Struct | None:
     parts = [None if value is None else parts_of(value) for value in values]
     shapes = {part[:2] for part in parts if part is not None}
     if len(shapes) != 1:
@@ -81,19 +91,21 @@ def _struct_of(values: Sequence[Any], kind: type) -> Struct | None:
 
 def _like(values: Sequence[Any], like: Vector) -> Vector:
     if isinstance(like, Struct):
-        found = (
-            _struct_of(values, object)
-            if any(value is not None for value in values)
-            else like.take(_none(values), may_miss=True)
-        )
+        if any(value is not None for value in values):
+            kinds = {type(value) for value in values if value is not None}
+            found = _struct_of(values) if len(kinds) == 1 and kinds <= _WITH_FIELDS else None
+        else:
+            found = like.take(_none(values), may_miss=True)
         if found is None or (found.kind, found.names) != (like.kind, like.names):
             reason = "retained values have other fields than those that come"
             raise NotColumnar(reason)
         items = [_like(mine.to_list(), its) for mine, its in zip(found.items, like.items, strict=True)]
         return Struct(like.kind, like.names, items, len(values), found.valid)
+    if like.kind == PACKED:
+        return _packed(values)
     try:
         leaf = Leaf(pa.array(values, like.type, from_pandas=False), like.kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = f"retained values are of another type than {like.type}"
         raise NotColumnar(reason) from error
     if list(map(_exactly, leaf.to_list())) != list(map(_exactly, values)):
@@ -107,7 +119,7 @@ def _none(values: Sequence[Any]) -> Indices:
 
 
 def _exactly(value: Any) -> Any:
-    return type(value), repr(value) if isinstance(value, float) else value
+    return (type(value), value) if isinstance(value, int | str | bytes | None) else repr(value)
 
 
 def repeated(value: Any, length: int) -> Vector:

@@ -14,11 +14,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.conversions import of_values
+from cartesius.columnar.normalising import column_of, normalised, wrapped
 from cartesius.columnar.rows import Rows
-from cartesius.columnar.vectors import RECORD, Leaf, Struct, Vector, any_nan, from_arrow
+from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, Struct, Vector, any_nan
 from cartesius.doors import check_input
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.reactives import UNDECLARED, Reactive
+from cartesius.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,8 +108,11 @@ class _Columns:
             got = f"{self.start[row]}..{self.end[row]} in row {row}"
             raise InvalidArgument(self._wrong("intervals with start ≤ end", got, "swap them"))
         self.deletes = self._booleans("deleted") if reactive.table else None
-        self.key = self._keys() if reactive.table else None
+        self.key = self._given_keys() if reactive.table and reactive.key is UNDECLARED else None
         self.payload = self._payload()
+        if reactive.table and self.key is None:
+            declared = reactive.key  # None: it is a table of one row
+            self.key = Struct(TUPLE, (), (), self.length) if declared is None else self._declared_keys(str(declared))
 
     def _table(self, columns: object) -> pa.Table:
         if isinstance(columns, pa.Table):
@@ -117,8 +123,9 @@ class _Columns:
             fix = "give a pyarrow table, or a mapping from names to arrays"
             raise InvalidArgument(self._wrong("columns", _shown(columns), fix))
         try:
-            arrays = {str(name): _array(column) for name, column in columns.items()}
-            return pa.table(arrays)
+            given = [(str(name), *column_of(column)) for name, column in columns.items()]
+            schema = pa.schema([field.with_name(name) for name, _, field in given])
+            return pa.Table.from_arrays([array for _, array, _ in given], schema=schema)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InvalidArgument(
                 self._wrong("columns of one length and one type each", str(error), "mend them")
@@ -131,6 +138,8 @@ class _Columns:
         if name not in self.columns:
             return None
         column, field = self.columns.pop(name)
+        if not self.length:  # an empty list has no type
+            return np.zeros(0, np.int64)
         if not pa.types.is_integer(field.type) or column.null_count or pa.types.is_uint64(field.type):
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
             raise InvalidArgument(self._wrong(f"ints in {name!r}", got, "times are ints of time units, without nulls"))
@@ -141,25 +150,36 @@ class _Columns:
         if name not in self.columns:
             return None
         column, field = self.columns.pop(name)
+        if not self.length:
+            return None
         if not pa.types.is_boolean(field.type) or column.null_count:
             raise InvalidArgument(self._wrong(f"Booleans in {name!r}", str(field.type), "without nulls"))
         found: NDArray[np.bool_] = column.to_numpy()
         return found if found.any() else None
 
-    def _keys(self) -> Vector:
-        declared = self.reactive.key
-        if declared is None:
-            return Struct("tuple", (), (), self.length)
-        name = "key" if declared is UNDECLARED else str(declared)
-        if name not in self.columns:
-            fix = "each row of a table has its key" + (
-                "; it is the column `key`, unless the reactive declares one" if declared is UNDECLARED else ""
-            )
-            raise InvalidArgument(self._wrong(f"a column {name!r}", f"the columns {list(self.columns)}", fix))
-        column, field = self.columns.pop(name) if declared is UNDECLARED else self.columns[name]
-        keys = from_arrow(column, field)
-        has_null = declared is not UNDECLARED and (keys.valid is not None)
-        if has_null or (isinstance(keys, Leaf) and any_nan(keys)):
+    def _given_keys(self) -> Vector:
+        if "key" not in self.columns:
+            fix = "each row of a table has its key; it is the column `key`, unless the reactive declares a field"
+            raise InvalidArgument(self._wrong("a column 'key'", f"the columns {list(self.columns)}", fix))
+        return self._checked("key", self._vector(*self.columns.pop("key")))
+
+    def _declared_keys(self, name: str) -> Vector:
+        """Return the field that is the key; it stays part of the payload."""
+        payload = self.payload
+        if isinstance(payload, Struct):
+            keys = payload.item(name)
+        else:
+            values = payload.to_list()
+            has_field = all(isinstance(value, Record) and name in value for value in values)
+            keys = of_values([value[name] for value in values]) if has_field else None
+        if keys is None:
+            got = f"the columns {list(self.columns)}"
+            raise InvalidArgument(self._wrong(f"a column {name!r}", got, "the reactive declares it as its key"))
+        has_null = keys.valid is not None or payload.valid is not None
+        return self._checked(name, Leaf(pa.nulls(self.length)) if has_null else keys, may_be_null=False)
+
+    def _checked(self, name: str, keys: Vector, *, may_be_null: bool = True) -> Vector:
+        if isinstance(keys, Leaf) and (any_nan(keys) or (not may_be_null and keys.array.null_count)):
             raise InvalidArgument(
                 self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
             )
@@ -168,12 +188,22 @@ class _Columns:
     def _payload(self) -> Vector:
         if list(self.columns) == ["value"]:
             column, field = self.columns["value"]
-            return from_arrow(column, field)
+            return wrapped(self._vector(column, field))
         if not self.columns and not (self.reactive.table and self.deletes is not None and self.deletes.all()):
             fix = "name the fields of the payload, or the one column `value`"
             raise InvalidArgument(self._wrong("the columns of a payload", "none", fix))
-        items = [from_arrow(column, field) for column, field in self.columns.values()]
+        items = [wrapped(self._vector(column, field)) for column, field in self.columns.values()]
         return Struct(RECORD, list(self.columns), items, self.length)
+
+    def _vector(self, column: pa.ChunkedArray, field: pa.Field) -> Vector:
+        try:
+            return normalised(column, field)
+        except (pa.ArrowException, NotStorable, ValueError, OverflowError) as error:
+            got, fix = (
+                f"{field.type} in {field.name!r}: {error}",
+                "cast them to a type that Python has, as timestamp('us')",
+            )
+            raise InvalidArgument(self._wrong("values of Python", got, fix)) from None
 
     def rows(self, positions: NDArray[np.int64] | None) -> Rows:
         """Return the rows in order of arrival, ``positions`` being theirs; None: they come as they are."""
@@ -224,12 +254,6 @@ def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
         for reactive, one in feed.rows.items()
     }
     return Feed(rows, feed.steps, is_timed=True)
-
-
-def _array(column: Any) -> Any:
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        return column
-    return pa.array(column, from_pandas=False)
 
 
 def _shown(value: object) -> str:

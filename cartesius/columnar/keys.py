@@ -53,13 +53,14 @@ def _combined(codes: NDArray[np.int64], count: int, more: NDArray[np.int64], n: 
 
 
 def _component(vectors: Sequence[Vector], *, skips_null: bool) -> tuple[NDArray[np.int64], int]:
-    if isinstance(vectors[0], Struct):
+    vectors = [one for one in vectors if len(one)] or vectors[:1]
+    if any(isinstance(one, Struct) for one in vectors):
         return _of_structs([one for one in vectors if isinstance(one, Struct)], len(vectors), skips_null=skips_null)
-    together = concatenated(_of_one_type(vectors))
-    assert isinstance(together, Leaf)  # Invariant: leaves together are a leaf
-    if together.kind == PACKED:
+    if any(isinstance(one, Leaf) and one.kind == PACKED for one in vectors):
         reason = "keys are of several types"
         raise NotColumnar(reason)
+    together = concatenated(_of_one_type(vectors))
+    assert isinstance(together, Leaf)  # Invariant: leaves together are a leaf
     if pa.types.is_nested(together.type):
         reason = f"keys are of the type {together.type}"
         raise NotColumnar(reason)
@@ -77,7 +78,8 @@ def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
         numbers = leaf.numbers
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < max(_DENSE * len(leaf), 1 << 16):
-            return (numbers - numbers.dtype.type(low)).astype(np.int64), high - low + 1
+            wide = numbers if numbers.dtype.itemsize == 8 else numbers.astype(np.int64)  # 127 + 128 is no int8
+            return (wide - wide.dtype.type(low)).astype(np.int64, copy=False), high - low + 1
     array = leaf.array
     never: NDArray[np.bool_] | None = None
     if pa.types.is_floating(leaf.type):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.columnar.bands import band_stage
+from cartesius.columnar.consumption import consuming_stage
+from cartesius.columnar.judging_plans import judging_stage
+from cartesius.columnar.table_plans import table_stage
 from cartesius.columnar.versions import version_stage
+from cartesius.columnar.window_totals import window_totals_stage
 from cartesius.columnar.zipping import zip_stage
 
 if TYPE_CHECKING:
@@ -14,7 +19,9 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (version_stage, zip_stage)
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (
+    version_stage, zip_stage, judging_stage, table_stage, band_stage, consuming_stage, window_totals_stage,
+)  # fmt: skip
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 
 
@@ -40,8 +47,6 @@ def _objection(engine: Engine) -> str:
         return "what makes a result is recorded, event by event"
     if program.groups:
         return "alternatives share what they consume"
-    if any(output not in program.join_of for output in program.outputs):
-        return "an output is an input"
     return ""
 
 

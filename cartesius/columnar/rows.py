@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.normalising import wrapped
 from cartesius.columnar.vectors import Leaf, concatenated
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 BEFORE: Final = -1
 """The position of a row that was there before the batch."""
+LAST: Final = int(np.iinfo(np.int64).max)
+"""The turn of what comes of an event, after all deadlines that are due before it."""
 
 
 @attrs.frozen(eq=False)
@@ -105,6 +108,8 @@ class Flow:
         weight: 1 or -1 each; None if all are 1.
         key: Of a table: the keys of the changed rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        turn: The time of the deadline that it is the result of, in a step of its own before that of the event at its
+            position; `LAST` of what comes of the event. None: nothing comes of a deadline.
     """
 
     position: NDArray[np.int64]
@@ -114,6 +119,7 @@ class Flow:
     weight: NDArray[np.int8] | None = None
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.position)
@@ -121,7 +127,7 @@ class Flow:
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
         numbers = np.arange(number, number + len(self), dtype=np.int64)
-        return Rows(self.value, self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
 
 
 def no_rows() -> Rows:

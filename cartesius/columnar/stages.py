@@ -9,7 +9,7 @@ Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Flow
+    from cartesius.events import Event
     from cartesius.families import Slot
     from cartesius.join_shape import Join
+
+    Late: TypeAlias = "tuple[Event, str, str]"
 
 
 @attrs.frozen(eq=False)
@@ -49,11 +52,19 @@ class State:
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What a batch makes of a correlation: what it gives, the state after it, and how many candidates there were."""
+    """What a batch makes of a correlation.
+
+    Args:
+        flow: What it gives.
+        state: The state after it.
+        tuples: How many candidates there were.
+        late: What it sets aside, as ``engine.late`` has it, each with its step.
+    """
 
     flow: Flow
     state: State
     tuples: int
+    late: Sequence[tuple[int, Late]] = ()
 
 
 @attrs.frozen(eq=False)
@@ -63,10 +74,12 @@ class Moment:
     Args:
         steps: How many steps it has.
         clock: The clock in each step; None: it is at the beginning of time.
+        meets_deadlines: Whether it moves with the rows, so that what is due before a step is done before it.
     """
 
     steps: int
     clock: NDArray[np.int64] | None = None
+    meets_deadlines: bool = False
 
 
 class Stage:

@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.codec import pack, unpack
-from cartesius.events import Interval, Window
-from cartesius.records import Record
+from cartesius.codec import pack
+from cartesius.columnar.kinds import MAKERS, READERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,13 +80,19 @@ class Leaf:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         if self.is_number and not self.array.null_count and not may_miss:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
+        if self.is_number and len(self):
+            missing = indices == MISSING if self.valid is None else (indices == MISSING) | ~self.valid[indices]
+            return Leaf(pa.array(self.numbers[indices], type=self.type, mask=missing), self.kind)
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 
     def to_list(self) -> list[Any]:
         """Return the Python values."""
         values: list[Any] = self.array.to_pylist()
-        return [None if value is None else unpack_text(value) for value in values] if self.kind == PACKED else values
+        if not self.kind:
+            return values
+        name, _, parameter = self.kind.partition(" ")
+        return READERS[name](parameter)(values)
 
     def to_arrow(self) -> pa.Array:
         """Return the values as Arrow has them."""
@@ -132,12 +137,15 @@ class Struct:
 
     def to_list(self) -> list[Any]:
         """Return the Python values."""
-        make = MAKERS[self.kind](self.names)
+        if self.valid is not None:
+            places = np.flatnonzero(self.valid)
+            there = Struct(self.kind, self.names, [item.take(places) for item in self.items], len(places))
+            values = iter(there.to_list())
+            return [next(values) if is_there else None for is_there in self.valid.tolist()]
+        name, _, parameter = self.kind.partition(" ")
+        make = MAKERS[name](self.names, parameter)
         columns = [item.to_list() for item in self.items]
-        made = [make(values) for values in zip(*columns, strict=True)] if columns else [make(())] * self.length
-        if self.valid is None:
-            return made
-        return [value if is_there else None for value, is_there in zip(made, self.valid.tolist(), strict=True)]
+        return [make(values) for values in zip(*columns, strict=True)] if columns else [make(())] * self.length
 
     def to_arrow(self) -> pa.Array:
         """Return the values as Arrow has them."""
@@ -168,15 +176,6 @@ class Struct:
 
 Vector: TypeAlias = Leaf | Struct
 
-MAKERS: dict[str, Callable[[tuple[str, ...]], Callable[[tuple[Any, ...]], Any]]] = {
-    RECORD: lambda names: lambda values: Record(dict(zip(names, values, strict=True))),
-    DICT: lambda names: lambda values: dict(zip(names, values, strict=True)),
-    TUPLE: lambda names: tuple,
-    "interval": lambda names: lambda values: Interval(*values),
-    "window": lambda names: lambda values: Window(*values),
-}
-"""How the values of a kind of struct are made, of the names of the fields."""
-
 
 def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Vector:
     """Return the vector of an Arrow array; a struct stands for a record unless its field says otherwise."""
@@ -200,13 +199,27 @@ def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None)
 
 
 def pack_text(value: Any) -> str:
-    """Return plain data as text."""
+    """Return plain data as text, of the kind `PACKED`."""
     return json.dumps(pack(value), separators=(",", ":"))
 
 
-def unpack_text(text: str) -> Any:
-    """Return what `pack_text` was given."""
-    return unpack(json.loads(text))
+_WIDEST: Final = (
+    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), pa.int64()),
+    (pa.types.is_unsigned_integer, pa.uint64()),
+    (pa.types.is_floating, pa.float64()),
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), pa.large_string()),
+)  # fmt: skip
+
+
+def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
+    """Return the type that holds the same Python values as all of these; None if there are none."""
+    if len(kinds) < 2:
+        return next(iter(kinds), None)
+    for holds, widest in _WIDEST:
+        if all(map(holds, kinds)):
+            return widest
+    reason = f"values of the types {', '.join(sorted(map(str, kinds)))} are mixed"
+    raise NotColumnar(reason)
 
 
 def concatenated(vectors: Iterable[Vector]) -> Vector:
@@ -221,11 +234,8 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         if len(leaves) != len(some):
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
-        known = {leaf.type for leaf in leaves if leaf.type != pa.null()}
-        if len(known) > 1:
-            reason = f"values of the types {', '.join(sorted(map(str, known)))} are mixed"
-            raise NotColumnar(reason)
-        arrays = [leaf.array.cast(next(iter(known))) if known else leaf.array for leaf in leaves]
+        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
+        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
         return Leaf(pa.concat_arrays(arrays), first.kind)
     structs = [vector for vector in some if isinstance(vector, Struct)]
     if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:

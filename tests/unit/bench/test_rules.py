@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bench import rules
+from bench.arrow_rows import push_all, pushes
+from bench.program_cases import pack_workload
 from cartesius import Engine
 
 
@@ -25,11 +27,11 @@ def test_five_requirements_of_forty_are_evaluated_an_event(measured):
 def test_with_and_without_a_memory_the_verdicts_are_the_same():
     tables = []
     for is_remembering in (True, False):
-        case = rules.rules(40, 20, seed=5, ships=5)
-        engine = Engine(case.pack.table())
-        with rules._judging(is_remembering):
-            for name, row in (*case.rows, *case.events):
-                engine.push(case.pack.sources[name], row)
-            tables.append(engine.query(case.pack.table()))
+        pack, workload = pack_workload(40, 8, seed=5, ships=5)
+        engine = Engine(pack.table())
+        with rules.judging(is_remembering):
+            for batch in (workload.before, workload.batch):
+                push_all(engine, pushes(batch or {}, engine.inputs))
+            tables.append(engine.query(pack.table()))
     assert tables[0] == tables[1]
     assert {verdict.status for verdict in tables[0].values()} == {"allowed", "restricted"}

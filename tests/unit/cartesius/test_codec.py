@@ -162,6 +162,11 @@ def test_a_dictionary_keeps_its_order():
     assert list(decode(encode({"b": 1, "a": 2, "c": 3}))) == ["b", "a", "c"]
 
 
+def test_a_record_may_have_fields_called_as_the_methods_of_a_mapping():
+    record = Record({"items": 1, "keys": None, "get": "x"})
+    assert decode(encode(record)) == record
+
+
 @given(value=storables, data=st.data())
 def test_a_flipped_byte_is_noticed(value, data):
     blob = bytearray(encode(value))

@@ -1,0 +1,294 @@
+"""Direct codes: what a push into one slot of a known correlation does, as the text of one function.
+
+What the clauses of the restrictions do to this slot, the enumeration from it, the body, and what is kept, in one piece:
+no handler is looked for, and no candidate is made that another entry must complete. The function works on the memories
+and entries that all else works on. It finds out first all that can fail, and changes the state last; if something
+fails it returns None, having changed nothing, and the push is done as written, which fails in the same way, with notes.
+
+Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
+
+Source: DESIGN 4; SEMANTICS 1.2 to 1.7.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from cartesius.code_lines import Lines
+from cartesius.direct_loops import DirectLoops, table_name
+from cartesius.doors import checked_times
+from cartesius.entries import ABSENT, LIVE, Entry
+from cartesius.events import Event, EventDraft, Interval
+from cartesius.expression_texts import Texts
+from cartesius.generated import Constants, commented, define
+from cartesius.meanings import Meaning
+from cartesius.memories import NOWHERE, checked_key, hashable
+from cartesius.queues import Queue
+from cartesius.records import PLAIN, Record, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.direct_shapes import Shape
+    from cartesius.steps import Steps
+
+_SCOPE: dict[str, Any] = {
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
+    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
+    "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
+}  # fmt: skip
+_COME = """
+    world.events = ordinal
+    if end > world.latest:
+        world.latest = end
+    world.steps += 1
+"""
+
+
+class DirectCode:
+    """The function of one slot, and its text."""
+
+    def __init__(self, shape: Shape, steps: Steps) -> None:
+        self._shape = shape
+        self._join = join = shape.join
+        self._slot = shape.slot
+        self._own = shape.slot.index
+        self._constants = Constants()
+        self._texts = Texts({slot.name: slot.index for slot in join.slots}, self._constants)
+        self._lines = Lines()
+        self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
+        bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
+        bound["source"] = self._slot.source
+        for slot in join.slots:
+            entries, indexes = slot.memory.parts()
+            bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}
+            bound |= {f"entries{slot.index}": entries}
+            bound |= {table_name(slot.index, positions): table for positions, table in indexes.items()}
+        if shape.gate is not None:
+            spare = shape.gate.spare()
+            bound |= {"gate": shape.gate, "spare": spare}
+        self._write()
+        self.function: Callable[[Any, Any], list[Event] | None] = define(
+            "push", self._lines.text, {**bound, **self._constants.bound}
+        )
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from, and what the bound names in it are."""
+        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
+        head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
+        head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
+        return "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
+
+    def _write(self) -> None:
+        add = self._lines.add
+        with self._lines.under("def push(value, at):"):
+            add("""
+                if steps.is_running:
+                    return None
+                if at is None:
+                    start = end = world.latest + 1
+                elif type(at) is int:
+                    start = end = at
+                else:
+                    start, end = checked_times(at, world.latest, world.clock)
+                if end < world.clock:
+                    return None
+                if type(value) not in plain:
+                    value = wrap(value)
+                ordinal = world.events + 1
+                out = []
+            """)
+            if self._shape.calls_nothing:
+                self._compute()
+            else:
+                add("steps.is_running = True")
+                with self._lines.under("try:"):
+                    self._compute()
+                add("""
+                    except Exception:
+                        return None  # as written it fails again, and says where
+                    finally:
+                        steps.is_running = False
+                """)
+            add(_COME)
+            if self._shape.gate is not None:
+                self._keep_row(list(self._shape.gate.slots["slots"]))
+            else:
+                self._keep()
+            add("return out")
+
+    def _leave_if(self, condition: str, also: str = "") -> None:
+        """Write that an event has come, and nothing more happens."""
+        with self._lines.under(f"if {condition}:"):
+            self._lines.add(_COME)
+            self._lines.add(f"{also}\nreturn out")
+
+    # -- finding out ---------------------------------------------------------------------------------------------------
+
+    def _compute(self) -> None:
+        shape, own = self._shape, self._own
+        self._keys()
+        for predicate in shape.filters:
+            self._leave_if(f"not {self._constants.name(predicate)}(value)")
+        spaces = self._join.bindings.spaces
+        keys = "".join(f"key{space}, " if own in by else "ABSENT, " for space, by in enumerate(spaces))
+        more = f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None"
+        self._lines.add(f"""
+            part{own} = new(Entry)
+            part{own}.value = value
+            part{own}.start = start
+            part{own}.end = end
+            part{own}._identity = (source, ordinal)
+            part{own}.keys = ({keys})
+            part{own}.row_key = ABSENT
+            part{own}.slot = slot{own}
+            part{own}.state = LIVE
+            part{own}.more = {more}
+            tuples = 0
+        """)
+        if shape.gate is not None:
+            self._align()
+            return
+        self._lines.add(f"part{own}.number = stored = world.number + 1")
+        self._find_predecessor()
+        for index in shape.uses:
+            self._lines.add(f"left{index} = {{}}")
+        self._loops.write()
+        for index in set(shape.uses) - {own}:
+            self._lines.add(
+                f"spent{index} = [(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
+            )
+
+    def _keys(self) -> None:
+        for space, by in enumerate(self._join.bindings.spaces):
+            if self._own not in by:
+                continue
+            extract = by[self._own]
+            field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""
+            if field and "." not in field:
+                read = self._texts.field("value", field)
+            else:
+                read = f"{self._constants.name(extract)}(value)"
+            self._lines.add(f"""
+                key{space} = {read}
+                if type(key{space}) is not int and type(key{space}) is not str:
+                    key{space} = checked_key(key{space}, "key_by")
+            """)
+
+    def _find_predecessor(self) -> None:
+        """Find what the new entry displaces, or that it is dropped itself."""
+        shape, own = self._shape, self._own
+        if not shape.stores:
+            return
+        if not shape.is_simply_indexed:
+            self._lines.add(f"coming = memory{own}.places(part{own})")
+        if shape.rule is None:
+            return
+        meaning, n, prefix = shape.rule
+        found = f"{table_name(own, prefix)}.get({_key(prefix)})"
+        if not prefix:
+            if not shape.is_simply_indexed:
+                self._lines.add(f"old = next(iter(entries{own}.values())) if len(entries{own}) >= {n} else None")
+        elif n == 1:
+            self._lines.add(f"old = {found}")
+        else:
+            self._lines.add(f"""
+                old = {found}
+                old = next(iter(old.values())) if type(old) is dict and len(old) >= {n} else None
+            """)
+        if meaning is Meaning.OLDEST:
+            self._leave_if("old is not None", "world.number = stored")
+        elif not shape.is_simply_indexed:
+            self._lines.add(f"going = None if old is None else memory{own}.places_of(old)")
+
+    def _align(self) -> None:
+        """Write what the gate does: hold the event, or release a row."""
+        own = self._own
+        others = [slot.index for slot in self._join.slots if slot is not self._slot]
+        self._lines.add(f"""
+            copy = gate.copies.get(())
+            held = {{}} if copy is None else copy.held
+            is_held = {" or ".join(f"slot{index} not in held" for index in others)}
+            if is_held:
+                part{own}.number = -1
+                held = {{**held, slot{own}: (held.get(slot{own}) or Queue()).append(part{own})}}
+        """)
+        with self._lines.under("else:"):
+            for index in others:
+                self._lines.add(f"part{index} = held[slot{index}].head")
+            self._loops.combine()
+            self._lines.add("held = {name: rest for name, queue in held.items() if (rest := queue.rest())}")
+
+    # -- changing ------------------------------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        """Write what changes the state, none of which can fail."""
+        self._lines.add("""
+            world.number = stored
+            world.candidates += tuples
+        """)
+        if self._shape.stores:
+            self._store()
+        for index in self._shape.uses:
+            self._lines.add(f"""
+                for part, n in left{index}.items():
+                    part.uses = n
+            """)
+            if index != self._own:
+                self._lines.add(f"""
+                    for part, places in spent{index}:
+                        memory{index}.take(part, places)
+                """)
+
+    def _store(self) -> None:
+        shape, own = self._shape, self._own
+        if shape.is_simply_indexed:
+            assert shape.rule is not None  # Invariant: what is simply indexed is alone under its key
+            prefix = shape.rule[2]
+            self._lines.add(
+                f"""
+                if old is not None:
+                    del entries{own}[old.number]
+                {table_name(own, prefix)}[{_key(prefix)}] = part{own}
+                """
+                if prefix
+                else f"entries{own}.clear()"
+            )
+            self._lines.add(f"entries{own}[stored] = part{own}")
+            return
+        if shape.rule is not None and shape.rule[0] is Meaning.NEWEST:
+            self._lines.add(f"""
+                if going is not None:
+                    memory{own}.take(old, going)
+            """)
+        with self._lines.under(f"if left{own}.get(part{own}, 1) > 0:" if own in shape.uses else ""):
+            self._lines.add(f"memory{own}.put(part{own}, coming)")
+
+    def _keep_row(self, slots: list[Any]) -> None:
+        """Write what is kept of a released row, or of what is held."""
+        self._lines.add("""
+            if copy is None:
+                gate.copies[()] = copy = spare
+            copy.__dict__["held"] = held
+            if not held:
+                del gate.copies[()]  # as a fresh one
+        """)
+        with self._lines.under("if not is_held:"):
+            self._lines.add("stored = world.number")
+            for slot in slots:
+                self._lines.add(f"""
+                    part{slot.index}.number = stored = stored + 1
+                    entries{slot.index}.clear()
+                    entries{slot.index}[stored] = part{slot.index}
+                """)
+            self._lines.add("""
+                world.number = stored
+                world.candidates += tuples
+            """)
+
+
+def _key(positions: tuple[int, ...]) -> str:
+    """Return what the new entry is found by in an index on keys."""
+    keys = [f"key{position}" for position in positions]
+    return keys[0] if len(keys) == 1 else f"({', '.join(keys)})"

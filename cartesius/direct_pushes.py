@@ -1,0 +1,58 @@
+"""Direct pushes: for each input, where that is possible, one function that does all that a push does.
+
+They are used as long as nothing stands in the way: nobody is told what is emitted, no input has ended, what was there
+is eaten, and nothing must be recorded or checked besides. The engine asks after each call what is ready, and forgets it
+before it does anything else; so a call made in the middle of another finds none.
+
+Invariant: what a function does is what a push through all handlers would do.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.direct_codes import DirectCode
+from cartesius.direct_shapes import Shape, shape_of
+from cartesius.events import EARLIEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.engine import Engine
+    from cartesius.events import Event
+    from cartesius.programs import Program
+    from cartesius.reactives import Reactive
+    from cartesius.steps import Steps
+
+Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
+
+
+class DirectPushes:
+    """The functions of one program; each is made when its input is pushed into for the first time."""
+
+    def __init__(self, program: Program, steps: Steps, objection: str) -> None:
+        self._program = program
+        self._steps = steps
+        self._objection = objection  # why no input of the engine can have one
+        self._functions: Direct = {}
+        self._known: dict[Reactive, DirectCode | str] = {}
+
+    def of(self, reactive: Reactive) -> DirectCode | str:
+        """Return the code of an input, or why there is none."""
+        if reactive not in self._known:
+            shape = self._objection or shape_of(self._program, reactive)
+            self._known[reactive] = DirectCode(shape, self._steps) if isinstance(shape, Shape) else shape
+        return self._known[reactive]
+
+    def learn(self, reactive: Reactive) -> None:
+        """Make the function of an input, if there can be one."""
+        code = self.of(reactive)
+        if isinstance(code, DirectCode):
+            self._functions[reactive] = code.function
+
+    def ready(self, engine: Engine) -> Direct:
+        """Return the functions, if nothing stands in the way of using them."""
+        is_free = not (engine._ended or engine._listeners or engine._outlets.are_heard) and engine._latest > EARLIEST
+        return self._functions if is_free else {}

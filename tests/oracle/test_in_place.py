@@ -1,0 +1,194 @@
+"""In place against the reference tier: the same results, the same state, and pushes that fail alike.
+
+The snapshots of two engines of one program, one in each tier, must be the same bytes: so memories, uses, keys, held
+events, counters and the clock agree, and each tier goes on from the other's state.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Engine, Reactive, correlate
+from restrictions import affinely, aligning, at_most, earliest, fifo, key_by, momentarily, most_recently, only
+from tests.oracle.core_oracle import ARMED, SPELLINGS, build, programs, traces
+
+
+def told(events: list[Any]) -> list[Any]:
+    """What is told of events: written out, so that equal values of different types differ, and NaN is itself."""
+    return [(repr(event), event.identity) for event in events]
+
+
+def attempt(engine: Engine, call: str, *arguments: Any) -> Any:
+    """What a call tells, or how it fails, notes included."""
+    try:
+        return told(getattr(engine, call)(*arguments))
+    except Exception as error:  # whatever it is, the other tier must fail so, too
+        return type(error), str(error), getattr(error, "__notes__", [])
+
+
+class Both:
+    """One program in both tiers."""
+
+    def __init__(self, *outputs: Reactive, **options: Any) -> None:
+        self.outputs = outputs
+        self.options = options
+        self.calls = 0
+        self.tiers: list[Any] = ["reference", "in_place"]
+        self.engines = [Engine(*outputs, tier=tier, **options) for tier in self.tiers]
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Call both, and compare."""
+        first, second = [attempt(engine, name, *arguments) for engine in self.engines]
+        assert second == first
+        self.calls += 1
+        if self.calls % 4 == 0:
+            self.check()
+
+    def check(self) -> None:
+        """Compare all that can be seen, and all that a snapshot holds."""
+        one, other = self.engines
+        assert one.stats == other.stats
+        assert one.snapshot() == other.snapshot()
+        assert repr((one.clock, one.late, one.done)) == repr((other.clock, other.late, other.done))
+        for engine in self.engines:
+            engine._check_invariants()
+
+    def swap(self) -> None:
+        """Let each tier go on from the snapshot of the other."""
+        self.check()
+        blobs = [engine.snapshot() for engine in reversed(self.engines)]
+        pairs = zip(blobs, self.tiers, strict=True)
+        self.engines = [Engine.restore(blob, *self.outputs, tier=tier, **self.options) for blob, tier in pairs]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Any:
+    program = draw(programs(is_direct=True))
+    trace = draw(traces(program))
+    return program, trace, draw(st.sampled_from(SPELLINGS)) if not program.is_double else "direct"
+
+
+@given(cases(), st.sets(st.integers(0, 13), max_size=2))
+def test_programs_of_the_core_agree(case: Any, swaps: set[int]) -> None:
+    program, trace, spelling = case
+    inputs, output = build(program, spelling)
+    both = Both(output)
+    for place, push in enumerate(trace):
+        both.call("push", inputs[push.source], push.value, (push.start, push.end))
+        if place in swaps:
+            both.swap()
+    both.check()
+
+
+X, Y, Z = "x", "y", "z"
+KEYED = key_by(x="k", y="k", z="k")
+RESTRICTIONS: dict[str, Any] = {
+    "latest": most_recently(X, Y, Z),
+    "latest per key": KEYED | most_recently(X, Y, Z),
+    "latest of all, keyed": most_recently(X, Y, Z) | KEYED,
+    "two latest per key": KEYED | most_recently(X, Y, Z, n=2),
+    "earliest": earliest(X, Y, Z),
+    "two earliest per key": KEYED | earliest(X, Y, n=2),
+    "earliest per key": KEYED | earliest(X, Y, Z),
+    "once": affinely(X, Y, Z),
+    "once, latest": affinely(X) | most_recently(X, Y, Z),
+    "twice per key": KEYED | at_most(2, X, Z) | most_recently(Y),
+    "once, earliest": affinely(X, Y) | earliest(X, Y, Z),
+    "oldest first": affinely(X, Y, Z) | fifo(),
+    "aligned": most_recently(X, Y, Z) | aligning(X, Y, Z),
+    "looked up": momentarily(X) | fifo() | most_recently(Y, Z),
+    "filtered": most_recently(X, Y, Z) | only(X, lambda value: value.k != 1) | only(X, lambda value: value.j),
+    "aligned and filtered": most_recently(X, Y, Z) | aligning(X, Y, Z) | only(X, lambda value: value.k),
+    "keys by function": key_by(x=lambda value: value.k + value.j, y="k") | most_recently(X, Y),
+    "all": None,
+}
+BODIES: dict[str, dict[str, Any]] = {
+    "parts": {"yields": lambda x, y, z: (x, y, z)},
+    "traced": {
+        "where": lambda x, y, z: (x.k <= y.k) & (y.j != z.j),
+        "yields": lambda x, y, z, time_x, time_z: {"a": x.k + y.k, "b": (x.n, -z.n), "c": time_x, "d": time_z.end},
+    },
+    "links": {"where": lambda x, y, z: (x.k == y.k) & (y.j == z.j), "yields": lambda x, y, z: (x.n, y.n, z.n)},
+    "untraced": {"where": lambda x, y, z: bool(x.k or y.k), "yields": lambda x, y, z: [x.n, y.n, z.n]},
+    "failing": {"where": lambda x, y, z: x.k / y.k >= 0, "yields": lambda x, y, z: (x.n, y.missing)},
+}
+KEYS = [0, 1, 2, 1, 0, True, 1.0, None, "a", float("nan")]
+
+
+def a_value(draw: random.Random) -> dict[str, Any]:
+    return {"n": draw.randrange(99), "k": draw.choice(KEYS), "j": draw.randrange(2)}
+
+
+def output_of(restrict: str, body: str) -> tuple[list[Reactive], Reactive]:
+    inputs = [Reactive(name) for name in "abc"]
+    slots = dict(zip("xyz", inputs, strict=True))
+    return inputs, correlate(slots=slots, restrict=RESTRICTIONS[restrict], name="out", **BODIES[body])
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("restrict", RESTRICTIONS)
+def test_restrictions_of_known_meaning_agree(restrict: str, body: str) -> None:
+    draw = random.Random(f"{restrict} {body}")
+    inputs, output = output_of(restrict, body)
+    both = Both(output)
+    for place in range(40):
+        at = draw.choice([None, None, draw.randrange(9), (2, draw.randrange(2, 9))])
+        both.call("push", draw.choice(inputs), a_value(draw), at)
+        if place == 20:
+            both.swap()
+    both.check()
+    is_as_written = "aligned" in restrict and body == "links"
+    assert is_as_written or inputs[0] in both.engines[1]._pushes._functions  # those were compared
+
+
+def listener(heard: list[Any]) -> Any:
+    return lambda events: heard.extend(told(events))
+
+
+CALLS = ["push"] * 16 + ["swap", "advance", "text", "wrong time", "subscribe", "cancel", "end"]
+
+
+@given(st.sampled_from(sorted(RESTRICTIONS)), st.sampled_from(sorted(BODIES)), st.randoms(use_true_random=False))
+def test_whatever_comes_between_the_pushes(restrict: str, body: str, draw: random.Random) -> None:
+    inputs, output = output_of(restrict, body)
+    both, subscriptions = Both(output), []
+    heard: list[list[Any]] = [[], []]
+    for _ in range(20):
+        call, input_ = draw.choice(CALLS), draw.choice(inputs)
+        if call == "swap":
+            both.swap()
+        elif call == "advance":
+            both.call(call, draw.randrange(9))
+        elif call == "subscribe":
+            for engine, mine in zip(both.engines, heard, strict=True):
+                subscriptions.append(engine.subscribe(output, listener(mine)))
+        elif call == "cancel":
+            while subscriptions:
+                subscriptions.pop().cancel()
+        elif call == "end":
+            both.call(call, input_)
+        else:
+            value = "text" if call == "text" else a_value(draw)
+            both.call("push", input_, value, "now" if call == "wrong time" else draw.choice([None, draw.randrange(9)]))
+    assert heard[0] == heard[1]
+    both.check()
+
+
+@given(cases(), st.lists(st.integers(0, 6), min_size=14, max_size=14))
+def test_a_body_that_fails_leaves_everything_as_it_was(case: Any, bombs: list[int]) -> None:
+    program, trace, _ = case
+    inputs, output = build(program, "direct" if program.is_double else "plain", has_bomb=True)
+    both = Both(output)
+    for push, bomb in zip(trace, bombs, strict=False):
+        outcomes = []
+        for engine in both.engines:
+            ARMED[:] = [bomb]
+            outcomes.append(attempt(engine, "push", inputs[push.source], push.value, (push.start, push.end)))
+        ARMED.clear()
+        assert outcomes[0] == outcomes[1]
+        both.check()
