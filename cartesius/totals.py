@@ -48,9 +48,17 @@ class Totals:
     is_ranked: ClassVar[bool] = False
 
     def __init__(
-        self, name: str, journal: list[Callable[[], None]], group: Aggregate, *, is_table: bool, is_durable: bool
+        self,
+        name: str,
+        journal: list[Callable[[], None]],
+        group: Aggregate,
+        *,
+        is_table: bool,
+        is_durable: bool,
+        may_lose: bool = True,
     ) -> None:
         self.name = name
+        self.keeps_elements = group.inverse is None and may_lose  # to sum up what is left when some are taken back
         self.is_durable = is_durable
         self.journal = journal
         self.group = group
@@ -64,7 +72,7 @@ class Totals:
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Add a result to the total of its group."""
         element = self.group.lift(result[1])
-        if self.group.inverse is None:
+        if self.keeps_elements:
             self._keep(key, identity, element)
         self._change(key, lambda total: self.group.combine(total, element), 1, cause)
 
