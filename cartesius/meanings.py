@@ -34,5 +34,18 @@ class Meaning(enum.Enum):
     OLDEST_FIRST = "has memories visited oldest first"
     MOMENTARY = "keeps no entry of `slots` beyond its batch"
     ALONE = "makes each event a candidate of its own"
-    WINDOWS = "delivers events to windows"
-    TOTALS = "totals results by group"
+    WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
+    TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
+
+
+class Total(enum.Enum):
+    """What a group that `Meaning.TOTALS` totals over comes to, of the values that it makes of the results.
+
+    A group says so by ``known``: one of these, and the functions that make the value of a result, the first first.
+    """
+
+    COUNT = "how many there are"
+    SUM = "their exact sum: `numerator` / `denominator`, of which `floats` are floats; rounded once"
+    MEAN = "their exact `sum`, as of SUM, divided by their `count`; rounded once"
+    LEAST = "the first of the least, None counting for nothing"
+    GREATEST = "the first of the greatest, None counting for nothing"

@@ -26,7 +26,7 @@ from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
 from cartesius.expressions import Field, KeyOf, Part, children
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
-from cartesius.tracing import trace
+from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +49,8 @@ def of_expression(expression: Expression, slot: Slot, key: Column | None = None)
     needs_key = _mentions_key(expression) and key is not None
 
     def column(rows: Rows) -> Vector:
+        if not len(rows):  # of which no fields are known
+            return Leaf(pa.nulls(0))
         found: Vector = code.function(len(rows), whole(rows, key(rows) if needs_key and key is not None else None))
         return found
 
@@ -62,7 +64,11 @@ def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
         call: Callable[[Any], Any] = attrgetter(function)
         expression: Expression | None = Field(part, function) if "." not in function else None
     else:
-        call, expression = function, trace(function, [(slot.name, part)]).expression
+        names = parameters_of(function) or []
+        call, expression = (
+            function,
+            trace(function, [(name, part) for name in names]).expression if len(names) == 1 else None,
+        )
     if expression is not None:
         try:
             return of_expression(expression, slot)
