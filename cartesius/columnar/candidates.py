@@ -86,14 +86,42 @@ class Parts:
         return self._times(self.rows.end, _MOST.min)
 
     def _times(self, times: NDArray[np.int64], default: int) -> NDArray[np.int64]:
-        return times[self.indices] if self.missing is None else np.where(self.missing, default, times[self.indices])
+        if self.missing is None:
+            return times[self.indices]
+        return np.where(self.missing, default, np.append(times, default)[self.indices])
 
     @property
     def time(self) -> Struct:
         """The occurrence intervals; None where a part is missing."""
-        items = [Leaf(pa.array(self.rows.start[self.indices])), Leaf(pa.array(self.rows.end[self.indices]))]
+        items = [Leaf(pa.array(self.start)), Leaf(pa.array(self.end))]
         valid = None if self.missing is None else ~self.missing
         return Struct("interval", ("start", "end"), items, len(self), valid)
+
+
+class Whole(Parts):
+    """All rows, as parts: nothing is gathered."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows, np.zeros(0, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def value(self) -> Vector:
+        """The payloads."""
+        return self.rows.payload
+
+    def field(self, name: str) -> Vector:
+        """Return a field of the payloads."""
+        payload = self.rows.payload
+        item = None
+        if isinstance(payload, Struct) and payload.valid is None and payload.kind == "record":
+            item = payload.item(name)
+        if item is None:
+            reason = f"some event has no field {name!r}"
+            raise NotColumnar(reason)
+        return item
 
 
 def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.rows import Flow
+from cartesius.columnar.rows import LAST, Flow
 from cartesius.columnar.vectors import Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
@@ -35,7 +35,11 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
     )
     order: NDArray[np.int64] | None = None
     if len(flows) > 1:
-        order = np.argsort(np.concatenate([flow.position for _, flow in flows]), kind="stable")
+        positions = np.concatenate([flow.position for _, flow in flows])
+        if all(flow.turn is None for _, flow in flows):
+            order = np.argsort(positions, kind="stable")
+        else:
+            order = np.lexsort((np.concatenate([_turns(flow) for _, flow in flows]), positions))
 
     def column(values: Any) -> Any:
         return values if order is None else values.take(order) if isinstance(values, pa.Array) else values[order]
@@ -68,6 +72,10 @@ def _weights(flow: Flow) -> NDArray[np.int8]:
 
 def _deletions(flow: Flow) -> NDArray[np.bool_]:
     return np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes
+
+
+def _turns(flow: Flow) -> NDArray[np.int64]:
+    return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
 
 
 def _times(times: NDArray[Any]) -> pa.Array:

@@ -7,6 +7,7 @@ Invariant: a batch that stages cannot do exactly has changed nothing when it is 
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,13 @@ from cartesius.columnar.vectors import NotColumnar
 from cartesius.events import EARLIEST, Delete, Event, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
+    from cartesius.columnar.stages import Late
     from cartesius.engine import Engine
+    from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
 
 
@@ -65,7 +68,7 @@ class Compiled:
     def run(self, engine: Engine, feed: Feed) -> pa.Table:
         """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
         world, program = engine._world, self.program
-        moment, late, feed = _by_the_clock(engine, feed, all(stage.keeps_time for stage in self.stages))
+        moment, late, feed = _by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         flows: dict[Reactive, Flow] = {}
         number, tuples = world.number + 1, 0
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
@@ -77,12 +80,16 @@ class Compiled:
                 if slot.reactive in rows:
                     arriving[slot.index] = rows[slot.reactive]
                 elif slot.reactive in flows:
+                    if flows[slot.reactive].turn is not None:
+                        reason = "what is due comes in steps of its own"
+                        raise NotColumnar(reason)
                     arriving[slot.index] = flows[slot.reactive].as_rows(number)
                     number += len(flows[slot.reactive])
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
             states.append(outcome.state)
             tuples += outcome.tuples
+            late += outcome.late
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         kept = {
             reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
@@ -97,7 +104,7 @@ class Compiled:
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
-        world.late.extend(late)
+        world.late.extend(item for _, item in sorted(late, key=itemgetter(0)))
         if moment.clock is not None and len(moment.clock):
             world.clock = max(world.clock, int(moment.clock[-1]))
         engine._events += moment.steps
@@ -116,8 +123,14 @@ def _is_table(engine: Engine, output: Reactive) -> bool:
     return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table
 
 
-def _by_the_clock(engine: Engine, feed: Feed, keeps_time: bool) -> tuple[Moment, list[Any], Feed]:
-    """Return the clock in each step, what comes too late, and the rest."""
+def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple[Moment, list[tuple[int, Late]], Feed]:
+    """Return the clock in each step, what comes too late, with its step, and the rest.
+
+    Args:
+        engine: The engine.
+        feed: What comes.
+        timeless: The correlations whose stages do not look at the clock themselves.
+    """
     world, lateness = engine._world, engine._lateness
     if lateness is None and world.clock == EARLIEST:
         return Moment(feed.steps), [], feed
@@ -128,19 +141,19 @@ def _by_the_clock(engine: Engine, feed: Feed, keeps_time: bool) -> tuple[Moment,
     if lateness is not None:
         latest = ends if engine._latest == EARLIEST else np.maximum(ends, int(engine._latest))
         clock = np.maximum(clock, np.maximum.accumulate(latest) - lateness)
-        if world.deadlines.heap and not keeps_time:
+        if any(item[3].join in timeless for item in world.deadlines.heap):
             reason = "deadlines are due"
             raise NotColumnar(reason)
     is_late = ends < clock
-    moment = Moment(feed.steps, clock)
+    moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
         return moment, [], feed
     if any(slot.keeps_late for join in engine._program.joins for slot in join.slots):
-        if keeps_time:
+        if not timeless:
             return moment, [], feed  # the stages look at the clock themselves
         reason = "late events count for some time"
         raise NotColumnar(reason)
-    late: list[tuple[int, Any]] = []
+    late: list[tuple[int, Late]] = []
     rest = {}
     for reactive, one in feed.rows.items():
         mine = is_late[one.position]
@@ -153,7 +166,7 @@ def _by_the_clock(engine: Engine, feed: Feed, keeps_time: bool) -> tuple[Moment,
             event = Event(value, start, end, 1, name, (name, engine._events + 1 + position))
             late.append((position, (event, name, f"its end {end} is before the clock {int(clock[position])}")))
         rest[reactive] = one.take(np.flatnonzero(~mine))
-    return moment, [item for _, item in sorted(late, key=lambda one: one[0])], Feed(rest, feed.steps, is_timed=True)
+    return moment, late, Feed(rest, feed.steps, is_timed=True)
 
 
 def push_many(engine: Engine, batch: object) -> pa.Table:

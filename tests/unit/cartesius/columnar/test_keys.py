@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -120,7 +121,7 @@ def test_a_list_of_arrow_is_no_key():
 
 
 def test_tuples_meet_part_by_part_and_not_with_those_of_another_length():
-    columns = [[[(1, "a"), (2, "a")]], [[(1.0, "a"), (2.0, "b")]]]
+    columns: list[list[list[Any]]] = [[[(1, "a"), (2, "a")]], [[(1.0, "a"), (2.0, "b")]]]
     check([[of_values(part) for part in side] for side in columns], columns, skips_null=True)
     with pytest.raises(NotColumnar):
         encoded([[of_values([(1,)])], [of_values([(1, 2)])]], skips_null=True)

@@ -76,3 +76,20 @@ TOTALS = {
 @given(programs(), traces(), cuts())
 def test_totals_are_exact(name, tree, trace, cut):
     check([TOTALS[name](built(tree))], trace, cut)
+
+
+def halves(value):
+    """Return a float."""
+    return score(value) * 0.1 if score(value) % 3 else -score(value) / 1024
+
+
+FLOATS = {
+    "sum by": lambda t: reduce(t, sum_.of(halves), by=named),
+    "mean by": lambda t: reduce(t, mean.of(halves), by=named),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FLOATS))
+@given(programs(), traces(), cuts())
+def test_totals_of_floats_are_exact(name, tree, trace, cut):
+    check([FLOATS[name](built(tree))], trace, cut)

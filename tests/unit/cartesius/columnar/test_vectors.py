@@ -116,7 +116,8 @@ def test_types_that_mix_are_refused(one, other, why):
 def test_a_struct_has_its_fields_by_name():
     vector = of_values([Record({"a": 1, "b": "x"}), Record({"a": 2, "b": None})])
     assert isinstance(vector, Struct)
-    assert vector.item("a").to_list() == [1, 2]
+    assert (found := vector.item("a")) is not None
+    assert found.to_list() == [1, 2]
     assert vector.item("c") is None
 
 
