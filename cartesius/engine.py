@@ -135,11 +135,10 @@ class Engine:
         objections = (
             (self._world.is_reference, "the tier is pinned"),
             (self._durable, "each value is checked, in a durable engine"),
-            (self._lateness is not None, "each event moves the clock, by its lateness"),
             (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
         )
         objection = next((reason for is_so, reason in objections if is_so), "")
-        return DirectPushes(self._program, self._steps, objection)
+        return DirectPushes(self._program, self._steps, objection, self._lateness)
 
     @property
     def _events(self) -> int:

@@ -221,7 +221,7 @@ class asking(Restriction):
             forward(slot, event)
 
 
-@pytest.mark.parametrize("options", [{}, {"tier": "reference"}, {"lateness": 0}])
+@pytest.mark.parametrize("options", [{}, {"tier": "reference"}, {"trace": True}, {"lateness": 0}])
 def test_the_handlers_in_force_around_a_push_are_found(options: Any) -> None:
     left, right = left_and_right()
     asked = correlate(x=left, y=right, yields=lambda x, y: [ask(x + y), limit()], restrict=most_recently("x", "y"))
