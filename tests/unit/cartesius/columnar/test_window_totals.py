@@ -64,6 +64,11 @@ def shown(events):
     return [(repr(e.value), repr(e.start), repr(e.end), e.weight, e.reactive) for e in events]
 
 
+def compiled(engine):
+    assert engine._compiled is not None
+    return engine._compiled
+
+
 def late(engine):
     return [(repr(event), event.identity, slot, reason) for event, slot, reason in engine.late]
 
@@ -96,7 +101,7 @@ def test_batches_give_what_pushes_give(outputs, lateness, calls):
         ]
         if call == "batch":
             assert shown(events_of(engine.push_many(batch_of(events, now)))) == shown(expected)
-            assert engine._compiled.reason == ""
+            assert compiled(engine).reason == ""
             assert engine._why_row_by_row == ""
         elif call == "push":
             found = [
@@ -180,7 +185,7 @@ def test_numbers_that_columns_cannot_add_are_combined_one_by_one(values, group):
         expected = [event for value in part for event in reference.push(READ, value, at=1)]
         table = engine.push_many({READ: {"value": part, "at": [1] * len(part)}})
         assert shown(events_of(table)) == shown(expected)
-    assert engine._compiled.reason == ""
+    assert compiled(engine).reason == ""
     assert repr(engine.query(totals)) == repr(reference.query(totals))
 
 
@@ -192,7 +197,7 @@ def test_a_null_counts_for_nothing_where_the_least_is_asked_for_and_raises_where
     engine = Engine(aggregate(READ, sum_, restrict=tumbling(10)))
     with pytest.raises(ValueError, match="expected numbers but got None") as caught:
         engine.push_many({READ: {"value": [1, None], "at": [1, 1]}})
-    assert [event.value.value for event in events_of(caught.value.emitted)] == [1]
+    assert [event.value.value for event in events_of(vars(caught.value)["emitted"])] == [1]
 
 
 @pytest.mark.parametrize(
@@ -214,14 +219,14 @@ def test_other_windows_are_refused_with_a_reason_and_run_in_place(restrict, reas
     engine, reference = Engine(totals), Engine(totals, tier="reference")
     expected = [event for value, at in ((1, 1), (2, 3), (4, 12)) for event in reference.push(READ, value, at=at)]
     assert shown(events_of(engine.push_many({READ: {"value": [1, 2, 4], "at": [1, 3, 12]}}))) == shown(expected)
-    assert reason in engine._compiled.reason
+    assert reason in compiled(engine).reason
 
 
 def test_what_can_be_taken_back_is_refused():
     derived = correlate(x=READ, yields=lambda x: x)
     engine = Engine(aggregate(derived, sum_, restrict=tumbling(10)))
     engine.push_many({READ: {"value": [1], "at": [1]}})
-    assert engine._compiled.reason
+    assert compiled(engine).reason
 
 
 def test_a_fallback_names_its_reason_and_changes_nothing_before():
@@ -238,7 +243,7 @@ def test_the_source_shows_key_value_and_pattern():
     totals = aggregate(READ, sum_.of("n"), by=lambda read: read.n % 2, restrict=tumbling(10))
     engine = Engine(totals)
     engine.push_many({READ: {"n": [1], "at": [1]}})
-    text = engine._compiled.source()
+    text = compiled(engine).source()
     assert "restrict tumbling(10) | retracting() | totalling_by(" in text
     assert "mod(p0.field('n'), constant(c0, n))" in text
     assert "return p0.field('n')" in text
@@ -259,27 +264,30 @@ def test_a_monoid_keeps_no_elements_where_nothing_is_taken_back():
 FLOATS = st.floats(-(2.0**20), 2.0**20).filter(lambda x: x == 0 or abs(x) > 2.0**-8)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), FLOATS), min_size=1, max_size=40))
-@example([(0, 0.1)] * 10)
-@example([(0, 2.0**20), (0, 2.0**-7), (0, -(2.0**20))])
-def test_running_sums_and_means_of_floats_are_the_exact_ones_rounded_once(rows):
+@given(st.lists(st.tuples(st.integers(0, 3), FLOATS), min_size=1, max_size=40), st.integers(1, 1 << 30))
+@example([(0, 0.1)] * 10, 3)
+@example([(0, 2.0**20), (0, 2.0**-7), (0, -(2.0**20))], 1)
+@example([(0, 1.0), (0, 2.0**-30), (0, 2.0**-24), (0, 2.0**-23), (1, 1 + 2.0**-52)], 1 << 20)
+def test_running_sums_and_means_of_floats_are_the_exact_ones_rounded_once(rows, divisor):
     codes, numbers = np.array([code for code, _ in rows]), np.array([x for _, x in rows])
     segments = Segments(codes, 4, 0)
     sums = running(segments, None, numbers)
-    shown_sums, shown_means = rounded(sums), quotients(sums, np.full(len(rows), 3))
+    shown_sums, shown_means = rounded(sums), quotients(sums, np.full(len(rows), divisor))
     for row, place in enumerate(segments.places.tolist()):
         exact = sum((Fraction(x) for code, x in rows[: row + 1] if code == rows[row][0]), Fraction())
         assert shown_sums[place] == float(exact)
         assert not (shown_sums[place] == 0 and math.copysign(1, shown_sums[place]) < 0)
-        assert shown_means[place] == float(exact / 3)
+        assert shown_means[place] == float(exact / divisor)
 
 
-@given(st.lists(st.integers(-(2**90), 2**90), min_size=1, max_size=8), st.integers(-60, 20))
+@given(st.lists(st.integers(-(2**100), 2**100), min_size=1, max_size=8), st.integers(-60, 0))
 def test_a_fixed_point_number_is_rounded_to_even(numbers, exponent):
     exact = [Fraction(number) * Fraction(2) ** exponent for number in numbers]
     fixed = as_fixed(exact)
     assert fixed.exact() == exact
     assert rounded(fixed).tolist() == [float(one) for one in exact]
+    for divisor in (1, 2, 3, 1 << 20, 1_000_003):
+        assert quotients(fixed, np.full(len(exact), divisor)).tolist() == [float(one / divisor) for one in exact]
 
 
 def test_floats_of_very_different_sizes_are_refused():
