@@ -177,6 +177,7 @@ def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None
 def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
     """Return the table whose rows follow from the memory: none is kept whose parts have left it."""
     slots = bindings.keyed_slots(key)
+    slots = slots if batch.partial is not None else slots[:1]  # without parts that may be missing, the first suffices
     rows = batch.product if batch.partial is None else batch.partial.rows
     assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
 

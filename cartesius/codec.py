@@ -55,7 +55,7 @@ def storable(cls: C) -> C:
     if not (isinstance(cls, type) and _is_known_kind(cls)):
         message = f"storable: expected an attrs class, a dataclass, a NamedTuple or an Enum but got {cls!r}"
         raise InvalidArgument(message)
-    _types[_name(cls)] = cls
+    _types[registered_name(cls)] = cls
     return cls
 
 
@@ -64,7 +64,8 @@ def _is_known_kind(cls: type) -> bool:
     return attrs.has(cls) or dataclasses.is_dataclass(cls) or issubclass(cls, enum.Enum) or is_named_tuple
 
 
-def _name(cls: type) -> str:
+def registered_name(cls: type) -> str:
+    """Return the name under which a registered type is stored."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
@@ -119,7 +120,7 @@ def pack(value: Any) -> Any:
 def _pack_object(value: Any, kind: type) -> Any:
     if isinstance(value, timezone | ZoneInfo):
         return _pack_zone(value)
-    if _types.get(_name(kind)) is not kind:
+    if _types.get(registered_name(kind)) is not kind:
         known = _is_known_kind(kind)
         remedy = (
             f"register it with storable({kind.__name__}), or declare it as type= of the Reactive"
@@ -131,10 +132,10 @@ def _pack_object(value: Any, kind: type) -> Any:
         )
         raise NotStorable(message)
     if isinstance(value, enum.Enum):
-        return ["E", _name(kind), value.name]
+        return ["E", registered_name(kind), value.name]
     if isinstance(value, tuple):
-        return ["N", _name(kind), *map(pack, value)]
-    return ["O", _name(kind), *(pack(getattr(value, name)) for name in _field_names(kind))]
+        return ["N", registered_name(kind), *map(pack, value)]
+    return ["O", registered_name(kind), *(pack(getattr(value, name)) for name in _field_names(kind))]
 
 
 def _field_names(kind: Any) -> list[str]:
@@ -188,7 +189,8 @@ def unpack(packed: Any) -> Any:
         raise SnapshotMismatch(message) from None
 
 
-def _registered(name: str) -> Any:
+def registered(name: str) -> Any:
+    """Return the registered type of a name; raise `SnapshotMismatch` if there is none."""
     if name not in _types:
         message = (
             f"restore: the snapshot has values of the type {name}, which is not registered here;"
@@ -199,7 +201,7 @@ def _registered(name: str) -> Any:
 
 
 def _object(name: str, *values: Any) -> Any:
-    kind = _registered(name)
+    kind = registered(name)
     made = object.__new__(kind)
     names = _field_names(kind)
     if len(names) != len(values):
@@ -241,7 +243,7 @@ _UNPACKERS: dict[str, Callable[..., Any]] = {
     "u": lambda text: UUID(hex=text),
     "z": ZoneInfo,
     "Z": lambda offset, name: _zone(unpack(offset), name),
-    "E": lambda name, member: _registered(name)[member],
-    "N": lambda name, *items: _registered(name)._make(map(unpack, items)),
+    "E": lambda name, member: registered(name)[member],
+    "N": lambda name, *items: registered(name)._make(map(unpack, items)),
     "O": _object,
 }

@@ -118,6 +118,8 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
 
 def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
     """Return the entries of a step as `visit` does, but not to go through them."""
+    if not step.positions:
+        return memories[step.slot].all()
     key = []
     for slot, position, skips_null in step.sources:
         if slot == ALWAYS:

@@ -20,7 +20,11 @@ class Meaning(enum.Enum):
     USES = "lets each entry of `slots` be used `n` times"
     ALIGNED = "holds `slots` back until each has an event; `limit` and `overflow` as in `aligning`"
     FILTER = "lets an event of `slot` through if its value satisfies `predicate`"
-    BAND = "lets parts of `slots` meet that lie within `duration`"
+    BAND = (
+        "lets parts of `slots` meet that lie within `duration`; they leave once the clock has passed what they can meet"
+    )
+    LASTING = "lets a part of `slot` meet what ends at most `duration` after it, and leave then"
+    APART = "lets parts of `left` and `right` meet whose ends are `lower` to `upper` apart, and leave then"
     OPTIONAL = "lets the parts of `slots` be missing"
     RETRACTS = "takes back the results of what is displaced"
     UPSERTS = "makes the events of `slot` rows by `key`; without one they are changes"

@@ -242,6 +242,8 @@ def hashable(value: Any) -> Any:
 
     A value that equals nothing, itself included, is `NOWHERE`: an index would find it by identity.
     """
+    if type(value) is int or type(value) is str:
+        return value
     try:
         hash(value)
         if isinstance(value, float | Decimal) and value != value:  # noqa: PLR0124 - NaN

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
 
@@ -30,6 +30,8 @@ Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, 
 
 class Events:
     """The results of a step, as they come."""
+
+    is_ranked: ClassVar[bool] = False  # whether it looks at the rank of results
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,6 +62,8 @@ class Events:
 
 class Rows:
     """The table that `as_table` keeps."""
+
+    is_ranked: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ Source: thesis, L23 and L25; SEMANTICS 2.7.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cartesius.codec import pack
 from cartesius.errors import NotStorable
@@ -44,6 +44,8 @@ def check_element(total: Any, name: str) -> None:
 
 class Totals:
     """The totals of a correlation's results, by group: a table, or a stream of the one total."""
+
+    is_ranked: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
 from dsl.doubts import doubt_of
 from dsl.evaluation import compiled
+from dsl.forms import form_of_pack
 from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
@@ -42,6 +43,7 @@ from dsl.verdicts import Reason, Verdict, folded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from cartesius.missing_values import Form
     from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.related import Related
@@ -125,6 +127,10 @@ class Judge:
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
             raise InvalidArgument(message) from error
+
+    def in_columns(self) -> Form | str:
+        """Return what it computes as expressions, or why it is judged row by row."""
+        return form_of_pack(self.sources, self.statements)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""

@@ -20,6 +20,7 @@ from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
 from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
+from dsl.forms import form_of_status
 from dsl.negations import operands_of
 from dsl.passing import Passage, Passing
 from dsl.presence import Presence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.expressions import Expression
+    from cartesius.missing_values import Form
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
@@ -161,6 +163,10 @@ class StatusOnly:
     def __call__(self, verdict: Verdict) -> Verdict:
         """Leave the reasons out."""
         return Verdict(verdict.subject, verdict.status)
+
+    def in_columns(self) -> Form:
+        """Return what it computes as expressions."""
+        return form_of_status("verdict")
 
 
 @final

@@ -27,6 +27,7 @@ from dsl.units import hours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from fractions import Fraction
     from typing import TypeAlias
 
     from dsl.evaluation import Evaluate
@@ -84,17 +85,31 @@ def written_measure(left: Term, right: Term) -> Measure:
     return chosen
 
 
-def _in_the_rules_unit(distance: Evaluate, shared: Measure | None, left: Term, right: Term) -> Margin:
-    """Convert a distance, which is in ``shared`` (of instants: in microseconds), to the unit of the rule."""
+def unit_of_distance(shared: Measure | None, left: Term, right: Term) -> tuple[Fraction, Measure]:
+    """Return the unit in which a rule gives distances, and how many of it make one of ``shared``.
+
+    >>> from dsl.dimensions import NUMBER
+    >>> unit_of_distance(NUMBER, Constant(1, NUMBER), Constant(2, NUMBER))[0]
+    Fraction(1, 1)
+
+    Args:
+        shared: What the distance is computed in; None of instants, which is in microseconds.
+        left: One side of the comparison.
+        right: The other.
+    """
     if shared is None:
         times = (part.kind for side in (left, right) for part in parts(side) if isinstance(part, Constant))
         unit = next((kind for kind in times if isinstance(kind, Measure) and _is_time(kind)), hours.measure)
-        ratio = MICROSECONDS.ratio(unit)
-    else:
-        # The distance of two points is a difference: no offset takes part in it.
-        written = written_measure(left, right)
-        unit = KELVIN if is_point(shared) or is_point(written) else written
-        ratio = shared.ratio(unit)
+        return MICROSECONDS.ratio(unit), unit
+    # The distance of two points is a difference: no offset takes part in it.
+    written = written_measure(left, right)
+    unit = KELVIN if is_point(shared) or is_point(written) else written
+    return shared.ratio(unit), unit
+
+
+def _in_the_rules_unit(distance: Evaluate, shared: Measure | None, left: Term, right: Term) -> Margin:
+    """Convert a distance, which is in ``shared`` (of instants: in microseconds), to the unit of the rule."""
+    ratio, unit = unit_of_distance(shared, left, right)
     above, below = ratio.numerator, ratio.denominator
     return _mapped(lambda value: float(value * above / below), distance), unit
 
@@ -149,14 +164,30 @@ def _on_a_line(value: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _around(whole: float, value: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
-    def evaluate(situation: Any) -> Any:
-        at, first, last = value(situation), low(situation), high(situation)
-        if at is None or first is None or last is None:
-            return None
+def around(whole: float) -> Callable[[Any, Any, Any], Any]:
+    """Return the distance of an angle, around a circle, to the nearer of two others that it lies between.
+
+    >>> around(360)(350, 340, 20), around(360)(30, 340, 20)
+    (10, -10)
+
+    Args:
+        whole: A whole turn.
+    """
+
+    def distance(at: Any, first: Any, last: Any) -> Any:
         span, along = (last - first) % whole, (at - first) % whole
         if last != first and not span:
             return None
         return min(along, span - along) if along <= span else -min(whole - along, along - span)
+
+    return distance
+
+
+def _around(whole: float, value: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
+    distance = around(whole)
+
+    def evaluate(situation: Any) -> Any:
+        at, first, last = value(situation), low(situation), high(situation)
+        return None if at is None or first is None or last is None else distance(at, first, last)
 
     return evaluate

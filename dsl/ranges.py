@@ -44,6 +44,15 @@ def lies_between(kind: Kind) -> Callable[[Any, Any, Any], bool | None]:
     return _on_a_line if whole is None else _around(whole)
 
 
+def slack(whole: float) -> float:
+    """Return how far beyond a bound still counts as on it: a turn that is no whole number (2π) is rounded.
+
+    >>> slack(360)
+    0
+    """
+    return 0 if whole == round(whole) else whole * 1e-12
+
+
 def _on_a_line(value: Any, low: Any, high: Any) -> bool | None:
     """Kleene's conjunction: what is above one bound is outside, whatever the other is."""
     above = None if value is None or low is None else bool(low <= value)
@@ -54,15 +63,14 @@ def _on_a_line(value: Any, low: Any, high: Any) -> bool | None:
 
 
 def _around(whole: float) -> Callable[[Any, Any, Any], bool | None]:
-    # A turn that is no whole number (2π) is rounded, and so are bounds beyond it.
-    slack = 0 if whole == round(whole) else whole * 1e-12
+    near = slack(whole)
 
     def test(value: Any, low: Any, high: Any) -> bool | None:
         if value is None or low is None or high is None:
             return None
         span = (high - low) % whole
-        if low != high and min(span, whole - span) <= slack:
+        if low != high and min(span, whole - span) <= near:
             return True
-        return bool((value - low + slack) % whole <= span + 2 * slack)
+        return bool((value - low + near) % whole <= span + 2 * near)
 
     return test

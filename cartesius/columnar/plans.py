@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.columnar.latest import latest_stage
+from cartesius.columnar.bands import band_stage
+from cartesius.columnar.consumption import consuming_stage
+from cartesius.columnar.judging_plans import judging_stage
 from cartesius.columnar.table_plans import table_stage
+from cartesius.columnar.versions import version_stage
 from cartesius.columnar.window_totals import window_totals_stage
 from cartesius.columnar.zipping import zip_stage
 
@@ -16,7 +19,9 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (latest_stage, zip_stage, table_stage, window_totals_stage)
+KERNELS: tuple[Callable[[Join], Stage | str], ...] = (
+    version_stage, zip_stage, judging_stage, table_stage, band_stage, consuming_stage, window_totals_stage,
+)  # fmt: skip
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 
 

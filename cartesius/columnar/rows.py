@@ -130,7 +130,33 @@ class Flow:
         return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
 
 
+def no_rows() -> Rows:
+    """Return the rows of a slot that nothing has ever come to."""
+    none = np.zeros(0, np.int64)
+    return Rows(Leaf(pa.nulls(0)), none, none, none, none, none)
+
+
 def nothing() -> Flow:
     """Return what a correlation gives that gives nothing."""
     none = np.zeros(0, np.int64)
     return Flow(none, Leaf(pa.nulls(0)), none, none)
+
+
+def one_after_the_other(flows: Sequence[Flow]) -> Flow:
+    """Return what is given in one part of a batch, and then in the next one; `NotColumnar` if their types differ."""
+    flows = [flow for flow in flows if len(flow)] or list(flows[:1])
+    if len(flows) == 1:
+        return flows[0]
+    position, start, end = (
+        np.concatenate([getattr(flow, name) for flow in flows]) for name in ("position", "start", "end")
+    )
+    weight = deletes = None
+    if any(flow.weight is not None for flow in flows):
+        weight = np.concatenate([np.ones(len(one), np.int8) if one.weight is None else one.weight for one in flows])
+    if any(flow.deletes is not None for flow in flows):
+        deletes = np.concatenate(
+            [np.zeros(len(one), np.bool_) if one.deletes is None else one.deletes for one in flows]
+        )
+    keys = [flow.key for flow in flows if flow.key is not None]
+    value = concatenated([flow.value for flow in flows])
+    return Flow(position, value, start, end, weight, concatenated(keys) if keys else None, deletes)

@@ -145,7 +145,7 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
             reason = "deadlines are due"
             raise NotColumnar(reason)
     is_late = ends < clock
-    moment = Moment(feed.steps, clock)
+    moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
         return moment, [], feed
     if any(slot.keeps_late for join in engine._program.joins for slot in join.slots):

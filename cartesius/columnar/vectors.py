@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.codec import pack, unpack
-from cartesius.events import Interval, Window
-from cartesius.records import Record
+from cartesius.codec import pack
+from cartesius.columnar.kinds import MAKERS, READERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -90,7 +89,10 @@ class Leaf:
     def to_list(self) -> list[Any]:
         """Return the Python values."""
         values: list[Any] = self.array.to_pylist()
-        return [None if value is None else unpack_text(value) for value in values] if self.kind == PACKED else values
+        if not self.kind:
+            return values
+        name, _, parameter = self.kind.partition(" ")
+        return READERS[name](parameter)(values)
 
     def to_arrow(self) -> pa.Array:
         """Return the values as Arrow has them."""
@@ -135,12 +137,15 @@ class Struct:
 
     def to_list(self) -> list[Any]:
         """Return the Python values."""
-        make = MAKERS[self.kind](self.names)
+        if self.valid is not None:
+            places = np.flatnonzero(self.valid)
+            there = Struct(self.kind, self.names, [item.take(places) for item in self.items], len(places))
+            values = iter(there.to_list())
+            return [next(values) if is_there else None for is_there in self.valid.tolist()]
+        name, _, parameter = self.kind.partition(" ")
+        make = MAKERS[name](self.names, parameter)
         columns = [item.to_list() for item in self.items]
-        rows = zip(*columns, strict=True) if columns else iter([()] * self.length)
-        if self.valid is None:
-            return [make(values) for values in rows]
-        return [make(values) if is_there else None for values, is_there in zip(rows, self.valid.tolist(), strict=True)]
+        return [make(values) for values in zip(*columns, strict=True)] if columns else [make(())] * self.length
 
     def to_arrow(self) -> pa.Array:
         """Return the values as Arrow has them."""
@@ -171,15 +176,6 @@ class Struct:
 
 Vector: TypeAlias = Leaf | Struct
 
-MAKERS: dict[str, Callable[[tuple[str, ...]], Callable[[tuple[Any, ...]], Any]]] = {
-    RECORD: lambda names: lambda values: Record(dict(zip(names, values, strict=True))),
-    DICT: lambda names: lambda values: dict(zip(names, values, strict=True)),
-    TUPLE: lambda names: tuple,
-    "interval": lambda names: lambda values: Interval(*values),
-    "window": lambda names: lambda values: Window(*values),
-}
-"""How the values of a kind of struct are made, of the names of the fields."""
-
 
 def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Vector:
     """Return the vector of an Arrow array; a struct stands for a record unless its field says otherwise."""
@@ -203,13 +199,8 @@ def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None)
 
 
 def pack_text(value: Any) -> str:
-    """Return plain data as text."""
+    """Return plain data as text, of the kind `PACKED`."""
     return json.dumps(pack(value), separators=(",", ":"))
-
-
-def unpack_text(text: str) -> Any:
-    """Return what `pack_text` was given."""
-    return unpack(json.loads(text))
 
 
 _WIDEST: Final = (

@@ -1,0 +1,285 @@
+"""Forms as code: what a function of rows says that it computes, as text over lanes, one line a step.
+
+Each expression is computed once. What is made where a condition holds has a function of its own, which runs over those
+rows only where they are few, and not at all where there are none.
+
+Source: DESIGN 4; `cartesius.missing_values`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from cartesius import missing_values as mv
+from cartesius.columnar import lanes, making
+from cartesius.columnar.lane_functions import lifted
+from cartesius.columnar.lanes import Lane, Truth
+from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct
+from cartesius.expressions import Apply, Constant, Part
+from cartesius.generated import Constants, commented, define
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.rows import Rows
+    from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.expressions import Expression
+    from cartesius.missing_values import Form, Observed
+
+_FEW: Final = 8
+"""What is made in less than one row of this many is made for those alone."""
+
+
+class Linked:
+    """The rows of one slot, in each of many combinations.
+
+    Args:
+        rows: The rows that they are taken from; None: there are none.
+        indices: Which row each combination has, `MISSING` for none; None: all of them, in order.
+        n: How many combinations there are.
+    """
+
+    def __init__(self, rows: Rows | None, indices: Indices | None, n: int) -> None:
+        self.rows = rows
+        self.indices = indices
+        self.n = n
+        missing = None if indices is None else indices == MISSING
+        self.missing = missing if missing is not None and missing.any() else None
+        self._observed: dict[Observed, Lane] = {}
+
+    def chosen(self, places: Indices) -> Linked:
+        """Return those of some combinations."""
+        return Linked(self.rows, places if self.indices is None else self.indices[places], len(places))
+
+    @property
+    def absence(self) -> Truth:
+        """Where there is no row."""
+        return lanes.NEVER if self.missing is None else Truth(self.missing)
+
+    def observe(self, function: Observed) -> Lane:
+        """Return the values of a field."""
+        if function not in self._observed:
+            self._observed[function] = self._read(function)
+        return self._observed[function]
+
+    def _read(self, function: Observed) -> Lane:
+        payload = None if self.rows is None else self.rows.payload
+        if payload is None or not len(payload):
+            return Lane(None)
+        item = payload.item(function.field) if isinstance(payload, Struct) else None
+        if item is None:
+            if function.is_optional:
+                return Lane(None)
+            reason = f"rows have no field {function.field!r}"
+            raise NotColumnar(reason)
+        if self.indices is not None:
+            item = item.take(self.indices, may_miss=self.missing is not None)
+        found = lanes.without_nan(lanes.of_vector(item))
+        if function.members is not None:
+            found = lanes.member(found, function.members)
+        return lanes.lane(lanes.truth(found)) if function.is_truth else found
+
+
+def _only_if(condition: Truth, make: Callable[..., Vector], n: int, *parts: Linked) -> Vector:
+    mask = lanes.spread(condition.true, n)
+    count = int(np.count_nonzero(mask))
+    if not n or count * _FEW > n:
+        vector = make(n, *parts)
+        assert isinstance(vector, Struct)  # Invariant: what is made has fields
+        return Struct(vector.kind, vector.names, vector.items, n, None if count == n else mask)
+    there = np.flatnonzero(mask) if count else np.zeros(1, np.int64)
+    vector = make(len(there), *[part.chosen(there) for part in parts])
+    assert isinstance(vector, Struct)  # Invariant: what is made has fields
+    if not count:
+        empty = making.nulls_like(vector, n)
+        assert isinstance(empty, Struct)  # Invariant: it is like what is made
+        return Struct(empty.kind, empty.names, empty.items, n, mask)
+    indices = np.full(n, MISSING, np.int64)
+    indices[there] = np.arange(count)
+    return vector.take(indices, may_miss=True)
+
+
+def _vector(given: Lane | Truth | Vector, n: int) -> Vector:
+    return given if isinstance(given, Leaf | Struct) else lanes.lane(given).vector(n)
+
+
+_FUNCTIONS: Final[dict[Any, str]] = {
+    mv.both: "both", mv.either: "either", mv.opposite: "opposite", mv.is_missing: "is_missing",
+    mv.is_true: "is_true", mv.first_known: "first_known",
+}  # fmt: skip
+_SCOPE: Final[dict[str, Any]] = {
+    **{name: getattr(lanes, name) for name in _FUNCTIONS.values()},
+    "Lane": Lane,
+    "absent": lambda part: part.absence,
+    "observe": lambda part, function: part.observe(function),
+    "where_there": lambda part, value: lanes.where_there(part.absence, value),
+    "lifted": lifted,
+    "truth": lanes.truth,
+    "first_case": lambda function, n, *conditions: lanes.first_case(function.values, conditions, n),
+    "constant": making.constant,
+    "made": lambda function, n, *items: making.made(function, n, [_vector(item, n) for item in items]),
+    "present": lambda function, n, *items: making.present(function, n, items),
+    "chained": lambda function, n, *items: making.chained(function, n, items),
+    "named": lambda function, n, *masks: making.named(
+        function, n, [lanes.spread(lanes.truth(mask).true, n) for mask in masks]
+    ),
+    "labelled": lambda function, n, *items: making.labelled(function, n, [_vector(item, n) for item in items]),
+    "noted": lambda function, n, item: making.noted(function, _leaf(item, n)),
+    "only_if": _only_if,
+}
+_MAKERS: Final = {
+    mv.Made: "made", mv.Present: "present", mv.Chained: "chained", mv.Labelled: "labelled", mv.Noted: "noted",
+}  # fmt: skip
+
+
+def _leaf(item: Lane | Truth, n: int) -> Leaf:
+    leaf = _vector(item, n)
+    assert isinstance(leaf, Leaf)  # Invariant: notes are of numbers
+    return leaf
+
+
+class FormCode:
+    """The code of a form, over the slots of ``names``, and the functions that it defines."""
+
+    def __init__(self, form: Form, names: Sequence[str]) -> None:
+        self._slots = {name: place for place, name in enumerate(names)}
+        self._parameters = ", ".join(f"p{place}" for place in range(len(names)))
+        self._constants = Constants()
+        self._bound: dict[Any, str] = {}
+        self._texts: list[str] = []
+        self._made = 0
+        bound = ", ".join(f"p{place}: {commented(name)}" for name, place in self._slots.items())
+        meaning = _Lines(self)
+        found = ", ".join([meaning.code(one) for one in form.meaning])
+        self._define("meaning", meaning, f"[{found}]", f"what makes two values differ; {bound}")
+        value = _Lines(self)
+        self._define("value", value, value.code(form.value, is_item=True), f"the values; {bound}")
+        constants = "".join(f"# {name} = {commented(_shown(one))}\n" for name, one in self._constants.bound.items())
+        code = "\n\n".join(self._texts)
+        self.text = f"{constants}\n{code}"
+        text = code + "\n\ndef both_functions():\n    return meaning, value\n"
+        functions = define("both_functions", text, {**_SCOPE, **self._constants.bound})
+        self.meaning: Callable[..., list[Lane | Truth]]
+        self.value: Callable[..., Vector]
+        self.meaning, self.value = functions()
+
+    def bound(self, value: Any) -> str:
+        """Return the name that stands for a value."""
+        key = (type(value), value if callable(value) else repr(value))
+        if key not in self._bound:
+            self._bound[key] = self._constants.name(value)
+        return self._bound[key]
+
+    def part(self, slot: str) -> str:
+        """Return the name of the rows of a slot."""
+        return f"p{self._slots[slot]}"
+
+    def function_of(self, expression: Expression, comment: str) -> str:
+        """Define a function that makes the values of ``expression``; return its name and arguments."""
+        name = f"make_{self._made}"
+        self._made += 1
+        lines = _Lines(self)
+        self._define(name, lines, lines.code(expression, is_item=True), comment)
+        return f"{name}, n, {self._parameters}"
+
+    def _define(self, name: str, lines: _Lines, result: str, comment: str) -> None:
+        head = f"def {name}(n, {self._parameters}):\n    # {comment}\n"
+        self._texts.append(head + "".join(lines.lines) + f"    return {result}\n")
+
+
+class _Lines:
+    """The lines of one function: each expression once."""
+
+    def __init__(self, code: FormCode) -> None:
+        self.lines: list[str] = []
+        self._code = code
+        self._named: dict[Any, str] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def code(self, expression: Expression, *, is_item: bool = False) -> str:
+        """Return the name of the result of an expression; of an item of what is made, a vector."""
+        key = (self._number(expression), is_item and isinstance(expression, Constant))
+        if key not in self._named:
+            text = self._text(expression, is_item=is_item)
+            name = f"v{len(self._named)}"
+            self.lines.append(f"    {name} = {text}{_comment(expression)}\n")
+            self._named[key] = name
+        return self._named[key]
+
+    def _number(self, expression: Expression) -> int:
+        """Number expressions, equal ones alike: 1 and 1.0 are not."""
+        match expression:
+            case Constant(value=value):
+                key: Any = ("constant", type(value), repr(value))
+            case Apply(function=function, arguments=arguments):
+                key = (function, *[self._number(one) for one in arguments])
+            case _:
+                key = expression
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _text(self, expression: Expression, *, is_item: bool) -> str:
+        match expression:
+            case Constant(value=value) if is_item:
+                return f"constant({self._code.bound(value)}, n)"
+            case Constant(value=value):
+                return f"Lane({self._code.bound(value)})"
+            case Apply(function=function, arguments=arguments):
+                return self._application(function, arguments)
+        raise NotColumnar(type(expression).__name__)
+
+    def _application(self, function: Any, arguments: tuple[Expression, ...]) -> str:
+        bound = self._code.bound
+        match function, arguments:
+            case mv.Observed(), (Part(slot=slot),):
+                return f"observe({self._code.part(slot)}, {bound(function)})"
+            case mv.is_missing, (Part(slot=slot),):
+                return f"absent({self._code.part(slot)})"
+            case mv.where_there, (Part(slot=slot), value):
+                return f"where_there({self._code.part(slot)}, {self.code(value)})"
+            case mv.only_if, (condition, value):
+                comment = commented(value.name) if isinstance(value, Apply) else ""
+                return f"only_if(truth({self.code(condition)}), {self._code.function_of(value, comment)})"
+            case mv.Lifted(function=inner, keeps_nan=keeps_nan), _:
+                return f"lifted({bound(inner)}, {keeps_nan}, n, {self._several(arguments)})"
+            case mv.FirstCase(), _:
+                conditions = ", ".join(f"truth({self.code(one)})" for one in arguments)
+                return f"first_case({bound(function)}, n, {conditions})"
+            case mv.Names(), _:
+                return f"named({bound(function)}, n, {self._several(arguments)})"
+        if type(function) in _MAKERS:
+            items = ", ".join([self.code(one, is_item=True) for one in arguments])
+            return f"{_MAKERS[type(function)]}({bound(function)}, n, {items})"
+        if function in _FUNCTIONS:
+            return f"{_FUNCTIONS[function]}({self._several(arguments)})"
+        raise NotColumnar(repr(function))
+
+    def _several(self, arguments: tuple[Expression, ...]) -> str:
+        return ", ".join(map(self.code, arguments))
+
+
+def _comment(expression: Expression) -> str:
+    if not isinstance(expression, Apply) or expression.name.isidentifier():
+        return ""
+    return f"  # {commented(expression.name)}"
+
+
+def _shown(value: Any) -> str:
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def differs(found: Lane | Truth, n: int, before: Indices) -> NDArray[np.bool_]:
+    """Return which rows differ in one respect from those ``before`` them, which are there."""
+    if isinstance(found, Truth):
+        if found.true.shape != (n,):
+            return np.zeros(n, np.bool_)
+        different: NDArray[np.bool_] = found.true != found.true[before]
+        return different
+    vector = found.vector(n)
+    if not isinstance(vector, Leaf) or vector.valid is not None:
+        reason = "what makes values differ is no plain column"
+        raise NotColumnar(reason)
+    return lanes.texts_differ(vector, vector.take(before))

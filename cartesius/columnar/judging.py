@@ -1,0 +1,204 @@
+"""The kernel of judgements: a table of what a function says of each row of a table and of the rows it is linked to.
+
+The function says what it computes (`cartesius.missing_values`). What makes two of its values differ is computed for
+each spell of a subject (`lookups`), the value only where that changed: so a table of verdicts is as cheap as its
+changes. Packs of rules are such tables, and so are their warnings.
+
+Source: DESIGN 4 and 6; SEMANTICS 2.2 and 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cartesius.columnar.forms import FormCode, Linked, differs
+from cartesius.columnar.lookups import Changes, Spells, check_apart
+from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.vectors import MISSING
+from cartesius.columnar.ways import codes_of
+from cartesius.expressions import show
+from cartesius.generated import commented
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.stages import Moment
+    from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.columnar.ways import Way
+    from cartesius.join_shape import Join
+    from cartesius.missing_values import Form
+
+
+class Judging(Stage):
+    """A table of values of a function, by the key of its first slot."""
+
+    def __init__(self, join: Join, ways: list[Way], form: Form) -> None:
+        super().__init__(join)
+        self.ways = ways
+        self.form = form
+        self.compiled: FormCode | None = None
+
+    @property
+    def code(self) -> FormCode:
+        """The code of the function, made when it is first asked for."""
+        if self.compiled is None:
+            self.compiled = FormCode(self.form, [slot.name for slot in self.join.slots])
+        return self.compiled
+
+    def source(self) -> str:
+        """Return the generated code."""
+        conditions = " & ".join(map(show, self.join.pattern.conditions()))
+        where = f"# where {commented(conditions)}\n" if conditions else ""
+        steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
+        return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Find the spells of all subjects, and judge those that begin in the batch."""
+        tables: list[Rows | None] = []
+        for slot, before in zip(self.join.slots, state.retained, strict=True):
+            mine = [one for one in (before, arriving.get(slot.index)) if one is not None]
+            tables.append(joined(mine) if mine else None)
+        if len(tables) > 1 and any(slot.reactive.pattern is not None for slot in self.join.slots):
+            check_apart(tables)
+        subject = tables[0]
+        codes = codes_of(self.ways, tables)
+        changes = [
+            None if one is None else Changes.of(one, code, count, moment.steps)
+            for one, code, count in zip(tables, codes.own, codes.counts, strict=True)
+        ]
+        retained = tuple(
+            [
+                None if one is None or change is None else one.take(change.last).as_retained()
+                for one, change in zip(tables, changes, strict=True)
+            ]
+        )
+        if subject is None or changes[0] is None:
+            return Outcome(nothing(), State(retained), 0)
+        spells = Spells.of(changes[0], len(tables))
+        for way in self.ways:
+            looked_for = spells.codes_of(way.origin, codes.sought[way.slot])
+            spells = spells.linked(way.slot, looked_for, changes[way.slot], moment.steps)
+        flow, tuples = self._judged(spells, tables, subject, changes[0], moment)
+        return Outcome(flow, State(retained), tuples)
+
+    def _judged(
+        self, spells: Spells, tables: list[Rows | None], subject: Rows, changes: Changes, moment: Moment
+    ) -> tuple[Flow, int]:
+        before, order = spells.before(), _order(spells, subject, changes)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        before = before[order]
+        before = np.where(before == MISSING, MISSING, place[before])
+        spells = spells.take(order)
+        n = len(order)
+        parts = [
+            Linked(table, None if _is_all(rows, table) else rows, n)
+            for table, rows in zip(tables, spells.rows, strict=True)
+        ]
+        is_new = spells.since != BEFORE
+        is_first = before == MISSING
+        is_changed = is_first.copy()
+        compared = np.where(is_first, 0, before)
+        for found in self.code.meaning(n, *parts):
+            is_changed |= differs(found, n, compared)
+        is_changed &= is_new
+        given = np.flatnonzero(is_changed)
+        chosen = parts if len(given) == n else [part.chosen(given) for part in parts]
+        value = self.code.value(len(given), *chosen)
+        flow = self._flow(spells.take(given), before[given], spells, value, tables, changes, moment)
+        return flow, int(np.count_nonzero(is_new))
+
+    def _flow(
+        self,
+        given: Spells,
+        before: Indices,
+        spells: Spells,
+        value: Vector,
+        tables: list[Rows | None],
+        changes: Changes,
+        moment: Moment,
+    ) -> Flow:
+        """Return the changes of the table, in order: in a step, rows that were there come first, the newest first."""
+        subject = tables[0]
+        assert subject is not None  # Invariant: there are spells
+        rows, since = given.rows[0], given.since
+        assert rows is not None  # Invariant: each spell has a row of the subject
+        assert spells.rows[0] is not None
+        start, end = self._causes(rows, since, subject, tables, moment)
+        for table, mine in zip(tables, given.rows, strict=True):
+            if table is not None and mine is not None and len(table):
+                there = mine != MISSING
+                start = np.where(there, np.minimum(start, table.start[mine]), start)
+                end = np.where(there, np.maximum(end, table.end[mine]), end)
+        was = np.where(before == MISSING, MISSING, spells.rows[0][before])
+        gone = np.flatnonzero(~changes.is_there)
+        deletes: NDArray[np.bool_] | None = None
+        if len(gone):
+            deleted = changes.row[gone]
+            deletes = np.concatenate([np.zeros(len(rows), np.bool_), np.ones(len(gone), np.bool_)])
+            rows, since = np.concatenate([rows, deleted]), np.concatenate([since, changes.position[gone]])
+            start = np.concatenate([start, subject.start[deleted]])
+            end = np.concatenate([end, subject.end[deleted]])
+            was = np.concatenate([was, changes.row[gone - 1]])
+            value = value.take(
+                np.concatenate([np.arange(len(value)), np.full(len(gone), MISSING, np.int64)]), may_miss=True
+            )
+        assert subject.key is not None  # Invariant: it is a table
+        flow = Flow(since, value, start, end, None, subject.key.take(rows), deletes)
+        if (np.diff(since) > 0).all():
+            return flow
+        is_new = was == MISSING
+        number = subject.number[np.where(is_new, rows, was)]
+        return _ordered(flow, np.lexsort((-number, is_new, since)))
+
+    def _causes(
+        self, rows: Indices, since: Indices, subject: Rows, tables: list[Rows | None], moment: Moment
+    ) -> tuple[Indices, Indices]:
+        """Return the times of what made each spell begin: a row of the subject, or of what it is linked to."""
+        start, end = subject.start[rows], subject.end[rows]
+        linked = [one for one in tables[1:] if one is not None]
+        if (subject.position[rows] == since).all() or not linked:
+            return start, end
+        starts, ends = np.zeros(moment.steps, np.int64), np.zeros(moment.steps, np.int64)
+        for one in linked:
+            here = one.position != BEFORE
+            starts[one.position[here]], ends[one.position[here]] = one.start[here], one.end[here]
+        own = subject.position[rows] == since
+        return np.where(own, start, starts[since]), np.where(own, end, ends[since])
+
+
+def _order(spells: Spells, subject: Rows, changes: Changes) -> Indices:
+    """Return an order of the spells by position in which rows of the subject are read one after the other."""
+    rows = spells.rows[0]
+    assert rows is not None  # Invariant: each spell has a row of the subject
+    if len(rows) > np.count_nonzero(changes.is_there):  # some are cut
+        return np.lexsort((rows, spells.since))
+    order = np.full(len(subject), MISSING, np.int64)
+    order[rows] = np.arange(len(rows))
+    found: Indices = order[order != MISSING]
+    return found
+
+
+def _is_all(rows: Indices | None, table: Rows | None) -> bool:
+    """Whether the rows of all combinations are those of a table, in order."""
+    if rows is None or table is None or len(rows) != len(table):
+        return False
+    return bool((rows == np.arange(len(rows))).all())
+
+
+def _ordered(flow: Flow, order: Indices) -> Flow:
+    assert flow.key is not None  # Invariant: it is a table's
+    return Flow(
+        flow.position[order],
+        flow.value.take(order),
+        flow.start[order],
+        flow.end[order],
+        None,
+        flow.key.take(order),
+        None if flow.deletes is None else flow.deletes[order],
+    )

@@ -1,0 +1,79 @@
+"""Kinds: which Python values structs and leaves stand for, and how those are made of what the columns hold.
+
+A kind is a name, and behind a blank a parameter; it is kept in the metadata of an Arrow field.
+
+Invariant: a kind says all that is needed, so that what was written in one process is read in another.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from cartesius.codec import registered, unpack
+from cartesius.events import Interval, Window
+from cartesius.missing_values import Chained, Labelled, Made, Names, Noted, Present
+from cartesius.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _unpacked(text: str) -> Any:
+    return unpack(json.loads(text))
+
+
+def _object(names: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
+    function = Made(registered(parameter), names)
+    return lambda values: function(*values)
+
+
+def _present(names: tuple[str, ...], _: str) -> Callable[[tuple[Any, ...]], Any]:
+    function = Present(names)
+    return lambda values: function(*values)
+
+
+def _chained(names: tuple[str, ...], _: str) -> Callable[[tuple[Any, ...]], Any]:
+    function = Chained(names)
+    return lambda values: function(*values)
+
+
+def _names(_: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
+    function = Names(tuple(json.loads(parameter)))
+    return lambda values: function(*values)
+
+
+def _labelled(names: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ...]], Any]:
+    function = Labelled(tuple(zip(names, json.loads(parameter), strict=True)))
+    return lambda values: function(*values)
+
+
+def _constant(parameter: str) -> Callable[[list[Any]], list[Any]]:
+    value = _unpacked(parameter)
+    return lambda values: [value] * len(values)
+
+
+def _noted(parameter: str) -> Callable[[list[Any]], list[Any]]:
+    function = Noted(json.loads(parameter))
+    return lambda values: list(map(function, values))
+
+
+MAKERS: Final[dict[str, Callable[[tuple[str, ...], str], Callable[[tuple[Any, ...]], Any]]]] = {
+    "record": lambda names, _: lambda values: Record(dict(zip(names, values, strict=True))),
+    "dict": lambda names, _: lambda values: dict(zip(names, values, strict=True)),
+    "tuple": lambda names, _: tuple,
+    "interval": lambda names, _: lambda values: Interval(*values),
+    "window": lambda names, _: lambda values: Window(*values),
+    "made": _object,
+    "present": _present,
+    "chained": _chained,
+    "names": _names,
+    "labelled": _labelled,
+}
+"""How the values of a kind of struct are made: of the names of the fields, and the parameter."""
+READERS: Final[dict[str, Callable[[str], Callable[[list[Any]], list[Any]]]]] = {
+    "packed": lambda _: lambda values: [None if value is None else _unpacked(value) for value in values],
+    "constant": _constant,
+    "noted": _noted,
+}
+"""How the values of a kind of leaf are made, of the parameter."""

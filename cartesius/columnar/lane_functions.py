@@ -1,0 +1,161 @@
+"""Functions of lanes: what Python's operators do on values of which some are missing, over columns.
+
+The same numbers, bit for bit, as one by one; what numpy would do otherwise (ints that leave 64 bits, or meet floats
+where they are none) raises `NotColumnar`. A function that is not known here is called row by row.
+
+Source: `cartesius.missing_values`; SEMANTICS 1.4.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.columnar.conversions import of_values
+from cartesius.columnar.lanes import Lane, Truth, all_valid, is_text, kind_of, lane, of_vector, spread, without_nan
+from cartesius.columnar.vectors import Leaf, NotColumnar
+from cartesius.missing_values import Turning, greatest, least
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+_EXACT: Final = 2**53
+_INT64: Final = np.iinfo(np.int64)
+_COMPARISONS: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+_ARITHMETIC: Final = (operator.add, operator.sub, operator.mul, operator.truediv)
+
+
+def lifted(function: Callable[..., Any], keeps_nan: bool, n: int, *given: Lane | Truth) -> Lane | Truth:
+    """Apply a function of values that are there; what cannot be computed is missing."""
+    lanes = [lane(one) for one in given]
+    if any(one.values is None for one in lanes):
+        return Lane(None)
+    if function in _COMPARISONS:
+        return _compared(function, *lanes)
+    if all(one.is_number for one in lanes):
+        if function in _ARITHMETIC:
+            return _calculated(function, *lanes, keeps_nan=keeps_nan)
+        if function in (operator.neg, operator.abs):
+            return _signed(function, *lanes)
+        if function in (least, greatest):
+            return _chosen(function, *lanes)
+        if isinstance(function, Turning):
+            return _turned(function, *lanes)
+    return _called(function, keeps_nan, n, lanes)
+
+
+def _bound(values: Any) -> int:
+    """The greatest magnitude among ints."""
+    if not isinstance(values, np.ndarray):
+        return abs(int(values))
+    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
+
+
+def _as_floats(values: Any) -> Any:
+    return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else float(values)
+
+
+def _calculated(function: Any, left: Lane, right: Lane, *, keeps_nan: bool) -> Lane:
+    a, b = left.values, right.values
+    valid = all_valid(left, right)
+    is_whole = kind_of(a) == "i" and kind_of(b) == "i"
+    if function is operator.truediv:
+        if is_whole and max(_bound(a), _bound(b)) > _EXACT:
+            reason = "an int beyond 2**53 is divided"
+            raise NotColumnar(reason)
+        b = np.asarray(b)
+        if (is_zero := b == 0).any():
+            valid = ~is_zero if valid is None else valid & ~is_zero
+            b = np.where(is_zero, 1, b)
+        found = _as_floats(a) / b.astype(np.float64, copy=False)
+    elif is_whole:
+        bound = _bound(a) * _bound(b) if function is operator.mul else _bound(a) + _bound(b)
+        if bound > _INT64.max:
+            reason = "an int leaves 64 bits"
+            raise NotColumnar(reason)
+        found = function(a, b)
+    else:
+        found = function(_as_floats(a), _as_floats(b))
+    return Lane(found, valid) if keeps_nan else without_nan(Lane(found, valid))
+
+
+def _signed(function: Any, given: Lane) -> Lane:
+    if kind_of(given.values) == "i" and _bound(given.values) > _INT64.max:
+        reason = "an int leaves 64 bits"
+        raise NotColumnar(reason)
+    return Lane(function(given.values), given.valid)
+
+
+def _comparable(left: Lane, right: Lane) -> tuple[Any, Any]:
+    a, b = left.values, right.values
+    if kind_of(a) != kind_of(b):
+        for values in (a, b):
+            if kind_of(values) == "i" and _bound(values) > _EXACT:
+                reason = "an int beyond 2**53 is compared with a float"
+                raise NotColumnar(reason)
+    return a, b
+
+
+def _chosen(function: Any, left: Lane, right: Lane) -> Lane:
+    a, b = _comparable(left, right)
+    is_second = b < a if function is least else b > a
+    return Lane(np.where(is_second, b, a), all_valid(left, right))
+
+
+def _turned(function: Turning, *lanes: Lane) -> Truth:
+    value, low, high = [np.asarray(one.values) for one in lanes]
+    if len({one.dtype.kind for one in (value, low, high)}) > 1:
+        value, low, high = [one.astype(np.float64) for one in (value, low, high)]
+    whole, slack = function.whole, function.slack
+    span = (high - low) % whole
+    true = (value - low + slack) % whole <= span + 2 * slack
+    true |= (low != high) & (np.minimum(span, whole - span) <= slack)
+    valid = all_valid(*lanes)
+    return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
+
+
+def _compared(function: Any, left: Lane, right: Lane) -> Truth:
+    if kind_of(left.values) in "ifb" and kind_of(right.values) in "ifb":
+        a, b = _comparable(left, right)
+        true = np.asarray(function(a, b))
+    else:
+        true = _compared_texts(function, left.values, right.values)
+    valid = all_valid(left, right)
+    return Truth(true) if valid is None else Truth(true & valid, ~true & valid)
+
+
+def _compared_texts(function: Any, a: Any, b: Any) -> NDArray[np.bool_]:
+    sides = [one.array if isinstance(one, Leaf) else one for one in (a, b)]
+    are_texts = [isinstance(one, str) or (isinstance(one, pa.Array) and is_text(one.type)) for one in sides]
+    if not all(are_texts) or function not in (operator.eq, operator.ne):
+        reason = "values of different types are compared"
+        raise NotColumnar(reason)
+    if isinstance(sides[0], str) and isinstance(sides[1], str):
+        return np.asarray(function(*sides))
+    found = pc.equal(*sides).fill_null(False).to_numpy(zero_copy_only=False)
+    equal: NDArray[np.bool_] = found if function is operator.eq else ~found
+    return equal
+
+
+def _called(function: Any, keeps_nan: bool, n: int, lanes: Sequence[Lane]) -> Lane:
+    """Call a function that columns do not know, row by row."""
+    valid = all_valid(*lanes)
+    there = np.arange(n) if valid is None else np.flatnonzero(spread(valid, n))
+    columns = [one.vector(n).take(there).to_list() for one in lanes]
+    found: list[Any] = [None] * n
+    for place, values in zip(there.tolist(), zip(*columns, strict=True), strict=True):
+        try:
+            value = function(*values)
+        except ArithmeticError:
+            continue
+        except Exception as error:
+            reason = f"{getattr(function, '__name__', 'a function')} raises {type(error).__name__}"
+            raise NotColumnar(reason) from error
+        found[place] = value if keeps_nan or value == value else None  # noqa: PLR0124 - NaN
+    return of_vector(of_values(found))

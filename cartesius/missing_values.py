@@ -1,0 +1,324 @@
+"""Functions of values that may be missing, and of what is made of them: expressions that columns can compute.
+
+A function that is no expression itself, such as the judgement of a pack of rules, can say what it computes as one, in
+these functions (`Columnwise`); None is *missing*. They are plain Python here, and run over columns in
+`cartesius.columnar`. Where a missing value decides nothing, a function of it is missing, too; `both` and `either`
+decide without it where they can.
+
+Invariant: a function here gives over columns, row by row, what it gives here.
+
+Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.expressions import Expression
+
+
+@attrs.frozen(eq=False)
+class Form:
+    """What a function of rows computes, as expressions over the slots of the rows.
+
+    Args:
+        meaning: Two values of the function count as unchanged exactly if none of these differs.
+        value: The value.
+    """
+
+    meaning: tuple[Expression, ...]
+    value: Expression
+
+
+class Columnwise(Protocol):
+    """A function of one row a slot that can say what it computes."""
+
+    def in_columns(self) -> Form | str:
+        """Return what it computes, or why that cannot be said: a clause like "it looks at the clock"."""
+
+
+@attrs.frozen
+class Observed:
+    """The value of a field of a row, missing if the row is, or if it is no number.
+
+    >>> Observed("depth")({"depth": 9.0}), Observed("depth")(None), Observed("depth", is_optional=True)({})
+    (9.0, None, None)
+    """
+
+    field: str
+    is_optional: bool = False
+    """Whether a row may lack it."""
+    members: tuple[str, ...] | None = None
+    """The values that it may have; any other is missing."""
+    is_truth: bool = False
+    """Whether it is taken as true or false."""
+
+    def __call__(self, row: Mapping[str, Any] | None) -> Any:
+        """Read it."""
+        if row is None or (self.is_optional and self.field not in row):
+            return None
+        value = row[self.field]
+        if value is None or value != value or (self.members is not None and value not in self.members):  # noqa: PLR0124 - NaN
+            return None
+        return bool(value) if self.is_truth else value
+
+
+@attrs.frozen
+class Lifted:
+    """A function of values, none of which may be missing; what cannot be computed, or is no number, is missing.
+
+    >>> from operator import truediv
+    >>> Lifted(truediv)(1, 2), Lifted(truediv)(1, 0), Lifted(truediv)(1, None)
+    (0.5, None, None)
+    """
+
+    function: Callable[..., Any]
+    keeps_nan: bool = False
+    """Whether a result that is no number is there."""
+
+    def __call__(self, *values: Any) -> Any:
+        """Apply it."""
+        if any(value is None for value in values):
+            return None
+        try:
+            found = self.function(*values)
+        except ArithmeticError:
+            return None
+        return found if self.keeps_nan or found == found else None  # noqa: PLR0124 - NaN
+
+
+@attrs.frozen
+class Turning:
+    """Whether a value is met on the way around a circle from one bound to another.
+
+    >>> Turning(360)(350, 340, 20), Turning(360)(30, 340, 20)
+    (True, False)
+    """
+
+    whole: float
+    slack: float = 0
+
+    def __call__(self, value: Any, low: Any, high: Any) -> bool:
+        """Look."""
+        span = (high - low) % self.whole
+        if low != high and min(span, self.whole - span) <= self.slack:
+            return True
+        return bool((value - low + self.slack) % self.whole <= span + 2 * self.slack)
+
+
+def both(left: Any, right: Any) -> bool | None:
+    """Return Kleene's conjunction.
+
+    >>> both(None, False), both(None, True)
+    (False, None)
+    """
+    if (left is not None and not left) or (right is not None and not right):
+        return False
+    return None if left is None or right is None else True
+
+
+def either(left: Any, right: Any) -> bool | None:
+    """Return Kleene's disjunction.
+
+    >>> either(None, True), either(None, False)
+    (True, None)
+    """
+    if left or right:
+        return True
+    return None if left is None or right is None else False
+
+
+def opposite(value: Any) -> bool | None:
+    """Return Kleene's negation.
+
+    >>> opposite(False), opposite(None)
+    (True, None)
+    """
+    return None if value is None else not value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value, or a row, is missing.
+
+    >>> is_missing(None), is_missing(0)
+    (True, False)
+    """
+    return value is None
+
+
+def is_true(value: Any) -> bool:
+    """Whether a condition holds for certain.
+
+    >>> is_true(True), is_true(None)
+    (True, False)
+    """
+    return bool(value)
+
+
+def where_there(row: Any, value: Any) -> Any:
+    """Return a value where a row is there; otherwise it is missing.
+
+    >>> where_there({}, 3), where_there(None, 3)
+    (3, None)
+    """
+    return None if row is None else value
+
+
+def first_known(value: Any, default: Any) -> Any:
+    """Return a value, or another where it is missing.
+
+    >>> first_known(None, 3)
+    3
+    """
+    return default if value is None else value
+
+
+def least(left: Any, right: Any) -> Any:
+    """Return the smaller of two values, the first of equal ones.
+
+    >>> least(2, 1)
+    1
+    """
+    return min(left, right)
+
+
+def greatest(left: Any, right: Any) -> Any:
+    """Return the greater of two values, the first of equal ones.
+
+    >>> greatest(2, 1)
+    2
+    """
+    return max(left, right)
+
+
+# -- what is made of values --------------------------------------------------------------------------------------------
+
+
+def only_if(condition: Any, value: Any) -> Any:
+    """Return a value where a condition holds, None elsewhere.
+
+    >>> only_if(True, 3), only_if(None, 3)
+    (3, None)
+    """
+    return value if condition else None
+
+
+@attrs.frozen
+class FirstCase:
+    """The value of the first condition that holds; the last one where none does.
+
+    >>> FirstCase(("red", "green"))(False)
+    'green'
+    """
+
+    values: tuple[str, ...]
+
+    def __call__(self, *conditions: Any) -> str:
+        """Choose."""
+        cases = zip(self.values, conditions, strict=False)  # there is one value more
+        return next((value for value, condition in cases if condition), self.values[-1])
+
+
+@attrs.frozen
+class Made:
+    """An object of a registered class, of the values of its fields, in their order.
+
+    >>> Made(complex, ("real", "imag"))(1, 2)
+    (1+2j)
+    """
+
+    kind: type
+    names: tuple[str, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        """Make it."""
+        return self.kind(**dict(zip(self.names, values, strict=True)))
+
+
+@attrs.frozen
+class Present:
+    """The tuple of those items that are there, which have names for who looks at columns.
+
+    >>> Present(("a", "b"))(None, 3)
+    (3,)
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, *items: Any) -> tuple[Any, ...]:
+        """Leave the others out."""
+        return tuple(item for item in items if item is not None)
+
+
+@attrs.frozen
+class Chained:
+    """The items of several tuples as one, each with a name for who looks at columns.
+
+    >>> Chained(("left", "right"))((1,), (2, 3))
+    (1, 2, 3)
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, *items: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Put them together."""
+        return tuple(item for each in items for item in each)
+
+
+@attrs.frozen
+class Names:
+    """The names of the conditions that hold, each once.
+
+    >>> Names(("a", "b", "a"))(False, True, True)
+    ('b', 'a')
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, *conditions: Any) -> tuple[str, ...]:
+        """Leave the others out."""
+        return tuple(dict.fromkeys(name for name, holds in zip(self.names, conditions, strict=True) if holds))
+
+
+@attrs.frozen
+class Labelled:
+    """Values, each in a tuple with a label and a note.
+
+    >>> Labelled((("depth", "m"),))(9.0)
+    (('depth', 9.0, 'm'),)
+    """
+
+    labels: tuple[tuple[str, str], ...]
+
+    def __call__(self, *values: Any) -> tuple[tuple[str, Any, str], ...]:
+        """Put them together."""
+        return tuple((label, value, note) for (label, note), value in zip(self.labels, values, strict=True))
+
+
+@attrs.frozen
+class Noted:
+    """A value in a tuple with a note; None where it is missing.
+
+    >>> Noted("m")(9.0), Noted("m")(None)
+    ((9.0, 'm'), None)
+    """
+
+    note: str
+
+    def __call__(self, value: Any) -> tuple[Any, str] | None:
+        """Note it."""
+        return None if value is None else (value, self.note)
+
+
+def form_of(function: Any) -> Form | str | None:
+    """Return what a function says that it computes, why it cannot, or None if it says nothing.
+
+    >>> form_of(len)
+    """
+    describe: Callable[[], Form | str] | None = getattr(function, "in_columns", None)
+    return None if describe is None else describe()

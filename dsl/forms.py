@@ -1,0 +1,253 @@
+"""Forms: what a judge computes, said in expressions that an engine can run over columns.
+
+Reasons are made of the same parts as in `dsl.judging`, and what is missing as in `dsl.doubts`. A pack that looks at
+the clock, at forecasts or at other rows than those linked has no form, and is judged row by row.
+
+Invariant: the expressions, evaluated on one combination of rows, give the verdict that the judge gives.
+
+Source: DESIGN.md, sections 4 and 6.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.expressions import Apply, Constant, Part
+from cartesius.missing_values import (
+    Chained,
+    FirstCase,
+    Form,
+    Labelled,
+    Made,
+    Names,
+    Noted,
+    Observed,
+    Present,
+    both,
+    either,
+    is_missing,
+    is_true,
+    only_if,
+    opposite,
+)
+from dsl.dimensions import Measure
+from dsl.margins import written_measure
+from dsl.simplifying import simplified
+from dsl.statements import Against, Located, Requirement
+from dsl.term_forms import InexpressibleError, distanced, expressed, row_of
+from dsl.terms import Between, Coalesce, Comparison, Junction, Known, Observation, observations, operands, parts
+from dsl.texts import label, text
+from dsl.verdicts import Reason, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cartesius.expressions import Expression
+    from dsl.statements import Statement
+    from dsl.terms import Declaration, Term
+
+    Doubt = tuple[str, Expression]  # a name, and where it is missing
+
+REASON = tuple(field.name for field in attrs.fields(Reason))
+VERDICT = tuple(field.name for field in attrs.fields(Verdict))
+
+
+def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, ...]) -> Form | str:
+    """Return the form of the judgement of ``statements`` over rows of ``sources``, or why there is none.
+
+    >>> from dsl import Source
+    >>> from dsl.sources import declaration
+    >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
+    >>> form_of_pack((vessel,), ()).meaning
+    ()
+    """
+    aged = next((source.name for source in sources if source.stale_after is not None), None)
+    if aged is not None:
+        return f"rows of {aged!r} age by the clock"
+    forecast = next((source.name for source in sources if source.forecast), None)
+    if forecast is not None:
+        return f"{forecast!r} is a forecast"
+    try:
+        reasons = [_Reasons.of(*each) for each in _requirements(statements, (), None)]
+    except InexpressibleError as error:
+        return str(error)
+    subject, *_ = sources
+    key = Apply(Observed(subject.key or ""), (row_of(Observation(subject, subject.key or "")),), "key")
+    failed = [each.failed for each in reasons]
+    undecided = [each.undecided for each in reasons]
+    status = Apply(FirstCase(("restricted", "unknown", "allowed")), (_any(failed), _any(undecided)), "status")
+    names = _distinct([each.statement.name for each in reasons])
+    because = Apply(
+        Chained(("failed", "undecided")),
+        (
+            Apply(Present(names), tuple(each.reason(is_failed=True) for each in reasons), "failed"),
+            Apply(Present(names), tuple(each.reason(is_failed=False) for each in reasons), "undecided"),
+        ),
+        "because",
+    )
+    value = Apply(Made(Verdict, VERDICT), (key, status, because), "verdict")
+    return Form(_meaning(reasons), value)
+
+
+def form_of_status(slot: str) -> Form:
+    """Return the form of `dsl.lowering.StatusOnly`: of the verdicts of a slot.
+
+    >>> len(form_of_status("verdict").meaning)
+    1
+    """
+    part = Part(slot)
+    subject, status = (Apply(Observed(name), (part,), name) for name in ("subject", "status"))
+    return Form((status,), Apply(Made(Verdict, VERDICT), (subject, status, Constant(())), "verdict"))
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return names of which none is there twice: the second ``wind`` is ``wind (2)``."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, unique = 1, name
+        while unique in found:
+            number += 1
+            unique = f"{name} ({number})"
+        found[unique] = None
+    return tuple(found)
+
+
+@attrs.frozen(eq=False)
+class _Reasons:
+    """When a requirement fails or is undecided, and the reason that it gives then."""
+
+    statement: Requirement
+    place: str | int | None
+    failed: Expression
+    undecided: Expression
+    doubts: tuple[Doubt, ...]
+
+    @classmethod
+    def of(cls, statement: Requirement, guards: tuple[Term, ...], place: str | int | None) -> _Reasons:
+        around = [expressed(simplified(guard)) for guard in guards]
+        holds = expressed(simplified(statement.condition))
+        fails = Apply(is_true, (reduce(_both, [*around, Apply(opposite, (holds,), "not")]),), "fails")
+        # Nothing is said of it where a condition around it is false, or it holds itself.
+        idle = _any([Apply(is_true, (each,), "is") for each in [*(_not(one) for one in around), holds]])
+        undecided = _both(_not(idle), _not(fails))
+        doubts: list[Doubt] = []
+        for guard, answer in zip([*guards, statement.condition], [*around, holds], strict=True):
+            unknown = _missing(answer)
+            doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
+        return cls(statement, place, fails, undecided, tuple(doubts))
+
+    def reason(self, *, is_failed: bool) -> Expression:
+        statement = self.statement
+        written = text(statement.condition)
+        found = distanced(statement.condition)
+        margin = Constant(None) if found is None else Apply(Noted(found[1].symbol), (found[0],), "margin")
+        shown = _shown(statement.condition)
+        labels = tuple((name, symbol) for name, (_, symbol) in shown.items())
+        missing: Expression = Constant(())
+        if not is_failed:
+            names = tuple(name for name, _ in self.doubts)
+            missing = Apply(Names(names), tuple(absent for _, absent in self.doubts), "missing")
+        made = {
+            "name": Constant(statement.name),
+            "text": Constant(written),
+            "location": Constant(self.place),
+            "because": Constant(statement.because),
+            "missing": missing,
+            "values": Apply(Labelled(labels), tuple(value for value, _ in shown.values()), "values"),
+            "severity": Constant(statement.severity),
+            "reference": Constant(statement.reference),
+            "margin": margin,
+            "stale": Constant(()),
+            "others": Constant(()),
+        }
+        reason = Apply(Made(Reason, REASON), tuple(made[name] for name in REASON), written)
+        return Apply(only_if, (self.failed if is_failed else self.undecided, reason), "only if")
+
+
+def _requirements(
+    statements: Iterable[Statement], guards: tuple[Term, ...], place: str | int | None
+) -> Iterator[tuple[Requirement, tuple[Term, ...], str | int | None]]:
+    """Yield each requirement with the conditions around it, outermost first, and the innermost location."""
+    for statement in statements:
+        if isinstance(statement, Requirement):
+            yield statement, guards, place
+        elif isinstance(statement, Against):
+            message = f"it compares each {statement.other.name!r} with the subject"
+            raise InexpressibleError(message)
+        else:
+            inner = statement.place if isinstance(statement, Located) else place
+            yield from _requirements(statement.body, (*guards, statement.condition), inner)
+
+
+def _meaning(reasons: list[_Reasons]) -> tuple[Expression, ...]:
+    """What makes two verdicts different: which requirements fail, and what is missing (see `dsl.verdicts`)."""
+    marks: dict[tuple[str, str, str | int | None], list[Expression]] = {}
+    names: dict[str, list[Expression]] = {}
+    for each in reasons:
+        mark = (each.statement.name, text(each.statement.condition), each.place)
+        marks.setdefault(mark, []).append(each.failed)
+        for name, absent in each.doubts:
+            names.setdefault(name, []).append(_both(each.undecided, absent))
+    return tuple(_any(each) for each in (*marks.values(), *names.values()))
+
+
+def _doubts(term: Term) -> Iterator[Doubt]:
+    """Yield what keeps ``term`` undecided, where it is, as `dsl.doubts.doubt_of` does."""
+    if any(isinstance(part, Junction) for part in parts(term)):
+        for part in operands(term):
+            unknown = _missing(expressed(part))
+            yield from ((name, _both(unknown, absent)) for name, absent in _doubts(part))
+        return
+    absences = list(_absences(term))
+    yield from absences
+    yield text(term), _not(_any([absent for _, absent in absences]))
+
+
+def _absences(term: Term) -> Iterator[Doubt]:
+    if isinstance(term, Observation):
+        row, value = _missing(row_of(term)), _missing(expressed(term))
+        yield term.source.name, row
+        yield label(term), _both(_not(row), value)
+    for operand in operands(term):
+        if isinstance(term, Coalesce | Known):
+            unknown = _missing(expressed(term))
+            yield from ((name, _both(unknown, absent)) for name, absent in _absences(operand))
+        else:
+            yield from _absences(operand)
+
+
+def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
+    """What a reason shows, by label: value, and symbol of the unit, as `dsl.judging` has it."""
+    shown = {label(each): (expressed(each), _symbol(each)) for each in observations(condition)}
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
+        for side in operands(comparison):
+            if not isinstance(side, Observation):
+                shown[text(side)] = (expressed(side, measure), measure.symbol if measure else "")
+    return shown
+
+
+def _symbol(term: Term) -> str:
+    return term.kind.symbol if isinstance(term.kind, Measure) else ""
+
+
+def _missing(value: Expression) -> Expression:
+    return Apply(is_missing, (value,), "missing")
+
+
+def _not(condition: Expression) -> Expression:
+    return Apply(opposite, (condition,), "not")
+
+
+def _both(left: Expression, right: Expression) -> Expression:
+    return Apply(both, (left, right), "and")
+
+
+def _any(conditions: list[Expression]) -> Expression:
+    if not conditions:
+        return Constant(False)
+    return reduce(lambda left, right: Apply(either, (left, right), "or"), conditions)
