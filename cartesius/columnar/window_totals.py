@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cartesius.columnar.candidates import Whole
+from cartesius.columnar.candidates import whole
 from cartesius.columnar.compositions import applied
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.extremes import Greatest, Least
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.candidates import Parts
     from cartesius.columnar.spans import Spans
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.totalling import Totalling
@@ -110,10 +111,10 @@ class WindowTotals(Stage):
     # -- totals --------------------------------------------------------------------------------------------------------
 
     def _totalled(self, found: Deliveries, before: Groups) -> tuple[Flow, Groups]:
-        whole = Whole(found.rows)
-        key = None if self._key is None else widened(self._key.function(len(whole), whole))
+        every = whole(found.rows)
+        key = None if self._key is None else widened(self._key.function(len(every), every))
         segments = self._segments(found, before, key)
-        totalled = self._run(segments, found, before, key, whole)
+        totalled = self._run(segments, found, before, key, every)
         return self._flow(found, segments, totalled, key), self._groups(found, segments, totalled, before, key)
 
     def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
@@ -135,10 +136,10 @@ class WindowTotals(Stage):
             codes, count = codes * keys + of_key, count * keys
         return Segments(codes, count, len(before))
 
-    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, whole: Whole) -> Totalled:
+    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, every: Parts) -> Totalled:
         if self.totalling is not None and self._lift is not None:
             try:
-                values = self._lift.function(len(whole), whole)
+                values = self._lift.function(len(every), every)
                 values = values if found.place is None else values.take(found.place)
                 return self.totalling.run(segments, before.totals, before.counts, values)
             except NotColumnar:
