@@ -151,15 +151,18 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
     moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
         return moment, [], feed
-    if any(slot.keeps_late for join in engine._program.joins for slot in join.slots):
-        if not timeless:
-            return moment, [], feed  # the stages look at the clock themselves
-        reason = "late events count for some time"
-        raise NotColumnar(reason)
     late: list[tuple[int, Late]] = []
     rest = {}
     for reactive, one in feed.rows.items():
         mine = is_late[one.position]
+        bound = engine._program.bound.get(reactive, ())
+        keeping = [join not in timeless for join, index in bound if join.slots[index].keeps_late]
+        if keeping and mine.any() and not (all(keeping) and len(keeping) == len(bound)):
+            reason = "late events count for some time"
+            raise NotColumnar(reason)
+        if keeping:
+            rest[reactive] = one  # the stages look at the clock themselves
+            continue
         name = engine._program.names[reactive]
         aside = one.take(np.flatnonzero(mine))
         positions, values = aside.position.tolist(), _payloads(reactive, aside)
