@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bench.timing import Runs
 
 BY_HAND_PUSHED: Final = "by hand, row by row"
+CHECKED: Final = "by hand, as many"  # whose number of results must be that of ours
+MORE: Final = 20  # times as many updates for the join by hand, which needs a hundredth of the time
 _SAMPLE: Final = 2_000  # rows from which it is foreseen how long filling takes
 
 
@@ -128,11 +130,14 @@ class Filled:
             self._side(COMPILED, batched, lambda batch: lambda: self.columnar.push_many(batch)),
         ]
         if self.name == "B":
+            checked = ProgramB()
+            checked.take(self._rows().filling())
             by_row, by_batch = ProgramB(), ProgramB()
             by_row.take(self._rows().filling())
             by_batch.take(self._rows().filling())
             found += [
-                self._side(BY_HAND_PUSHED, sizes.program_pushed, lambda batch: _row_by_row(by_row, batch)),
+                self._side(CHECKED, sizes.program_pushed, lambda batch: _row_by_row(checked, batch)),
+                self._side(BY_HAND_PUSHED, MORE * sizes.program_pushed, lambda batch: _row_by_row(by_row, batch)),
                 self._side(BY_HAND, sizes.program_batch, lambda batch: lambda: by_batch.take(batch)),
             ]
         return found

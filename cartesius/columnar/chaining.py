@@ -159,7 +159,7 @@ class Joining:
     def _next(self, found: Combinations, turn: Turn, *, fresh: int | None) -> Combinations:
         mine, its = self._codes(found, turn)
         lives = self._lifetimes[turn.slot]
-        if turn.parent is not None:
+        if turn.parent is not None and not turn.edges:
             mine = np.where(found.rows[turn.parent] == NONE, NEVER, mine)
         if (visible := self._visible[turn.slot]) is not None:
             its = np.where(visible, its, NEVER)
@@ -191,7 +191,7 @@ class Joining:
         for edge in turn.edges:
             other, of_other, of_mine = edge.seen_from(turn.slot)
             codes, n = encoded([[of_other(self._rows[other])], [of_mine(here)]], skips_null=edge.skips_null)
-            theirs = codes[0][found.rows[other]]
+            theirs = np.append(codes[0], NEVER)[found.rows[other]]
             if count == 1:
                 mine, its, count = theirs, codes[1], n
             else:

@@ -104,7 +104,8 @@ class Stage:
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; the types are those of what arrives."""
-        return State(tuple([load_rows(slot, arriving.get(slot.index)) for slot in self.join.slots]))
+        like = {index: rows for index, rows in arriving.items() if len(rows)}
+        return State(tuple([load_rows(slot, like.get(slot.index)) for slot in self.join.slots]))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the state; memories that are ``stored`` already, by id, are shared."""

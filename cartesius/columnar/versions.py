@@ -131,6 +131,8 @@ class VersionJoin(Stage):
         """Return, where parts may be missing, which rows satisfy the conditions on their slot alone."""
         found: list[NDArray[np.bool_] | None] = [None] * len(rows)
         for slot, code in self.plan.alone:
+            if not len(rows[slot]):
+                continue
             key = self.own_keys[slot]
             part = whole(rows[slot], None if key is None else key(rows[slot]))
             holds = truth(code.function(len(part), part))
@@ -145,6 +147,9 @@ class VersionJoin(Stage):
             return None, 0
         codes, count, nobody = self._codes(rows)
         if plan.is_partial and nobody is not None:  # each is alone
+            if sum(bool((codes[slot] == nobody).any()) for slot in plan.shown) > 1:
+                reason = "several rows of the table have no key"
+                raise NotColumnar(reason)
             codes = [np.where(mine == nobody, nobody + slot, mine) for slot, mine in enumerate(codes)]
             count, nobody = count + len(rows), None
 
