@@ -371,7 +371,7 @@ def test_source_says_what_has_no_function_and_why() -> None:
     left, right = left_and_right()
     table = Reactive("table", table=True)
     rows = correlate(t=table, yields=lambda t: t, restrict=most_recently("t"))
-    pushing, batches = Engine(rows).source().splitlines()
+    pushing, _, batches = Engine(rows).source().splitlines()
     assert pushing == "# what comes to the input 'table' runs by calls of the clauses as written: table is a table"
     assert batches.startswith("# a batch of columns is pushed row by row: correlate(table): ")
     reference = Engine(zip_(left, right), tier="reference").source().splitlines()
