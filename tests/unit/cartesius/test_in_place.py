@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import operator
 import threading
 import weakref
 from copy import copy
@@ -37,6 +38,7 @@ from cartesius import (
 from cartesius.enumeration import Product
 from cartesius.errors import InvalidArgument, WrongThread
 from cartesius.events import EventDraft
+from cartesius.expressions import Apply, Constant, Part
 from cartesius.world import World
 from restrictions import aligning, combine_latest, key_by, most_recently, streams, tables, windows, zip_
 
@@ -341,6 +343,31 @@ def test_an_event_that_no_index_can_take_leaves_nothing_behind() -> None:
         assert engine.stats.retained == 1
         engine._check_invariants()
         assert [event.value for event in engine.push(right, {"id": 1, "n": 3})] == [(1, 3)]
+
+
+class Plus:
+    """A function that is no key of a dict."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, x: Any) -> Any:
+        return x + 1
+
+
+def test_what_is_too_much_for_one_function_is_pushed_as_written() -> None:
+    inputs = [Reactive(f"input {number}") for number in range(25)]
+    many = Engine(combine_latest(*inputs))
+    results = [many.push(input_, number) for input_ in inputs for number in range(2)]
+    assert [event.value for event in results[-1]] == [(1,) * 25]
+    assert tier_line(many).endswith("as its text would be nested too deep for Python")
+    deep: Any = Part("x")
+    for _ in range(100):
+        deep = Apply(operator.add, (deep, Constant(1)), "+")
+    engine = Engine(correlate(x=inputs[0], yields=deep, restrict=most_recently("x")))
+    assert [engine.push(inputs[0], 1)[0].value for _ in range(3)] == [101] * 3
+    plus = Engine(correlate(x=inputs[0], yields=Apply(Plus(), (Part("x"),), "plus"), restrict=most_recently("x")))
+    assert [plus.push(inputs[0], 1)[0].value for _ in range(3)] == [2] * 3
+    assert tier_line(plus) == "in place: a push is one function of its own"
 
 
 # ------------------------------------------------------------------------------------------------- source and explain
