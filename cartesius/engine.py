@@ -36,7 +36,7 @@ from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
-from cartesius.tiers import sources_of, tier_of
+from cartesius.tiers import columns_of, sources_of, tier_of
 from cartesius.world import World
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class Engine:
 
     def explain(self) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
-        return explain(self._program.joins, partial(tier_of, self))
+        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
 
     def source(self) -> str:
         """Show the code that was generated: the functions that push, each with the pattern that it came from.
