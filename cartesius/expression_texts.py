@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
     from cartesius.generated import Constants
 
-_SIGNS = {
+_OPERATORS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
     operator.mod: "%", operator.pow: "**", operator.and_: "&", operator.or_: "|", operator.xor: "^",
 }  # fmt: skip
-_OPERATORS = {id(function): sign for function, sign in _SIGNS.items()}
-"""By identity: a function of a user's may be no key of a dict."""
 
 
 class Texts:
@@ -52,8 +50,8 @@ class Texts:
                 return f"getattr({self.of(target)}, {self._constants.name(name)})"
             case TimeOf(slot=slot):
                 return f"Interval({self._part(slot)}.start, {self._part(slot)}.end)"
-            case Apply(function=function, arguments=(one, two)) if id(function) in _OPERATORS:
-                return f"({self.of(one)} {_OPERATORS[id(function)]} {self.of(two)})"
+            case Apply(function=function, arguments=(one, two)) if function in _OPERATORS:
+                return f"({self.of(one)} {_OPERATORS[function]} {self.of(two)})"
             case Apply(function=function, arguments=arguments):
                 return f"{self._constants.name(function)}({', '.join(map(self.of, arguments))})"
             case Tuple(items=items):
