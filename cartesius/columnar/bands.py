@@ -80,6 +80,8 @@ class Near(Stage):
         after = State(tuple(retained))
         present, gone = [one for one in rows if one is not None], [one for one in expiry if one is not None]
         if len(present) < len(rows):
+            if self.shape.components:
+                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
             return Outcome(nothing(), after, 0)
         codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
         tuples, position, ordered = self._met(present, gone, codes, count - 1, moment.steps)
