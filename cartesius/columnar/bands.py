@@ -79,6 +79,8 @@ class Near(Stage):
         after = State(tuple([self._remaining(slot, mine, moment) for slot, mine in enumerate(rows)]))
         present = [one for one in rows if one is not None]
         if len(present) < len(rows):
+            if self.shape.components:
+                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
             return Outcome(nothing(), after, 0)
         codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
         tuples, position, ordered = self._met(present, codes, count - 1, moment)

@@ -40,6 +40,19 @@ def plan(engine: Engine) -> list[Stage] | str:
     return stages
 
 
+def way_of(engine: Engine, join: Join) -> str:
+    """Say how a batch runs through a correlation: by which kernel, or why row by row."""
+    found = stage_of(join)
+    reason = _objection(engine) or (found if isinstance(found, str) else "")
+    if not reason and isinstance(others := plan(engine), str):
+        reason = f"all of a program is compiled, or nothing is, and of {others}"
+    return f"row by row, as {reason}" if reason else f"compiled: the kernel of {_kernel(found)}"
+
+
+def _kernel(stage: Stage | str) -> str:
+    return type(stage).__module__.rpartition(".")[2].replace("_", " ")
+
+
 def _objection(engine: Engine) -> str:
     program = engine._program
     if engine._tier is not None:

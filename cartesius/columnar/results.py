@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import LAST, Flow
-from cartesius.columnar.vectors import Vector, concatenated, from_arrow
+from cartesius.columnar.vectors import NotColumnar, Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def _times(times: NDArray[Any]) -> pa.Array:
 
 def together(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other, as texts of plain data if their types differ."""
-    types = {str(vector.field("")) + str(vector.field("").metadata) for vector in vectors if len(vector)}
-    if len(types) <= 1:
+    try:
         return concatenated(vectors)
-    return of_values([value for vector in vectors for value in vector.to_list()])
+    except NotColumnar:
+        return of_values([value for vector in vectors for value in vector.to_list()])
 
 
 def events_of(table: pa.Table) -> list[Event]:
