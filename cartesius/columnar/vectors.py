@@ -241,7 +241,10 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]
-    if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
+    if len(structs) != len(some):
+        reason = "values with fields and without are mixed"
+        raise NotColumnar(reason)
+    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
         reason = "values with different fields are mixed"
         raise NotColumnar(reason)
     items = [concatenated(same) for same in zip(*[one.items for one in structs], strict=True)]
