@@ -129,11 +129,14 @@ def _measure(report: Report, names: frozenset[str], sizes: speed.Sizes, seed: in
     repetitions, clock = report.repetitions, report.clock
     for one in speed.measure(sizes, repetitions, seed, only=names, clock=clock, tell=_tell):
         report.speed.append(one)
+    missed = [figure for figure in report.figures if not figure.is_kept]
     if "programs" in names:
         for grown in growth.measure(sizes, repetitions, seed, programs="".join(PROGRAMS), clock=clock, tell=_tell):
             report.programs.append(grown)
     if "orientation" in names:
         report.facts += orientation.measure(sizes.two, repetitions, seed, _tell)
+    for profile in speed.profiles(missed, sizes, seed, _tell):
+        report.profiles.append(profile)
 
 
 def _measure_tables(

@@ -46,6 +46,7 @@ class Figure:
     aim: float | None
     ratio: float
     ratios: tuple[float, ...]
+    ours: str = ""  # the side that is to be faster
 
     @property
     def is_kept(self) -> bool:
@@ -96,7 +97,7 @@ def figures(measured: Mapping[str, Mapping[str, Runs]]) -> list[Figure]:
 def figure_of(bound: Bound, label: str, ours: Runs, theirs: Runs) -> Figure:
     """Return the figure of one workload."""
     every = tuple(ratios(ours, theirs))
-    return Figure(bound.figure, label, bound.least, bound.aim, ours.rate / theirs.rate, every)
+    return Figure(bound.figure, label, bound.least, bound.aim, ours.rate / theirs.rate, every, bound.ours)
 
 
 def growth(
@@ -111,7 +112,7 @@ def growth(
     ]
     ratio = (large[ours].rate / small[ours].rate) / (large[theirs].rate / small[theirs].rate)
     figure = FLAT.format(small=sizes[0], large=sizes[1])
-    return Figure(figure, ours, FLAT_LEAST, None, ratio, tuple(both))
+    return Figure(figure, f"program B, {ours}", FLAT_LEAST, None, ratio, tuple(both), ours)
 
 
 def as_data(figure: Figure) -> dict[str, Any]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bench.timing import Runs
 
 BY_HAND_PUSHED: Final = "by hand, row by row"
+CHECKED: Final = "by hand, as many"  # whose number of results must be that of ours
+MORE: Final = 20  # times as many updates for the join by hand, which needs a hundredth of the time
 _SAMPLE: Final = 2_000  # rows from which it is foreseen how long filling takes
 
 
@@ -84,7 +86,7 @@ def measure(
                 break
             every[n] = filled.sides(sizes)
             engine = filled.columnar
-        tell(f"program {name}: {repetitions} repetitions of {sizes.program_batch:,} updates in batches")
+        tell(f"program {name}: {repetitions} repetitions")
         runs = race([side for found in every.values() for side in found], repetitions, clock)
         at = {n: {_bare(side.name): runs[side.name] for side in found} for n, found in every.items()}
         yield Grown(f"program {name}", ours.how(engine) if engine is not None else "", at)
@@ -121,17 +123,22 @@ class Filled:
         in_place = Engine(self.pack.table(), tier="in_place")
         ours.pushing(in_place, self._rows().filling())()
         self.columnar.push_many(self._rows().filling())
+        is_compiled = ours.how(self.columnar) == "compiled"
+        batched = sizes.program_batch if is_compiled else sizes.program_pushed
         found = [
             self._side(IN_PLACE, sizes.program_pushed, lambda batch: ours.pushing(in_place, batch)),
-            self._side(COMPILED, sizes.program_batch, lambda batch: lambda: self.columnar.push_many(batch)),
+            self._side(COMPILED, batched, lambda batch: lambda: self.columnar.push_many(batch)),
         ]
         if self.name == "B":
-            pushed, batched = ProgramB(), ProgramB()
-            pushed.take(self._rows().filling())
-            batched.take(self._rows().filling())
+            checked = ProgramB()
+            checked.take(self._rows().filling())
+            by_row, by_batch = ProgramB(), ProgramB()
+            by_row.take(self._rows().filling())
+            by_batch.take(self._rows().filling())
             found += [
-                self._side(BY_HAND_PUSHED, sizes.program_pushed, lambda batch: _row_by_row(pushed, batch)),
-                self._side(BY_HAND, sizes.program_batch, lambda batch: lambda: batched.take(batch)),
+                self._side(CHECKED, sizes.program_pushed, lambda batch: _row_by_row(checked, batch)),
+                self._side(BY_HAND_PUSHED, MORE * sizes.program_pushed, lambda batch: _row_by_row(by_row, batch)),
+                self._side(BY_HAND, sizes.program_batch, lambda batch: lambda: by_batch.take(batch)),
             ]
         return found
 

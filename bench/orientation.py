@@ -70,20 +70,21 @@ def retained(label: str, output: Callable[[], Reactive], n: int, keys: int, seed
 
     They are what Python and numpy have allocated, and Arrow's pool; the batch itself and the results are let go before.
     """
-    for traced in (False, True):  # the first loads what batches need
-        if traced:
-            tracemalloc.start()
-        try:
-            before = _held()
-            workload = Workload("keyed", label, output, two_streams(n, keys, seed))
-            engine = workload.engine()
-            engine.push_many(workload.batch)
-            how = ours.how(engine)
-            del workload
-            held = _held() - before
-            n_retained = engine.stats.retained
-        finally:
-            tracemalloc.stop()
+    sample = Workload("keyed", label, output, two_streams(min(n, ours.SAMPLE), keys, seed))
+    if ours.fitting(sample, 0)[1] != "compiled":  # that has also loaded what batches need
+        n = sample.n  # row by row, under tracing, it would take long
+    tracemalloc.start()
+    try:
+        before = _held()
+        workload = Workload("keyed", label, output, two_streams(n, keys, seed))
+        engine = workload.engine()
+        engine.push_many(workload.batch)
+        how = ours.how(engine)
+        del workload
+        held = _held() - before
+        n_retained = engine.stats.retained
+    finally:
+        tracemalloc.stop()
     return Fact(
         f"bytes per retained event beyond the payload, {label}",
         held / n_retained - PAYLOAD,

@@ -14,16 +14,19 @@ from reactivex import operators
 
 from bench import numpy_floor, ours, stream_loops, table_loops
 from bench.figures import BY_HAND, CODED, COMPILED, IN_PLACE, IN_PLACE_TOO, NUMPY, REFERENCE, RX, RX_PUSHED
+from bench.profiles import profiled
 from bench.program_cases import RULES, pack_workload
 from bench.timing import Side, race
 from bench.workloads import stream_workloads, table_workloads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import pyarrow as pa
 
     from bench.arrow_rows import Batch
+    from bench.figures import Figure
+    from bench.profiles import Profile
     from bench.timing import Runs
     from bench.workloads import Workload
 
@@ -67,7 +70,7 @@ class Sizes:
     patience: float = 10.0
 
 
-QUICK: Final = Sizes(90_000, 60_000, 2_000, 30_000, 20_000, 15_000, 3_000, 1_000, (10, 1_000), 20_000, 1_000, 1.0)
+QUICK: Final = Sizes(90_000, 60_000, 2_000, 30_000, 10_000, 4_000, 1_000, 500, (10, 1_000), 10_000, 300, 0.5)
 """For a look, in about a minute."""
 
 
@@ -99,12 +102,7 @@ def measure(
         clock: ``"wall"``, or ``"cpu"``: the time of the processor, where others are at work.
         tell: What is told of the progress.
     """
-    made: dict[str, Callable[[], Workload]] = {
-        **stream_workloads(sizes.three, sizes.two, sizes.keys, seed),
-        **table_workloads(sizes.two, sizes.foreign, sizes.keys, seed),
-        f"pack of {RULES} rules": partial(_pack, sizes.pack, seed),
-    }
-    for label, make in made.items():
+    for label, make in _made(sizes, seed).items():
         if NAME_OF[label] not in only:
             continue
         tell(f"{label}: making the events")
@@ -114,6 +112,34 @@ def measure(
         those = ", ".join(f"{one.name} ({one.n:,})" for one in contestants)
         tell(f"{label}: {how}; {repetitions} repetitions of {those}")
         yield Measured(label, how, race(contestants, repetitions, clock))
+
+
+def profiles(
+    missed: Iterable[Figure], sizes: Sizes, seed: int, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[Profile]:
+    """Profile the side that is too slow, once for each workload and side.
+
+    Args:
+        missed: Figures of workloads that do not keep their bounds.
+        sizes: How many events.
+        seed: Seed of the values.
+        tell: What is told of the progress.
+    """
+    made = _made(sizes, seed)
+    for label, name in dict.fromkeys((figure.workload, figure.ours) for figure in missed):
+        tell(f"{label}: profile of {name}")
+        workload = made[label]()
+        batched, _ = ours.fitting(workload, sizes.patience)
+        (side,) = (side for side in sides_of(workload, batched, sizes) if side.name == name)
+        yield profiled(label, name, side.prepare())
+
+
+def _made(sizes: Sizes, seed: int) -> dict[str, Callable[[], Workload]]:
+    return {
+        **stream_workloads(sizes.three, sizes.two, sizes.keys, seed),
+        **table_workloads(sizes.two, sizes.foreign, sizes.keys, seed),
+        f"pack of {RULES} rules": partial(_pack, sizes.pack, seed),
+    }
 
 
 NAME_OF: Final = {

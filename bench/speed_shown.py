@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections import defaultdict
 from importlib.metadata import version
 from os import cpu_count
 from pathlib import Path
@@ -28,11 +27,10 @@ from bench.growth import BY_HAND_PUSHED
 from bench.sheets import Sheet, rate, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bench.figures import Figure
     from bench.growth import Grown
     from bench.orientation import Fact
+    from bench.profiles import Profile
     from bench.speed import Measured
     from bench.timing import Runs
 
@@ -49,6 +47,7 @@ class Report:
     speed: list[Measured] = attrs.field(factory=list)
     programs: list[Grown] = attrs.field(factory=list)
     facts: list[Fact] = attrs.field(factory=list)
+    profiles: list[Profile] = attrs.field(factory=list)
 
     @property
     def figures(self) -> list[Figure]:
@@ -58,7 +57,14 @@ class Report:
 
     def sheets(self) -> list[Sheet]:
         """Return the tables that there is something for."""
-        every = (self._of_figures(), self._of_rates(), self._of_programs(), self._of_facts())
+        every = (
+            self._of_figures(),
+            self._of_rates(),
+            self._of_reasons(),
+            self._of_programs(),
+            self._of_facts(),
+            self._of_profiles(),
+        )
         return [sheet for sheet in every if sheet.rows]
 
     def as_markdown(self) -> str:
@@ -75,6 +81,7 @@ class Report:
             "figures": [as_data(figure) for figure in self.figures],
             "speed": [attrs.asdict(one) for one in self.speed],
             "programs": [attrs.asdict(one) for one in self.programs],
+            "profiles": [attrs.asdict(one) for one in self.profiles],
             "facts": [{**attrs.asdict(fact), "is_kept": fact.is_kept} for fact in self.facts],
         }
 
@@ -95,11 +102,16 @@ class Report:
         for one in self.speed:
             for place, name in enumerate(name for name in _ORDER if name in one.runs):
                 runs = one.runs[name]
-                note = one.how if name == COMPILED else ""
+                note = ("compiled" if one.how == "compiled" else "row by row") if name == COMPILED else ""
                 cells = (f"{runs.n:,}", f"{runs.results:,}", rate(runs.rates), note)
                 rows.append(("" if place else one.workload, name, *cells))
         header = ("workload", "side", "events", "results", "events/s", "computed")
         return Sheet(f"Events a second, medians of {self.repetitions} ± half the range", header, tuple(rows), left=2)
+
+    def _of_reasons(self) -> Sheet:
+        every = (*((one.workload, one.how) for one in self.speed), *((one.program, one.how) for one in self.programs))
+        rows = tuple((label, how) for label, how in every if how != "compiled")
+        return Sheet("Why batches are pushed row by row", ("workload", "because"), rows, left=2)
 
     def _of_programs(self) -> Sheet:
         rows = []
@@ -108,8 +120,7 @@ class Report:
                 cells = [_cell(runs.get(name)) for name in _COLUMNS]
                 rows.append((one.program, f"{n:,}", *cells))
         header = ("program", "rows a table", *_COLUMNS)
-        how = "; ".join(f"{', '.join(names)}: {how}" for how, names in _by_how(self.programs).items())
-        return Sheet(f"The thesis's programs: updates a second ± half the range ({how})", header, tuple(rows))
+        return Sheet("The thesis's programs: updates a second ± half the range", header, tuple(rows))
 
     def _of_facts(self) -> Sheet:
         rows = tuple(
@@ -124,12 +135,14 @@ class Report:
         )
         return Sheet("Memory and start-up", ("", "measured", "bound", "ok?", "note"), rows)
 
-
-def _by_how(programs: Sequence[Grown]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for one in programs:
-        found[one.how.removeprefix(f"{one.program}: ")].append(one.program.removeprefix("program "))
-    return found
+    def _of_profiles(self) -> Sheet:
+        rows = tuple(
+            ("" if place else f"{one.workload}: {one.side}", f"{spent.own:.0%}", f"{spent.inside:.0%}", spent.function)
+            for one in self.profiles
+            for place, spent in enumerate(one.spent)
+        )
+        header = ("too slow", "own", "with calls", "function")
+        return Sheet("Where the time goes, of the bounds that are not kept", header, rows)
 
 
 def _cell(runs: Runs | None) -> str:

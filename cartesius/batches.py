@@ -18,7 +18,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.bodies import Body
-from cartesius.clauses import kept
 from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent, singly
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -210,7 +209,9 @@ class Batch:
             taken.append(entry)
 
     def _select(self, matches: Iterable[Match]) -> None:
-        for match in kept(matches):
+        for match in matches:
+            if is_spent(match.parts):  # since a selector has listed it
+                continue
             self._spend(match)
             self.yielded(match, self.cause_of(match.parts, FRESH))
 
@@ -240,9 +241,14 @@ class Batch:
             self.output.take_back(key, result, identity, cause)
 
     def _results(self, match: Match) -> Iterator[tuple[Any, Any, Any]]:
+        if self.output.is_ranked:
+            for place, value in enumerate(match.values):
+                identity, result = self.described(match, place)
+                yield self.row_key(match.parts, value), result, identity
+            return
+        parts = tuple([None if part is None else part.identity for part in match.parts])
         for place, value in enumerate(match.values):
-            identity, result = self.described(match, place)
-            yield self.row_key(match.parts, value), result, identity
+            yield self.row_key(match.parts, value), ((), value, match.start, match.end), (self.number, parts, place)
 
     def described(self, match: Match, place: int = 0) -> tuple[Any, Result]:
         """Return the identity of a result, and what it is."""
@@ -290,6 +296,8 @@ class Batch:
 
     def _collect_garbage(self) -> None:
         for slot, arrived, left, taken in zip(self.slots, self._fresh, self._gone, self._taken, strict=True):
+            if not arrived and not left and not taken:
+                continue
             if slot.shared is None:  # else once all its slots have run
                 for entry in left:
                     self._remove(slot, entry)
@@ -338,10 +346,14 @@ class Batch:
 
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
         """Return the time of what made, or took away, a candidate: the hull of its entries in ``state``."""
-        spans = [
-            (one.start, one.end) if state == FRESH else one.cause
-            for part in parts
-            for one in singly(part)
-            if one.state == state
-        ]
+        spans = []
+        for part in parts:
+            if type(part) is Entry:
+                if part.state == state:
+                    spans.append((part.start, part.end) if state == FRESH else part.cause)
+            else:
+                found = [one for one in singly(part) if one.state == state]
+                spans += [(one.start, one.end) if state == FRESH else one.cause for one in found]
+        if len(spans) == 1:
+            return spans[0]
         return hull(spans) if spans else default or self.cause

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.conditions import Conditions
 from cartesius.entries import GONE
 from cartesius.errors import add_place
+from cartesius.events import EARLIEST, LATEST
 from cartesius.families import admit
 from cartesius.matches import Match
 from cartesius.resumptions import running
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Batch
     from cartesius.enumeration import Candidate
+    from cartesius.events import Time
     from cartesius.patterns import Pattern
 
 
@@ -69,8 +71,8 @@ class Body:
 
         Where none is missing, a body of which nothing is known is asked.
         """
-        here = running()
-        copy, here.copy = here.__dict__.get("copy"), None
+        here = running().__dict__
+        copy, here["copy"] = here.get("copy"), None
         try:
             if not self.conditions.hold(parts, slot):
                 return False
@@ -82,7 +84,7 @@ class Body:
             add_place(error, f"in the body of {self.name}")
             raise
         finally:
-            here.copy = copy
+            here["copy"] = copy
 
     def result(self, parts: Candidate) -> Match | None:
         """Return what a combination yields, if it satisfies the condition, whatever restrictions say."""
@@ -93,8 +95,8 @@ class Body:
         return self._match(parts, is_checked=False)
 
     def _match(self, parts: Candidate, *, is_checked: bool) -> Match | None:
-        here = running()
-        copy, here.copy = here.__dict__.get("copy"), None  # what clauses may do, a body may not
+        here = running().__dict__
+        copy, here["copy"] = here.get("copy"), None  # what clauses may do, a body may not
         try:
             is_checked = is_checked and self.batch.partial is None
             if is_checked and self.where is not None and not self.where(parts):
@@ -104,11 +106,19 @@ class Body:
             add_place(error, f"in the body of {self.name}")
             raise
         finally:
-            here.copy = copy
+            here["copy"] = copy
         if not values:
             return None
         if not parts:  # the product of no inputs has one candidate, and has always had it
             return Match(parts, float("-inf"), float("-inf"), values)
-        start = min([part.start for part in parts if part is not None])
-        end = max([part.end for part in parts if part is not None])
-        return Match(parts, start, end, values)
+        return Match(parts, *_hull(parts), values)
+
+
+def _hull(parts: Candidate) -> tuple[Time, Time]:
+    start: Time = LATEST
+    end: Time = EARLIEST
+    for part in parts:
+        if part is not None:
+            start = part.start if part.start < start else start
+            end = part.end if part.end > end else end
+    return start, end

@@ -21,6 +21,7 @@ from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, relation, row_key, totals
 from cartesius.handlers import handle
 from cartesius.list_products import ListProduct
+from cartesius.meanings import Meaning
 from cartesius.outputs import Events, Rows
 from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
     from cartesius.enumeration import Candidate
+    from cartesius.families import Slot
     from cartesius.handlers import Handler
     from cartesius.installations import Installed
     from cartesius.matches import Match
@@ -55,7 +57,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     batch.output = Events(batch.name)
     group = handle(outer, operations[totals])
     if group is not None:
-        batch.output = _totals(batch, group, is_table=key is not None)
+        batch.output = _totals(batch, group, installed, is_table=key is not None)
     elif key is not None:
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
@@ -143,13 +145,23 @@ def _choose_relations(batch: Batch, kind: str | None, installed: Sequence[Instal
     batch.row_key = lambda parts, value: windows.key(parts)
 
 
-def _totals(batch: Batch, group: Any, *, is_table: bool) -> Totals | VersionTotals:
+def _totals(batch: Batch, group: Any, installed: Sequence[Installed], *, is_table: bool) -> Totals | VersionTotals:
     rest: dict[str, Any] = {"is_table": is_table, "is_durable": batch.world.durable}
     versions = batch.versions
     if versions is None:
-        return Totals(batch.name, batch.world.journal, group, **rest)
+        may_lose = not all(_is_for_good(batch, slot, installed) for slot in batch.slots)
+        return Totals(batch.name, batch.world.journal, group, may_lose=may_lose, **rest)
     rest |= {"moment": versions.moment, "horizon": lambda: versions.horizon}
     return VersionTotals(batch.name, batch.world.journal, group, **rest)
+
+
+def _is_for_good(batch: Batch, slot: Slot, installed: Sequence[Installed]) -> bool:
+    """Whether nobody takes back what has come to a slot: it is gone after its batch, and its source does not."""
+    is_momentary = any(one.restriction.meaning is Meaning.MOMENTARY and slot in one.named for one in installed)
+    may_lose = (
+        slot.reactive.pattern is not None or slot.reactive.table or batch.bindings.pattern.alternative is not None
+    )
+    return is_momentary and not may_lose
 
 
 def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:
@@ -165,6 +177,7 @@ def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None
 def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
     """Return the table whose rows follow from the memory: none is kept whose parts have left it."""
     slots = bindings.keyed_slots(key)
+    slots = slots if batch.partial is not None else slots[:1]  # without parts that may be missing, the first suffices
     rows = batch.product if batch.partial is None else batch.partial.rows
     assert not isinstance(rows, Alone)  # Invariant: parts that never meet are never taken back
 

@@ -58,14 +58,15 @@ class Continuation:
         self._resume.drop()
 
 
-def controlled(
-    clause: Callable[..., Any], later: Callable[[Callable[[], None]], None], made: Callable[[Continuation, Any], None]
-) -> Callable[..., Any]:
-    """Return a ctl clause that gets a `Continuation` as its last argument; ``made`` is told, with its first one."""
+def controlled(clause: Callable[..., Any], installed: Installed, layer: str) -> Callable[..., Any]:
+    """Return a ctl clause of a layer that gets a `Continuation` as its last argument, which the strands know of."""
+
+    def later(continuation: Callable[[], None]) -> None:
+        installed.join.strands.go_on_later(installed, layer, continuation)
 
     def control(*arguments: Any) -> Any:
         continuation = Continuation(arguments[-1], later)
-        made(continuation, arguments[0])
+        installed.join.strands.note_continuation(continuation, arguments[0])
         try:
             return clause(*arguments[:-1], continuation)
         finally:

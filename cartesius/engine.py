@@ -17,6 +17,7 @@ import threading
 import weakref
 from collections.abc import AsyncIterable
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.codec import decode, encode
@@ -35,6 +36,7 @@ from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
+from cartesius.tiers import columns_of, sources_of, tier_of
 from cartesius.world import World
 
 if TYPE_CHECKING:
@@ -130,9 +132,13 @@ class Engine:
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
 
     def _direct_pushes(self) -> DirectPushes:
-        world = self._world
-        is_watched = self._durable or self._lateness is not None or world.provenance is not None
-        return DirectPushes(self._program, self._steps, is_possible=not (is_watched or world.is_reference))
+        objections = (
+            (self._world.is_reference, "the tier is pinned"),
+            (self._durable, "each value is checked, in a durable engine"),
+            (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
+        )
+        objection = next((reason for is_so, reason in objections if is_so), "")
+        return DirectPushes(self._program, self._steps, objection, self._lateness)
 
     @property
     def _events(self) -> int:
@@ -250,7 +256,22 @@ class Engine:
 
     def explain(self) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
-        return explain(self._program.joins)
+        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
+
+    def source(self) -> str:
+        """Show the code that was generated: the functions that push, each with the pattern that it came from.
+
+        What comes from the pattern, be it a constant, a function or the name of a field, is a bound name in it.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> print(Engine(combine_latest(left, right)).source()[:130])
+        # combine_latest(left, right), when an event comes to 'left'
+        # restricted by most_recently('left', 'right') | completing_without_
+        """
+        self._check_thread()
+        return sources_of(self)
 
     # -- running -------------------------------------------------------------------------------------------------------
 

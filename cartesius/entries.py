@@ -171,13 +171,12 @@ def singly(part: Entry | None) -> tuple[Entry, ...]:
 
 def is_spent(parts: Iterable[Entry | None]) -> bool:
     """Whether a part of a candidate has no use left."""
-    return any(
-        [
-            part is not None and (is_spent(part.entries) if type(part) is Several else _is_used_up(part))
-            for part in parts
-        ]
-    )
-
-
-def _is_used_up(entry: Entry) -> bool:
-    return entry.more is not None and entry.uses <= 0
+    for part in parts:
+        if part is None:
+            continue
+        if type(part) is Several:
+            if is_spent(part.entries):
+                return True
+        elif part.more is not None and part.uses <= 0:
+            return True
+    return False

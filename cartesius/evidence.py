@@ -37,25 +37,21 @@ class Evidence:
 
     def outside(self, thunk: Callable[[], Answer]) -> Answer:
         """Run ``thunk`` under the handlers around the slots, and those in force here."""
-        here = running()
-        stack, copy = here.__dict__.get("stack"), here.__dict__.get("copy")
+        here = running().__dict__  # not the coroutine itself: a suspended frame must not hold its own
+        stack, copy = here.get("stack"), here.get("copy")
         before, self._outermost.outer = self._outermost.outer, stack
-        here.stack, here.copy = self._outside, None  # the clause of another engine is not at work in this one
-        del here  # a suspended frame must not hold its own coroutine
+        here["stack"], here["copy"] = self._outside, None  # the clause of another engine is not at work in this one
         try:
             return thunk()
         finally:
-            here = running()
-            here.stack, here.copy = stack, copy
-            del here
+            here["stack"], here["copy"] = stack, copy
             self._outermost.outer = before
 
     def inside(self, thunk: Callable[[], Any]) -> None:
         """Run ``thunk``, inside of `outside`, under the handlers of the slots as well."""
-        here = running()
-        here.stack = self._inside
-        del here
+        here = running().__dict__
+        here["stack"] = self._inside
         try:
             thunk()
         finally:
-            running().stack = self._outside
+            here["stack"] = self._outside

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cartesius.events import Interval
+from cartesius.records import reader
 from cartesius.windows import window_of
 
 Row: TypeAlias = Any  # a sequence of entries, None where a part is missing
@@ -200,14 +201,14 @@ def evaluator(expression: Expression, slots: Mapping[Any, int]) -> Evaluate:
         case WindowOf():
             return lambda row: next(w for part in row if part is not None and (w := window_of(part)) is not None)
         case Field(target=Part(slot=slot), name=name):
-            i = slots[slot]
-            return lambda row: getattr(row[i].value, name)
+            i, read = slots[slot], reader(name)
+            return lambda row: read(row[i].value)
         case Field(target=TimeOf(slot=slot), name=("start" | "end") as name):
             i = slots[slot]
             return lambda row: getattr(row[i], name)
         case Field(target=target, name=name):
-            inner = evaluator(target, slots)
-            return lambda row: getattr(inner(row), name)
+            inner, read = evaluator(target, slots), reader(name)
+            return lambda row: read(inner(row))
         case Apply(function=function, arguments=(one,)):
             first = evaluator(one, slots)
             return lambda row: function(first(row))

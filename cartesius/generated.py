@@ -9,10 +9,12 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 import linecache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import CodeType
 
 
 def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., Any]:
@@ -26,12 +28,17 @@ def define(name: str, source: str, bound: Mapping[str, Any]) -> Callable[..., An
         source: Its text, as a generator composed it.
         bound: What the names in it mean that it does not define itself.
     """
-    place = f"<generated {name} {_next_number()}>"
     scope: dict[str, Any] = dict(bound)
-    exec(compile(source, place, "exec"), scope)
-    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    exec(_compiled(name, source), scope)
     function: Callable[..., Any] = scope[name]
     return function
+
+
+@lru_cache(maxsize=1000)  # patterns of one shape have one text, as what differs is bound
+def _compiled(name: str, source: str) -> CodeType:
+    place = f"<generated {name} {_next_number()}>"
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    return compile(source, place, "exec")
 
 
 class Constants:

@@ -28,7 +28,6 @@ from cartesius.views import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from cartesius.continuations import Continuation
     from cartesius.entries import Entry
     from cartesius.families import Family
     from cartesius.handlers import Clauses
@@ -128,11 +127,16 @@ class Installed(Place):
 
     def make(self, key: tuple[Any, ...]) -> Any:
         """Make the copy for ``key``, without starting it."""
-        copy = self.copies[key] = self._fresh()
-        self._made += 1
-        vars(copy)["made"] = self._made
+        copy = self.copies[key] = self.spare()
         if self.is_inside:
             self._in_windows.setdefault(self._window(key), set()).add(key)
+        return copy
+
+    def spare(self) -> Any:
+        """Return a copy that is not at work."""
+        copy = self._fresh()
+        self._made += 1
+        vars(copy)["made"] = self._made
         return copy
 
     def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -249,17 +253,8 @@ class Installed(Place):
                 clauses[operation] = (is_ctl, of_none(self, function, family))
         for operation, (is_ctl, clause) in clauses.items():
             if is_ctl:
-                clauses[operation] = (True, self._controlled(clause, name))
+                clauses[operation] = (True, controlled(clause, self, name))
         return Layer(repr(self.restriction), clauses) if clauses else None
-
-    def _controlled(self, clause: Callable[..., Any], layer: str) -> Callable[..., Any]:
-        def later(continuation: Callable[[], None]) -> None:
-            self.join.strands.go_on_later(self, layer, continuation)
-
-        def note(continuation: Continuation, of: object) -> None:
-            self.join.strands.note_continuation(continuation, of)
-
-        return controlled(clause, later, note)
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
@@ -284,17 +279,15 @@ class Installed(Place):
 
     def run_on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         """Run a clause on a copy, that for ``key``."""
-        here = running()
-        before = here.__dict__.get("copy")
-        here.copy = (self, key)
-        del here  # a suspended frame must not hold its own coroutine
+        here = running().__dict__
+        before, here["copy"] = here.get("copy"), (self, key)
         try:
             return function(copy, *arguments)
         except Exception as error:
             add_place(error, f"in the clause {function.__name__!r} of {self.restriction!r}")
             raise
         finally:
-            running().copy = before
+            here["copy"] = before
 
 
 def _own(value: Any) -> Any:

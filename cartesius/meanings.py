@@ -9,6 +9,12 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Meaning(enum.Enum):
@@ -20,7 +26,11 @@ class Meaning(enum.Enum):
     USES = "lets each entry of `slots` be used `n` times"
     ALIGNED = "holds `slots` back until each has an event; `limit` and `overflow` as in `aligning`"
     FILTER = "lets an event of `slot` through if its value satisfies `predicate`"
-    BAND = "lets parts of `slots` meet that lie within `duration`"
+    BAND = (
+        "lets parts of `slots` meet that lie within `duration`; they leave once the clock has passed what they can meet"
+    )
+    LASTING = "lets a part of `slot` meet what ends at most `duration` after it, and leave then"
+    APART = "lets parts of `left` and `right` meet whose ends are `lower` to `upper` apart, and leave then"
     OPTIONAL = "lets the parts of `slots` be missing"
     RETRACTS = "takes back the results of what is displaced"
     UPSERTS = "makes the events of `slot` rows by `key`; without one they are changes"
@@ -30,5 +40,43 @@ class Meaning(enum.Enum):
     OLDEST_FIRST = "has memories visited oldest first"
     MOMENTARY = "keeps no entry of `slots` beyond its batch"
     ALONE = "makes each event a candidate of its own"
-    WINDOWS = "delivers events to windows"
-    TOTALS = "totals results by group"
+    WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
+    TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
+
+
+class Total(enum.Enum):
+    """What a group that `Meaning.TOTALS` totals over comes to, of the values that it makes of the results.
+
+    A group says so by ``known``: one of these, and the functions that make the value of a result, the first first.
+    """
+
+    COUNT = "how many there are"
+    SUM = "their exact sum: `numerator` / `denominator`, of which `floats` are floats; rounded once"
+    MEAN = "their exact `sum`, as of SUM, divided by their `count`; rounded once"
+    LEAST = "the first of the least, None counting for nothing"
+    GREATEST = "the first of the greatest, None counting for nothing"
+
+
+class Summed(enum.Enum):
+    """What a group adds up."""
+
+    COUNT = "how many results there are"
+    SUM = "numbers, exactly"
+    MEAN = "numbers, exactly; shown is their mean, rounded once"
+
+
+@attrs.frozen
+class Summation:
+    """What a group means, whose functions the faster tiers do not call.
+
+    Args:
+        summed: What is added up.
+        gets: The functions that give it, of a result; each of what the one before gives.
+        element: Makes an element of the group of a total of ints, and how many there are.
+        total: Returns the total of an element if it is one of ints, otherwise None.
+    """
+
+    summed: Summed
+    gets: tuple[Callable[[Any], Any], ...]
+    element: Callable[[int, int], Any]
+    total: Callable[[Any], int | None]

@@ -99,8 +99,8 @@ class Operation(Generic[P, R]):
 
     def __call__(self, *arguments: P.args, **_: P.kwargs) -> R:
         """Perform the operation: run the clause of the innermost handler that has one."""
-        here = running()
-        stack = getattr(here, "stack", None)
+        here = running().__dict__  # not the coroutine itself: a suspended frame must not hold its own
+        stack = here.get("stack")
         if stack is None:
             raise UnhandledOperation(_unhandled(self, None))
         frame, is_ctl, function = stack.found.get(self) or stack.find(self)
@@ -108,17 +108,12 @@ class Operation(Generic[P, R]):
             outside = frame.prompt.post(self, function, arguments)
             del here, stack, frame, function  # what is suspended must not keep its handler alive
             return outside.switch()  # type: ignore[no-any-return]
-        performing = here.__dict__.get("performing")
-        here.stack = frame.outer
-        here.performing = self
-        del here  # a suspended frame must not hold its own coroutine
+        performing = here.get("performing")
+        here["stack"], here["performing"] = frame.outer, self
         try:
             return function(*arguments)  # type: ignore[no-any-return]
         finally:
-            here = running()
-            here.stack = stack
-            here.performing = performing
-            del here
+            here["stack"], here["performing"] = stack, performing
 
     def __repr__(self) -> str:
         """Show the name."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
 
 from cartesius.events import Delete, Event, Update
-from cartesius.records import Record, fields_of
+from cartesius.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,8 @@ Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, 
 
 class Events:
     """The results of a step, as they come."""
+
+    is_ranked: ClassVar[bool] = False  # whether it looks at the rank of results
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,6 +62,8 @@ class Events:
 
 class Rows:
     """The table that `as_table` keeps."""
+
+    is_ranked: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -182,7 +186,7 @@ def is_unchanged(old: Any, new: Any) -> bool:
     if isinstance(old, tuple | list):
         return len(old) == len(new) and all(map(is_unchanged, old, new))
     if isinstance(old, Record):
-        return is_unchanged(fields_of(old), fields_of(new))
+        return is_unchanged(old._fields, new._fields)
     if isinstance(old, dict):
         return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
     if isinstance(old, set | frozenset):

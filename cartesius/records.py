@@ -7,10 +7,11 @@ called ``items`` is no trap; where there is no such field, the methods of a mapp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _MAPPING_METHODS = frozenset({"keys", "items", "values", "get"})
 
@@ -27,9 +28,7 @@ class Record:
     __slots__ = ("__weakref__", "_fields")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        object.__setattr__(
-            self, "_fields", {k: Record(v) if isinstance(v, Mapping) else v for k, v in dict(fields).items()}
-        )
+        object.__setattr__(self, "_fields", {k: v if type(v) in PLAIN else wrap(v) for k, v in dict(fields).items()})
 
     def __getattr__(self, name: str) -> Any:
         fields = object.__getattribute__(self, "_fields")
@@ -70,7 +69,28 @@ class Record:
 
 def wrap(value: Any) -> Any:
     """Return ``value``, a mapping as a `Record`."""
-    return Record(value) if isinstance(value, Mapping) else value
+    return value if type(value) in PLAIN or not isinstance(value, Mapping) else Record(value)
+
+
+PLAIN = frozenset((Record, int, float, str, bool, bytes, type(None), tuple, list))
+"""Types of which it is known that they are no mappings, so that nobody need ask."""
+
+
+def reader(name: str) -> Callable[[Any], Any]:
+    """Return what reads a field of a value: ``value.name``, of a record without a detour.
+
+    >>> reader("draught")(Record({"draught": 9.5}))
+    9.5
+    """
+    if name.startswith("_"):  # a record has attributes of its own that are called so
+        return attrgetter(name)
+
+    def read(value: Any) -> Any:
+        if type(value) is Record and name in (fields := value._fields):
+            return fields[name]
+        return getattr(value, name)
+
+    return read
 
 
 def fields_of(record: Record) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Source: Arasu, Babu, Widom, VLDB Journal 2006 (CQL); Dindar et al., VLDB Journal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.events import Event
 from cartesius.outputs import is_unchanged
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class Relations:
     """The relations of one correlation's windows."""
+
+    is_ranked: ClassVar[bool] = True
 
     def __init__(self, name: str, journal: list[Callable[[], None]], kind: str) -> None:
         self.name = name

@@ -33,9 +33,8 @@ else:
     Answer = TypeVar("Answer", covariant=True)
 
 
-def running() -> Any:
-    """Return the coroutine that runs now; its ``stack`` is the innermost handler in force, if it has one."""
-    return getcurrent()
+running: Callable[[], Any] = getcurrent
+"""Return the coroutine that runs now; its ``stack`` is the innermost handler in force, if it has one."""
 
 
 class Tail:

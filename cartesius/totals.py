@@ -9,7 +9,7 @@ Source: thesis, L23 and L25; SEMANTICS 2.7.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cartesius.codec import pack
 from cartesius.errors import NotStorable
@@ -45,10 +45,20 @@ def check_element(total: Any, name: str) -> None:
 class Totals:
     """The totals of a correlation's results, by group: a table, or a stream of the one total."""
 
+    is_ranked: ClassVar[bool] = False
+
     def __init__(
-        self, name: str, journal: list[Callable[[], None]], group: Aggregate, *, is_table: bool, is_durable: bool
+        self,
+        name: str,
+        journal: list[Callable[[], None]],
+        group: Aggregate,
+        *,
+        is_table: bool,
+        is_durable: bool,
+        may_lose: bool = True,
     ) -> None:
         self.name = name
+        self.keeps_elements = group.inverse is None and may_lose  # to sum up what is left when some are taken back
         self.is_durable = is_durable
         self.journal = journal
         self.group = group
@@ -62,7 +72,7 @@ class Totals:
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Add a result to the total of its group."""
         element = self.group.lift(result[1])
-        if self.group.inverse is None:
+        if self.keeps_elements:
             self._keep(key, identity, element)
         self._change(key, lambda total: self.group.combine(total, element), 1, cause)
 

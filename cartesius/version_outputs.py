@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from cartesius.announced import Announced, change_of, parted, times_of, what_at
 from cartesius.entries import FRESH, GONE
@@ -92,6 +92,8 @@ class VersionView(View):
 
 class VersionTotals:
     """Totals by group, each for some time: what comes counts from when it holds until it does not."""
+
+    is_ranked: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ Source: SEMANTICS 2.2 and 2.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from cartesius.entries import FRESH, GONE
 from cartesius.events import Delete, Event, Update
@@ -29,6 +29,8 @@ First: TypeAlias = "Callable[[Any, int], Match | None]"
 
 class View:
     """The table of a correlation whose rows are looked up."""
+
+    is_ranked: ClassVar[bool] = False
 
     def __init__(
         self,

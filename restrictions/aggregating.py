@@ -5,14 +5,14 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, Table 1 and Figure 
 
 from __future__ import annotations
 
-from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Part, Tuple, WindowOf
+from cartesius.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
 from cartesius.reactives import check_reactive
 from cartesius.restriction_base import Composition, parts_of
+from cartesius.tracing import parameters_of, trace
 from restrictions.aggregation import totalling_by
 from restrictions.combining import check_stream, derived
 from restrictions.results import retracting
@@ -69,9 +69,9 @@ def aggregate(
         Sax et al., BIRTE 2018, Table 1 (groupBy + windowBy → aggregate) and Figure 7.
     """
     check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
-    keyed = itemgetter(1) if by is None else partial(_keyed, key_function("aggregate", "by", by))
+    keyed = WindowOf() if by is None else Tuple((_key(key_function("aggregate", "by", by)), WindowOf()))
     over = group.of(itemgetter(0)) if hasattr(group, "of") else group
-    rest = [retracting(), totalling_by(over, keyed)]
+    rest = [retracting(), totalling_by(over, itemgetter(1))]
     parts = parts_of(restrict)
     if not any(part.opens_windows for part in parts):
         message = (
@@ -82,12 +82,20 @@ def aggregate(
     if stream.pattern is None and len(parts) == 1 and _lets_expire(parts[0]):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
     restrictions = Composition((*parts, *rest))
-    return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), WindowOf())), restrictions)
+    return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), keyed)), restrictions)
 
 
 def _lets_expire(windows: Restriction) -> bool:
     return isinstance(windows, windowing) and not isinstance(windows, session) and windows.on_leave == "expire"
 
 
-def _keyed(by: Callable[[Any], Any], pair: tuple[Any, Any]) -> tuple[Any, Any]:
-    return by(pair[0]), pair[1]
+def _key(by: Callable[[Any], Any]) -> Expression:
+    """Return a function of the value as an expression: a field's name, or what traces, is known to the faster tiers."""
+    if isinstance(by, attrgetter):
+        found: Expression = Part("x")
+        for name in by.__reduce__()[1][0].split("."):
+            found = Field(found, name)
+        return found
+    parameters = parameters_of(by)
+    traced = trace(by, [(parameters[0], Part("x"))]).expression if parameters and len(parameters) == 1 else None
+    return Apply(by, (Part("x"),), getattr(by, "__name__", "by")) if traced is None else traced

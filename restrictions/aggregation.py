@@ -100,6 +100,8 @@ class totalling_by(totalling):
         SEMANTICS 2.7.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
+
     by: Callable[[Any], Any]
     makes_table: ClassVar[bool] = True
 

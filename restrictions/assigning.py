@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import Window
+from cartesius.meanings import Meaning
 from restrictions.checks import check_function
 from restrictions.window_base import windowing
 
@@ -34,8 +35,7 @@ class _sliding(windowing):
         last = math.floor((event.start - offset) / period)
         if isinstance(event.start, int) and isinstance(event.end, int):  # exactly, however large
             first, last = (event.end - size - offset) // period + 1, (event.start - offset) // period
-        starts = (offset + number * period for number in range(first, last + 1))
-        return [Window(start, start + size) for start in starts]
+        return [Window(start, start + size) for start in (offset + n * period for n in range(first, last + 1))]
 
 
 class tumbling(_sliding):
@@ -72,13 +72,13 @@ class tumbling(_sliding):
             or windows beside `versioned`.
 
     Law:
-        What it gives is what the correlation without it gives for the events of each window, window by window; tested
-        in ``tests/oracle/test_windows.py``.
+        What it gives is what the correlation without it gives for the events of each window, window by window.
 
     Source:
         ICFP 2018, Figure 15; SEMANTICS 3.2.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
     size: Duration
     offset: Duration = 0
 
@@ -122,6 +122,7 @@ class sliding(_sliding):
         ICFP 2018, Figure 15; SEMANTICS 3.2.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
     size: Duration
     period: Duration
     offset: Duration = 0

@@ -27,6 +27,7 @@ from cartesius.clock_clauses import due_at
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import admit, completes
+from cartesius.meanings import Meaning
 
 if TYPE_CHECKING:
     from cartesius.entries import Entry
@@ -102,6 +103,8 @@ class within(_expiring):
         SEMANTICS 3.8; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4 (stream-stream join).
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.BAND
+
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
 
@@ -172,6 +175,8 @@ class lasting(_expiring):
         ``lasting(s, a) | lasting(s, b) == lasting(s, min(a, b))``.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.LASTING
+
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True
     settles_alone: ClassVar[bool] = True
@@ -236,6 +241,8 @@ class apart(_expiring):
     Source:
         Flink's interval join (both bounds inclusive).
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.APART
 
     relies_on_order: ClassVar[bool] = False
     is_pointwise: ClassVar[bool] = True

@@ -3,6 +3,8 @@
 A group has an empty element, an associative and commutative combination, and an inverse: a total is kept up by adding
 what comes and subtracting what goes. Sums are exact, whatever comes and goes, and rounded once, at the end.
 
+This module is over 300 lines because the groups that there are, and the sums that they are over, are read together.
+
 Source: thesis, L23 and L25; SEMANTICS 2.7.
 """
 
@@ -21,6 +23,7 @@ import attrs
 
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
+from cartesius.meanings import Summation, Summed, Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,6 +59,22 @@ class _Summed:
         shown = getattr(value, "__qualname__", repr(value))
         changes = {"lift": partial(_composed, self.lift, get), "name": f"{self.name}.of({shown})"}
         return attrs.evolve(self, **changes)  # type: ignore[misc]  # the subclasses are attrs classes
+
+    @property
+    def known(self) -> tuple[Total, tuple[Callable[[Any], Any], ...]] | None:
+        """What the faster tiers know of it: which total it is, and of what, functions applied one after the other.
+
+        >>> from restrictions.tables import Group, count
+        >>> count.of(abs).known, Group(1, lambda a, b: a * b, lambda a: 1 / a).known
+        ((<Total.COUNT: 'how many there are'>, (<built-in function abs>,)), None)
+        """
+        gets, lift = [], self.lift
+        while isinstance(lift, partial) and lift.func is _composed:
+            lift, get = lift.args
+            gets.append(get)
+        like = (attrs.evolve(one, name=self.name) for one in _KNOWN.values())
+        mine = attrs.evolve(self, lift=lift)  # type: ignore[misc]  # likewise
+        return next(((total, tuple(gets)) for total, one in zip(_KNOWN, like, strict=True) if one == mine), None)
 
 
 @attrs.frozen(repr=False)
@@ -136,6 +155,19 @@ class Group(_Summed):
         for a, b, c in product(elements, repeat=3):
             left, right = combine(combine(a, b), c), combine(a, combine(b, c))
             self._expect("combine(combine(a, b), c) == combine(a, combine(b, c))", left, right, a, b, c)
+
+    @property
+    def summation(self) -> Summation | None:
+        """What it means, if it is one of this module, of whatever function of the rows."""
+        gets: list[Callable[[Any], Any]] = []
+        lift = self.lift
+        while isinstance(lift, partial) and lift.func is _composed:
+            lift, get = lift.args
+            gets.append(get)
+        for known, (summed, element, total) in _SUMMATIONS:
+            if attrs.evolve(self, lift=lift, name=known.name) == known:
+                return Summation(summed, tuple(reversed(gets)), element, total)
+        return None
 
     def _expect(self, law: str, left: Any, right: Any, *elements: Any) -> None:
         if left != right:
@@ -297,3 +329,21 @@ min_ = Monoid(None, _smaller, name="min_")
 """The least of the rows; None of no row, and None counts for nothing."""
 max_ = Monoid(None, _larger, name="max_")
 """The greatest of the rows; None of no row, and None counts for nothing."""
+_KNOWN: dict[Total, Group | Monoid] = {
+    Total.COUNT: count, Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,
+}  # fmt: skip
+
+
+def _sum_of(total: int, number: int) -> Sum:
+    return Sum(total)
+
+
+def _int_of(element: Sum) -> int | None:
+    return element.numerator if element == Sum(element.numerator) else None
+
+
+_SUMMATIONS: tuple[tuple[Group, tuple[Summed, Callable[[int, int], Any], Callable[[Any], int | None]]], ...] = (
+    (count, (Summed.COUNT, lambda total, number: total, lambda element: element)),
+    (sum_, (Summed.SUM, _sum_of, _int_of)),
+    (mean, (Summed.MEAN, lambda total, number: Mean(Sum(total), number), lambda element: _int_of(element.sum))),
+)

@@ -86,12 +86,14 @@ class Parts:
         return self._times(self.rows.end, _MOST.min)
 
     def _times(self, times: NDArray[np.int64], default: int) -> NDArray[np.int64]:
-        return times[self.indices] if self.missing is None else np.where(self.missing, default, times[self.indices])
+        if self.missing is None:
+            return times[self.indices]
+        return np.where(self.missing, default, np.append(times, default)[self.indices])
 
     @property
     def time(self) -> Struct:
         """The occurrence intervals; None where a part is missing."""
-        items = [Leaf(pa.array(self.rows.start[self.indices])), Leaf(pa.array(self.rows.end[self.indices]))]
+        items = [Leaf(pa.array(self.start)), Leaf(pa.array(self.end))]
         valid = None if self.missing is None else ~self.missing
         return Struct("interval", ("start", "end"), items, len(self), valid)
 

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,12 +26,11 @@ from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
 from cartesius.expressions import Field, KeyOf, Part, children
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
-from cartesius.tracing import trace
+from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Rows
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
     Column: TypeAlias = "Callable[[Rows], Vector]"
+    _Node: TypeAlias = "tuple[int, int]"  # a slot, and the position of a value of it
 
 
 def of_expression(expression: Expression, slot: Slot, key: Column | None = None) -> Column:
@@ -48,6 +49,8 @@ def of_expression(expression: Expression, slot: Slot, key: Column | None = None)
     needs_key = _mentions_key(expression) and key is not None
 
     def column(rows: Rows) -> Vector:
+        if not len(rows):  # of which no fields are known
+            return Leaf(pa.nulls(0))
         found: Vector = code.function(len(rows), whole(rows, key(rows) if needs_key and key is not None else None))
         return found
 
@@ -61,7 +64,11 @@ def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
         call: Callable[[Any], Any] = attrgetter(function)
         expression: Expression | None = Field(part, function) if "." not in function else None
     else:
-        call, expression = function, trace(function, [(slot.name, part)]).expression
+        names = parameters_of(function) or []
+        call, expression = (
+            function,
+            trace(function, [(name, part) for name in names]).expression if len(names) == 1 else None,
+        )
     if expression is not None:
         try:
             return of_expression(expression, slot)
@@ -130,44 +137,52 @@ class Keys:
 
     def components(self) -> list[Component] | str:
         """Return the equalities that all slots are in, or why they are not all of that kind."""
-        parents: dict[tuple[int, int], tuple[int, int]] = {}
-
-        def root(node: tuple[int, int]) -> tuple[int, int]:
-            while (parent := parents.setdefault(node, node)) != node:
-                node = parent
-            return node
-
-        skipping: set[tuple[int, int]] = set()
-        for link in self.join.bindings.links:
-            left, right = (link.left, link.left_position), (link.right, link.right_position)
-            parents[root(left)] = root(right)
-            if link.skips_null:
-                skipping |= {left, right}
-        classes: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for node in parents:
-            classes.setdefault(root(node), []).append(node)
-        columns = self._columns()
+        columns, same = self._columns()
+        links = [
+            (same[link.left, link.left_position], same[link.right, link.right_position], link.skips_null)
+            for link in self.join.bindings.links
+        ]
+        if len(self.join.slots) == 2:
+            classes = [sorted((left, right)) for left, right, _ in links]
+        else:
+            classes = _classes([(left, right) for left, right, _ in links])
+        skipping = {node for left, right, skips in links for node in (left, right) if skips}
         found = []
-        for nodes in classes.values():
-            if sorted(slot for slot, _ in nodes) != list(range(len(self.join.slots))):
+        for nodes in classes:
+            if [slot for slot, _ in nodes] != list(range(len(self.join.slots))):
                 return "its equalities do not give all slots one key"
-            chosen = tuple([columns[node] for node in sorted(nodes)])
             space = nodes[0][1] if nodes[0][1] < len(self.spaces) else None
+            chosen = tuple([columns[node] for node in nodes])
             found.append(Component(chosen, space, any(node in skipping for node in nodes)))
         return found
 
-    def _columns(self) -> dict[tuple[int, int], Column]:
-        """Return what computes each value that a link compares, by slot and position."""
-        spaces = [{slot: _keyed(self, number, slot) for slot in by_slot} for number, by_slot in enumerate(self.spaces)]
-        found = {(slot, number): by for number, by_slot in enumerate(spaces) for slot, by in by_slot.items()}
+    def _columns(self) -> tuple[dict[_Node, Column], dict[_Node, _Node]]:
+        """Return what computes each value that a link compares, by slot and position; and which are the same."""
+        found: dict[_Node, Column] = {}
+        for number, by_slot in enumerate(self.spaces):
+            found.update({(slot, number): _keyed(self, number, slot) for slot in by_slot})
+        same = {node: node for node in found}
         slots = {slot.name: slot for slot in self.join.slots}
-        position = dict.fromkeys(range(len(slots)), len(spaces))
+        seen: dict[int, list[Expression]] = {slot.index: [] for slot in self.join.slots}
         for pair in self.join.pattern.equalities:
             for name, side in pair:
                 slot = slots[name]
-                found[slot.index, position[slot.index]] = of_expression(side, slot, self.own(slot.index))
-                position[slot.index] += 1
-        return found
+                sides = seen[slot.index]
+                node = (slot.index, len(self.spaces) + len(sides))
+                same[node] = (slot.index, len(self.spaces) + (sides.index(side) if side in sides else len(sides)))
+                found[node] = of_expression(side, slot, self.own(slot.index))
+                sides.append(side)
+        return found, same
+
+
+def _classes(links: Sequence[tuple[_Node, _Node]]) -> list[list[_Node]]:
+    """Return what is linked, directly or by others, in classes."""
+    classes: list[list[_Node]] = []
+    for link in links:
+        touched = [one for one in classes if any(node in one for node in link)]
+        classes = [one for one in classes if one not in touched]
+        classes.append(sorted({*link, *[node for one in touched for node in one]}))
+    return classes
 
 
 def _opens(meaning: Meaning | None) -> bool:
@@ -202,3 +217,26 @@ def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
                 raise NotColumnar(reason)
             mine[never] = count
     return codes, count
+
+
+def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+    """Return the codes of the key that components are together, of the rows of each slot, and how many there are.
+
+    What meets nothing has the highest code.
+    """
+    present = [index for index, mine in enumerate(rows) if mine is not None]
+    found = []
+    for component in components:
+        sides = [[component.columns[index](mine)] for index in present if (mine := rows[index]) is not None]
+        found.append(encoded(sides, skips_null=component.skips_null)[0])
+    if len(found) == 1:
+        (codes,) = found
+    else:
+        codes, _ = encoded(
+            [[Leaf(pa.array(one, mask=one == NEVER)) for one in side] for side in zip(*found, strict=True)],
+            skips_null=True,
+        )
+    nobody = max([int(mine.max(initial=NEVER)) for mine in codes], default=NEVER) + 1
+    by_slot = dict(zip(present, codes, strict=True))
+    every = [by_slot.get(index, np.zeros(0, np.int64)) for index in range(len(rows))]
+    return [np.where(mine == NEVER, nobody, mine) for mine in every], nobody + 1

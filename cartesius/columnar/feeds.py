@@ -14,12 +14,14 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.conversions import of_values
 from cartesius.columnar.normalising import column_of, normalised, wrapped
 from cartesius.columnar.rows import Rows
-from cartesius.columnar.vectors import RECORD, Leaf, Struct, Vector, any_nan
+from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, Struct, Vector, any_nan
 from cartesius.doors import check_input
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.reactives import UNDECLARED, Reactive
+from cartesius.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,8 +108,11 @@ class _Columns:
             got = f"{self.start[row]}..{self.end[row]} in row {row}"
             raise InvalidArgument(self._wrong("intervals with start ≤ end", got, "swap them"))
         self.deletes = self._booleans("deleted") if reactive.table else None
-        self.key = self._keys() if reactive.table else None
+        self.key = self._given_keys() if reactive.table and reactive.key is UNDECLARED else None
         self.payload = self._payload()
+        if reactive.table and self.key is None:
+            declared = reactive.key  # None: it is a table of one row
+            self.key = Struct(TUPLE, (), (), self.length) if declared is None else self._declared_keys(str(declared))
 
     def _table(self, columns: object) -> pa.Table:
         if isinstance(columns, pa.Table):
@@ -152,20 +157,29 @@ class _Columns:
         found: NDArray[np.bool_] = column.to_numpy()
         return found if found.any() else None
 
-    def _keys(self) -> Vector:
-        declared = self.reactive.key
-        if declared is None:
-            return Struct("tuple", (), (), self.length)
-        name = "key" if declared is UNDECLARED else str(declared)
-        if name not in self.columns:
-            fix = "each row of a table has its key" + (
-                "; it is the column `key`, unless the reactive declares one" if declared is UNDECLARED else ""
-            )
-            raise InvalidArgument(self._wrong(f"a column {name!r}", f"the columns {list(self.columns)}", fix))
-        column, field = self.columns.pop(name) if declared is UNDECLARED else self.columns[name]
-        keys = self._vector(column, field)
-        has_null = declared is not UNDECLARED and (keys.valid is not None)
-        if has_null or (isinstance(keys, Leaf) and any_nan(keys)):
+    def _given_keys(self) -> Vector:
+        if "key" not in self.columns:
+            fix = "each row of a table has its key; it is the column `key`, unless the reactive declares a field"
+            raise InvalidArgument(self._wrong("a column 'key'", f"the columns {list(self.columns)}", fix))
+        return self._checked("key", self._vector(*self.columns.pop("key")))
+
+    def _declared_keys(self, name: str) -> Vector:
+        """Return the field that is the key; it stays part of the payload."""
+        payload = self.payload
+        if isinstance(payload, Struct):
+            keys = payload.item(name)
+        else:
+            values = payload.to_list()
+            has_field = all(isinstance(value, Record) and name in value for value in values)
+            keys = of_values([value[name] for value in values]) if has_field else None
+        if keys is None:
+            got = f"the columns {list(self.columns)}"
+            raise InvalidArgument(self._wrong(f"a column {name!r}", got, "the reactive declares it as its key"))
+        has_null = keys.valid is not None or payload.valid is not None
+        return self._checked(name, Leaf(pa.nulls(self.length)) if has_null else keys, may_be_null=False)
+
+    def _checked(self, name: str, keys: Vector, *, may_be_null: bool = True) -> Vector:
+        if isinstance(keys, Leaf) and (any_nan(keys) or (not may_be_null and keys.array.null_count)):
             raise InvalidArgument(
                 self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
             )

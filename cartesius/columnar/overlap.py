@@ -5,8 +5,7 @@ the steps from their arrival to that of their successor. Versions that have the 
 the later of the two births, that is taken back at the earlier of the two deaths; what is left of the life of a version
 without any partner is a *gap*.
 
-Invariant: arrays of versions are in order of arrival, so that ``born`` ascends; a code is an int from 0, or negative
-where a version meets nothing.
+Invariant: a code is an int from 0, or negative where a version meets nothing; steps are ints below `FOREVER`.
 
 Source: DESIGN 4.
 """
@@ -147,6 +146,10 @@ def carried(places: Sequence[Indices], codes: Sequence[NDArray[Any]], count: int
 # -- versions of any codes ---------------------------------------------------------------------------------------------
 
 
+class TooMany(Exception):  # a control signal that never leaves the kernel
+    """There are more pairs than should be in store at a time."""
+
+
 @attrs.frozen(eq=False)
 class Versions:
     """Rows with the steps in which they are valid.
@@ -173,14 +176,16 @@ class _Sorted:
         code, born = versions.code[lives], versions.born[lives]
         count = int(code.max()) + 1 if len(code) else 0
         is_ascending = len(born) < 2 or bool((born[1:] >= born[:-1]).all())
-        order = by_code(code, count) if is_ascending else np.lexsort((born, code))
+        order = by_code(code, count) if is_ascending else np.argsort(code * span + born)
         self.index = lives[order]
         base = code[order] * span - low
         self.since = base + born[order]
         self.until = base + np.minimum(versions.died[self.index], low + span - 1)
 
 
-def overlapping(left: Versions, right: Versions) -> tuple[Indices, Indices]:
+def overlapping(
+    left: Versions, right: Versions, *, fresh: int | None = None, most: int | None = None
+) -> tuple[Indices, Indices]:
     """Return the pairs of indices of versions with one code that overlap, each once, in no particular order.
 
     A pair overlaps if the one is born while the other is alive. Those that are born in a span of time are next to each
@@ -194,38 +199,41 @@ def overlapping(left: Versions, right: Versions) -> tuple[Indices, Indices]:
     Args:
         left: Versions.
         right: Versions.
+        fresh: Pairs of which both were born before this step are left out; None: there are no such.
+        most: If there are more pairs than that, none are made; None: any number.
+
+    Raises:
+        TooMany: There are more.
     """
     if not len(left) or not len(right):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     low = int(min(left.born.min(), right.born.min()))
     span = int(max(left.born.max(), right.born.max())) - low + 2
     a, b = _Sorted(left, span, low), _Sorted(right, span, low)
-    pairs = [_ranges(np.searchsorted(b.since, a.since), np.searchsorted(b.since, a.until))]
-    within, around = _ranges(np.searchsorted(a.since, b.since, "right"), np.searchsorted(a.since, b.until))
-    pairs.append((around, within))
-    rows = [np.concatenate(side) for side in zip(*pairs, strict=True)]
-    return a.index[rows[0]], b.index[rows[1]]
+    since = a.since if fresh is None else a.since + np.maximum(fresh - left.born[a.index], 0)
+    later = _Ranges(np.searchsorted(b.since, since), np.searchsorted(b.since, a.until))
+    since = b.since if fresh is None else b.since + np.maximum(fresh - 1 - right.born[b.index], 0)
+    earlier = _Ranges(np.searchsorted(a.since, since, "right"), np.searchsorted(a.since, b.until))
+    if most is not None and later.total + earlier.total > most:
+        raise TooMany
+    mine, its = later.pairs()
+    its_too, mine_too = earlier.pairs()
+    return a.index[np.concatenate([mine, mine_too])], b.index[np.concatenate([its, its_too])]
 
 
-def count_overlapping(left: Versions, right: Versions) -> int:
-    """Return how many pairs `overlapping` would return, without making them."""
-    if not len(left) or not len(right):
-        return 0
-    low = int(min(left.born.min(), right.born.min()))
-    span = int(max(left.born.max(), right.born.max())) - low + 2
-    a, b = _Sorted(left, span, low), _Sorted(right, span, low)
-    later = np.searchsorted(b.since, a.until) - np.searchsorted(b.since, a.since)
-    earlier = np.searchsorted(a.since, b.until) - np.searchsorted(a.since, b.since, "right")
-    return int(later.sum() + np.maximum(earlier, 0).sum())
+class _Ranges:
+    """A range of numbers for each of some rows."""
 
+    def __init__(self, first: Indices, last: Indices) -> None:
+        self.lengths = np.maximum(last - first, 0)
+        self.first = first
+        self.total = int(self.lengths.sum())
 
-def _ranges(first: Indices, last: Indices) -> tuple[Indices, Indices]:
-    """Return each number with every number of its range."""
-    lengths = np.maximum(last - first, 0)
-    ends = np.cumsum(lengths)
-    number = np.repeat(np.arange(len(first)), lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return number, np.arange(total) + np.repeat(first - (ends - lengths), lengths)
+    def pairs(self) -> tuple[Indices, Indices]:
+        """Return each row with every number of its range."""
+        ends = np.cumsum(self.lengths)
+        row = np.repeat(np.arange(len(self.first)), self.lengths)
+        return row, np.arange(self.total) + np.repeat(self.first - (ends - self.lengths), self.lengths)
 
 
 def gaps(

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.rows import Flow
-from cartesius.columnar.vectors import Vector, concatenated, from_arrow
+from cartesius.columnar.rows import LAST, Flow
+from cartesius.columnar.vectors import NotColumnar, Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
     )
     order: NDArray[np.int64] | None = None
     if len(flows) > 1:
-        order = np.argsort(np.concatenate([flow.position for _, flow in flows]), kind="stable")
+        positions = np.concatenate([flow.position for _, flow in flows])
+        if all(flow.turn is None for _, flow in flows):
+            order = np.argsort(positions, kind="stable")
+        else:
+            order = np.lexsort((np.concatenate([_turns(flow) for _, flow in flows]), positions))
 
     def column(values: Any) -> Any:
         return values if order is None else values.take(order) if isinstance(values, pa.Array) else values[order]
@@ -70,16 +74,20 @@ def _deletions(flow: Flow) -> NDArray[np.bool_]:
     return np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes
 
 
+def _turns(flow: Flow) -> NDArray[np.int64]:
+    return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
+
+
 def _times(times: NDArray[Any]) -> pa.Array:
     return pa.array(times)
 
 
 def together(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other, as texts of plain data if their types differ."""
-    types = {str(vector.field("")) + str(vector.field("").metadata) for vector in vectors if len(vector)}
-    if len(types) <= 1:
+    try:
         return concatenated(vectors)
-    return of_values([value for vector in vectors for value in vector.to_list()])
+    except NotColumnar:
+        return of_values([value for vector in vectors for value in vector.to_list()])
 
 
 def events_of(table: pa.Table) -> list[Event]:

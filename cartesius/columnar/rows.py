@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BEFORE: Final = -1
 """The position of a row that was there before the batch."""
+LAST: Final = int(np.iinfo(np.int64).max)
+"""The turn of what comes of an event, after all deadlines that are due before it."""
 
 
 @attrs.frozen(eq=False)
@@ -106,6 +108,8 @@ class Flow:
         weight: 1 or -1 each; None if all are 1.
         key: Of a table: the keys of the changed rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        turn: The time of the deadline that it is the result of, in a step of its own before that of the event at its
+            position; `LAST` of what comes of the event. None: nothing comes of a deadline.
     """
 
     position: NDArray[np.int64]
@@ -115,6 +119,7 @@ class Flow:
     weight: NDArray[np.int8] | None = None
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.position)
@@ -125,7 +130,33 @@ class Flow:
         return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
 
 
+def no_rows() -> Rows:
+    """Return the rows of a slot that nothing has ever come to."""
+    none = np.zeros(0, np.int64)
+    return Rows(Leaf(pa.nulls(0)), none, none, none, none, none)
+
+
 def nothing() -> Flow:
     """Return what a correlation gives that gives nothing."""
     none = np.zeros(0, np.int64)
     return Flow(none, Leaf(pa.nulls(0)), none, none)
+
+
+def one_after_the_other(flows: Sequence[Flow]) -> Flow:
+    """Return what is given in one part of a batch, and then in the next one; `NotColumnar` if their types differ."""
+    flows = [flow for flow in flows if len(flow)] or list(flows[:1])
+    if len(flows) == 1:
+        return flows[0]
+    position, start, end = (
+        np.concatenate([getattr(flow, name) for flow in flows]) for name in ("position", "start", "end")
+    )
+    weight = deletes = None
+    if any(flow.weight is not None for flow in flows):
+        weight = np.concatenate([np.ones(len(one), np.int8) if one.weight is None else one.weight for one in flows])
+    if any(flow.deletes is not None for flow in flows):
+        deletes = np.concatenate(
+            [np.zeros(len(one), np.bool_) if one.deletes is None else one.deletes for one in flows]
+        )
+    keys = [flow.key for flow in flows if flow.key is not None]
+    value = concatenated([flow.value for flow in flows])
+    return Flow(position, value, start, end, weight, concatenated(keys) if keys else None, deletes)

@@ -9,7 +9,7 @@ Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Flow
+    from cartesius.events import Event
     from cartesius.families import Slot
     from cartesius.join_shape import Join
+
+    Late: TypeAlias = "tuple[Event, str, str]"
 
 
 @attrs.frozen(eq=False)
@@ -49,11 +52,19 @@ class State:
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What a batch makes of a correlation: what it gives, the state after it, and how many candidates there were."""
+    """What a batch makes of a correlation.
+
+    Args:
+        flow: What it gives.
+        state: The state after it.
+        tuples: How many candidates there were.
+        late: What it sets aside, as ``engine.late`` has it, each with its step.
+    """
 
     flow: Flow
     state: State
     tuples: int
+    late: Sequence[tuple[int, Late]] = ()
 
 
 @attrs.frozen(eq=False)
@@ -63,10 +74,12 @@ class Moment:
     Args:
         steps: How many steps it has.
         clock: The clock in each step; None: it is at the beginning of time.
+        meets_deadlines: Whether it moves with the rows, so that what is due before a step is done before it.
     """
 
     steps: int
     clock: NDArray[np.int64] | None = None
+    meets_deadlines: bool = False
 
 
 class Stage:
@@ -91,7 +104,8 @@ class Stage:
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; the types are those of what arrives."""
-        return State(tuple([load_rows(slot, arriving.get(slot.index)) for slot in self.join.slots]))
+        like = {index: rows for index, rows in arriving.items() if len(rows)}
+        return State(tuple([load_rows(slot, like.get(slot.index)) for slot in self.join.slots]))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the state; memories that are ``stored`` already, by id, are shared."""
@@ -125,12 +139,19 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
     if slot.is_table:
         key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
     else:
-        identities = [entry.identity for entry in entries]
-        if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
-            reason = "a retained event is derived"
-            raise NotColumnar(reason)
-        ordinal = np.array([one[1] for one in identities], np.int64)
+        ordinal = _ordinals(slot, entries)
     return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key)
+
+
+def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:
+    """Return the numbers by which the identities of events tell them; those of results are told by their arrival."""
+    if slot.reactive.pattern is not None:
+        return np.array([entry.number for entry in entries], np.int64)
+    identities = [entry.identity for entry in entries]
+    if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
+        reason = "a retained event has been let in twice"
+        raise NotColumnar(reason)
+    return np.array([one[1] for one in identities], np.int64)
 
 
 def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:

@@ -130,9 +130,10 @@ class Struct:
     def take(self, indices: Indices, *, may_miss: bool = False) -> Struct:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         items = [item.take(indices, may_miss=may_miss) for item in self.items]
-        valid = None if self.valid is None else self.valid[indices]
         if may_miss and (is_missing := indices == MISSING).any():
-            valid = ~is_missing if valid is None else valid & ~is_missing
+            valid = ~is_missing if self.valid is None else np.append(self.valid, False)[indices]  # the last: it is none
+        else:
+            valid = None if self.valid is None else self.valid[indices]
         return Struct(self.kind, self.names, items, len(indices), valid)
 
     def to_list(self) -> list[Any]:

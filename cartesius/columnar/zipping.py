@@ -17,7 +17,8 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import codes_of, linking, of_predicates
+from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
@@ -63,12 +64,8 @@ class Zip(Stage):
         """Release what is complete."""
         held: dict[int, Rows | None] = state.more
         rows: list[Rows | None] = []
-        for slot, keeping in zip(self.join.slots, self.shape.slots, strict=True):
-            mine = arriving.get(slot.index)
-            if mine is not None:
-                self.shape.keys.check(slot.index, mine)
-                holds = of_predicates(keeping.predicates, mine)
-                mine = mine if holds is None else mine.take(np.flatnonzero(holds))
+        for slot in self.join.slots:
+            mine = filtered(self.shape, slot, arriving.get(slot.index))
             parts = [one for one in (held.get(slot.index), mine) if one is not None]
             rows.append(joined(parts) if parts else None)
         present = [one for one in rows if one is not None and len(one)]

@@ -13,8 +13,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, correlate
-from restrictions import affinely, aligning, at_most, earliest, fifo, key_by, momentarily, most_recently, only
+from cartesius import Delete, Engine, Reactive, Update, correlate
+from restrictions import (
+    affinely,
+    aligning,
+    at_most,
+    combine_latest,
+    earliest,
+    fifo,
+    in_event_time,
+    key_by,
+    momentarily,
+    most_recently,
+    only,
+    optionally,
+    retracting,
+    tumbling,
+    within,
+    without,
+    zip_,
+)
+from restrictions.streams import either, map_, merge, sample, stream_table_join
+from restrictions.tables import filter_table, foreign_join, inner_join, left_join, outer_join
 from tests.oracle.core_oracle import ARMED, SPELLINGS, build, programs, traces
 
 
@@ -135,9 +155,9 @@ def output_of(restrict: str, body: str) -> tuple[list[Reactive], Reactive]:
 def test_restrictions_of_known_meaning_agree(restrict: str, body: str) -> None:
     draw = random.Random(f"{restrict} {body}")
     inputs, output = output_of(restrict, body)
-    both = Both(output)
+    both = Both(output, lateness=draw.choice([None, 5]))
     for place in range(40):
-        at = draw.choice([None, None, draw.randrange(9), (2, draw.randrange(2, 9))])
+        at = draw.choice([None, None, place // 3 + draw.randrange(9), (place // 3, place // 3 + draw.randrange(9))])
         both.call("push", draw.choice(inputs), a_value(draw), at)
         if place == 20:
             both.swap()
@@ -192,3 +212,56 @@ def test_a_body_that_fails_leaves_everything_as_it_was(case: Any, bombs: list[in
         ARMED.clear()
         assert outcomes[0] == outcomes[1]
         both.check()
+
+
+def streams_and_tables() -> tuple[Any, ...]:
+    return Reactive("a"), Reactive("b"), Reactive("t", table=True), Reactive("u", table=True)
+
+
+A, B, T, U = streams_and_tables()
+
+
+def pairs(restrict: Any = None, where: Any = None, right: Reactive = B) -> Reactive:
+    made: Reactive = correlate(x=A, y=right, where=where, yields=lambda x, y: (x, y), restrict=restrict)
+    return made
+
+
+def alike(x: Any, y: Any) -> Any:
+    return x.k == y.k
+
+
+OTHERS: dict[str, tuple[Reactive, ...]] = {
+    "tables joined": (inner_join(T, U), left_join(T, U)),
+    "foreign key": (foreign_join(T, U, on="k"),),
+    "full join of filtered rows": (outer_join(filter_table(T, lambda row: row.k != 1), U),),
+    "windows": (pairs(tumbling(4) | most_recently("x", "y")),),
+    "within": (pairs(within(3, "x", "y"), alike),),
+    "outer, taken back": (pairs(retracting() | optionally("y") | key_by(x="j") | most_recently("x"), alike),),
+    "absent": (correlate(x=A, yields=lambda x: x.n, restrict=without(B, after="x", within=2)),),
+    "event time": (pairs(most_recently("x", "y") | in_event_time(2)),),
+    "shared memories": (combine_latest(A, B), pairs(most_recently("x", "y"))),
+    "nested": (zip_(combine_latest(A, B), A), sample(A, B)),
+    "alternatives": (either(zip_(A, B), correlate(x=A, yields=lambda x: x.n, restrict=affinely("x"))),),
+    "self-join": (pairs(most_recently("x", n=2), right=A),),
+    "merged": (merge(A, B), map_(A, lambda value: value.n)),
+    "table joined with a stream": (stream_table_join(A, T, on="k", how="left"),),
+}
+
+
+@pytest.mark.parametrize("lateness", [None, 2])
+@pytest.mark.parametrize("name", OTHERS)
+def test_all_else_agrees(name: str, lateness: int | None) -> None:
+    draw = random.Random(name)
+    both = Both(*OTHERS[name], lateness=lateness)
+    inputs = list(both.engines[0].inputs.values())
+    for place in range(40):
+        input_, value = draw.choice(inputs), {"n": place, "k": draw.choice([0, 1, 2]), "j": draw.randrange(2)}
+        change = Delete(value["k"]) if draw.random() < 0.2 else Update(draw.choice([0, 1, 2]), value)
+        at = draw.choice([None, None, place // 3, (place // 3, place // 3 + 2)])
+        both.call("push", input_, change if input_.table else value, at)
+        if draw.random() < 0.1:
+            both.call("advance", place // 3)
+        if draw.random() < 0.05:
+            both.swap()
+    both.call("close")
+    both.check()

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from bench import growth, ours, speed
 from bench.__main__ import main, scaled
 from bench.arrow_rows import n_events, push_all, pushes, rows
-from bench.figures import BOUNDS, BY_HAND, COMPILED, IN_PLACE, Bound, as_data, figure_of, figures
+from bench.figures import BOUNDS, BY_HAND, COMPILED, IN_PLACE, Bound, Figure, as_data, figure_of, figures
 from bench.figures import growth as growth_of
 from bench.orientation import Fact
 from bench.program_cases import FIELDS, PROGRAMS, ProgramRows, pack_workload, program
@@ -177,7 +177,7 @@ def test_programs_are_measured_at_each_size_and_b_beside_its_join_by_hand():
     assert list(a.at) == list(b.at) == [10, 20]
     assert set(a.at[10]) == {COMPILED, IN_PLACE}
     assert a.figures == []
-    assert [figure.workload for figure in b.figures] == [IN_PLACE, COMPILED]
+    assert [figure.ours for figure in b.figures] == [IN_PLACE, COMPILED]
     assert all(len(figure.ratios) == 2 for figure in b.figures)
 
 
@@ -186,6 +186,15 @@ def test_sizes_that_cannot_be_filled_in_time_are_left_out():
     (b,) = growth.measure(attrs.evolve(SMALL, patience=0), 1, seed=1, programs="B", tell=told.append)
     assert (b.at, b.figures) == ({}, [])
     assert "given up" in told[-2]
+
+
+def test_a_profile_says_where_the_time_goes():
+    missed = Figure("in place", "zip, random", 5, None, 1.0, (1.0,), IN_PLACE)
+    (found,) = speed.profiles([missed, missed], SMALL, seed=1)
+    assert (found.workload, found.side) == ("zip, random", IN_PLACE)
+    assert 3 < len(found.spent) <= 10
+    assert all(0 < one.own <= one.inside <= 1.01 and one.calls for one in found.spent)
+    assert any(one.function.startswith("cartesius/") for one in found.spent)
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

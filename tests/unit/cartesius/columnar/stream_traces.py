@@ -82,6 +82,10 @@ def check(
             assert engine._why_row_by_row == ""
     assert exactly(found) == exactly(expected)
     assert counts(engine.stats) == counts(reference.stats)
+    if output in engine._program.join_of and engine._program.join_of[output].is_table:
+        assert engine.query(output) == reference.query(output)
+    assert (engine.clock, engine.next_deadline) == (reference.clock, reference.next_deadline)
+    assert [late[1:] for late in engine.late] == [late[1:] for late in reference.late]
     engine._check_invariants()
     assert exactly(push(engine, inputs, trace[:4])) == exactly(push(reference, inputs, trace[:4]))
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.columnar.overlap import (
     FOREVER,
     NONE,
+    TooMany,
     Versions,
     carried,
-    count_overlapping,
     earliest,
     gaps,
     overlapping,
@@ -79,7 +80,16 @@ def test_pairs_overlap_and_have_one_code(left: Versions, right: Versions) -> Non
     found = overlapping(left, right)
     expected = _pairs(left, right)
     assert sorted(zip(*(side.tolist() for side in found), strict=True)) == expected
-    assert count_overlapping(left, right) == len(expected)
+    if expected:
+        with pytest.raises(TooMany):
+            overlapping(left, right, most=len(expected) - 1)
+
+
+@given(versions(), versions(), st.integers(-1, 5))
+def test_pairs_of_which_both_were_there_before_are_left_out(left: Versions, right: Versions, fresh: int) -> None:
+    found = overlapping(left, right, fresh=fresh)
+    expected = [(i, j) for i, j in _pairs(left, right) if max(left.born[i], right.born[j]) >= fresh]
+    assert sorted(zip(*(side.tolist() for side in found), strict=True)) == expected
 
 
 @given(versions(), versions())

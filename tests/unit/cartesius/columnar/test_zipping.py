@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
@@ -17,6 +17,7 @@ from tests.unit.cartesius.columnar.stream_traces import check, cuts, traces
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+FEWER = settings(max_examples=settings().max_examples // 2)  # each builds several engines
 LEFT, RIGHT, THIRD = Reactive("left"), Reactive("right"), Reactive("third")
 
 
@@ -61,21 +62,24 @@ PROGRAMS: dict[str, Callable[[], Reactive]] = {
 }
 
 
+@FEWER
 @given(program=st.sampled_from(sorted(PROGRAMS)), trace=traces(2), cut=cuts())
 def test_zip_of_columns_is_zip(program: str, trace: list[Any], cut: list[Any]) -> None:
     check(PROGRAMS[program], (LEFT, RIGHT), trace, cut)
 
 
+@FEWER
 @given(trace=traces(3), cut=cuts())
 def test_zip_of_three_inputs_is_zip(trace: list[Any], cut: list[Any]) -> None:
     check(lambda: zip_(LEFT, RIGHT, THIRD), (LEFT, RIGHT, THIRD), trace, cut)
 
 
+@FEWER
 @given(order=st.permutations(range(12)))
 def test_the_kth_of_each_meet_whatever_the_order(order: list[int]) -> None:
     engine = Engine(zip_(LEFT, RIGHT))
     orders = [np.sort(np.array(part)) for part in (order[:6], order[6:])]
-    batch = {
+    batch: dict[Reactive | str, Any] = {
         r: {"value": [f"{r.name} {n}" for n in range(6)], "order": o}
         for r, o in zip((LEFT, RIGHT), orders, strict=True)
     }

@@ -1,0 +1,200 @@
+"""The kernel of bands: parts that lie near each other in time, under one key common to all, whatever the order.
+
+Rows are sorted by key and end; of each fresh row, two binary searches find what lies in the band, slot after slot.
+Whether two rows match depends on their own times alone; when the clock has passed what a row can match, it leaves. That
+changes no result, but how many candidates are counted, and what is retained.
+
+Invariant: a candidate is found once, from the first of its slots that has a fresh part.
+
+Source: SEMANTICS 1.17 and 3.8; DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cartesius.columnar.band_merge import merged
+from cartesius.columnar.band_pairs import FAR, Bound, counted, near
+from cartesius.columnar.candidates import Parts
+from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.gates import filtered
+from cartesius.columnar.headings import heading
+from cartesius.columnar.rows import BEFORE, joined, nothing
+from cartesius.columnar.shapes import Shape, shape_of
+from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.vectorising import ColumnarBody
+from cartesius.columnar.vectors import NotColumnar
+from cartesius.columnar.zipping import flow_of
+from cartesius.meanings import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.rows import Rows
+    from cartesius.columnar.stages import Moment
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+_BANDS: Final = frozenset({Meaning.BAND, Meaning.LASTING, Meaning.APART})
+_KNOWN: Final = _BANDS | {Meaning.KEYS, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
+
+
+class Near(Stage):
+    """`within`, `lasting` and `apart`."""
+
+    keeps_time = True
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join)
+        self.shape = shape
+        self.bands = [one for one in join.installed if one.restriction.meaning in _BANDS]
+        self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
+        self.settled = [one for one in self.bands if one.is_settled]
+        self.body = ColumnarBody(join, linking(join))
+        self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+
+    def source(self) -> str:
+        """Return the code of the body, below the functions that find its candidates."""
+        return heading(self.join, "band_merge.merged, or band_pairs.near") + "".join(
+            f"\n{code.text}" for code in self.body.codes
+        )
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Find what lies in the bands."""
+        rows: list[Rows | None] = []
+        for slot, before in zip(self.join.slots, state.retained, strict=True):
+            coming = filtered(self.shape, slot, arriving.get(slot.index))
+            there = [one for one in (before, coming) if one is not None]
+            rows.append(joined(there) if there else None)
+        expiry = [None if mine is None else self._expiry(slot, mine, moment) for slot, mine in enumerate(rows)]
+        retained = [
+            None if mine is None or gone is None else _remaining(mine, gone, moment.steps)
+            for mine, gone in zip(rows, expiry, strict=True)
+        ]
+        after = State(tuple(retained))
+        present, gone = [one for one in rows if one is not None], [one for one in expiry if one is not None]
+        if len(present) < len(rows):
+            if self.shape.components:
+                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
+            return Outcome(nothing(), after, 0)
+        codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
+        tuples, position, ordered = self._met(present, gone, codes, count - 1, moment.steps)
+        parts = [
+            Parts(mine, chosen, key=None if key is None else key(mine))
+            for mine, chosen, key in zip(present, ordered, self.keys, strict=True)
+        ]
+        return Outcome(flow_of(self.body, parts, position) if len(position) else nothing(), after, tuples)
+
+    def _met(
+        self, rows: list[Rows], gone: list[Ints], codes: list[Ints], nobody: int, steps: int
+    ) -> tuple[int, Ints, Sequence[Ints]]:
+        """Return how many candidates there are, and the steps and rows of those that are near."""
+        is_oldest_first = self.shape.is_oldest_first
+        if len(rows) == 2:
+            met = merged(rows, codes, nobody, gone, self.bounds, steps, is_oldest_first=is_oldest_first)
+            if met is not None:
+                return met.tuples, met.position, met.rows
+        positions = [one.position for one in rows]
+        tuples = counted(positions, gone, codes, nobody, steps)
+        starts, ends = [one.start for one in rows], [one.end for one in rows]
+        found = near(starts, ends, positions, codes, nobody, self.bounds)
+        return tuples, *_in_order(rows, found, is_oldest_first=is_oldest_first)
+
+    # -- the clock -----------------------------------------------------------------------------------------------------
+
+    def _expiry(self, slot: int, rows: Rows, moment: Moment) -> Ints:
+        """Return before which step each row leaves; the number of steps, if it stays."""
+        if len(rows) and max(abs(int(rows.start.min())), abs(int(rows.end.max()))) > FAR:
+            reason = "times are too far apart"
+            raise NotColumnar(reason)
+        if not moment.meets_deadlines or moment.clock is None:
+            return np.full(len(rows), moment.steps, np.int64)
+        found = np.full(len(rows), moment.steps, np.int64)
+        for one in self.settled:
+            due = _due(one, slot, rows)
+            if due is not None:
+                passed = np.searchsorted(moment.clock, due, side="right")
+                np.minimum(found, np.maximum(passed, rows.position + 1), out=found)
+        return found
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store the memories, and ask for the deadlines that their entries wait for."""
+        super().store(state, stored)
+        deadlines = self.join.world.deadlines
+        for one in self.bands:
+            one.due.clear()
+            one.copies.clear()
+        deadlines.heap = [item for item in deadlines.heap if item[3] not in self.bands]
+        for one in self.settled:
+            for slot in one.named:
+                rows = state.retained[slot.index]
+                due = None if rows is None else _due(one, slot.index, rows)
+                if due is None:
+                    continue
+                for time, entry in zip(due.tolist(), slot.memory.all(), strict=True):
+                    key = one.key_of(slot, entry)
+                    if key not in one.copies:
+                        one.make(key)
+                    one.notify_at(time, key)
+        deadlines.clean()
+
+
+def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
+    """Return what a restriction says of the times of the parts of ``n`` slots."""
+    copy, meaning = installed.stateless, installed.restriction.meaning
+    if meaning is Meaning.BAND:
+        named = [slot.index for slot in copy.slots]
+        return [Bound(of, since, copy.duration, from_start=True) for of in named for since in named]
+    if meaning is Meaning.LASTING:
+        return [Bound(of, copy.slot.index, copy.duration) for of in range(n)]
+    left, right = copy.left.index, copy.right.index
+    return [Bound(right, left, copy.upper), Bound(left, right, -copy.lower)]
+
+
+def _due(installed: Installed, slot: int, rows: Rows) -> Ints | None:
+    """Return the last end that a partner of each row may have; None if the restriction says nothing of the slot."""
+    copy, meaning = installed.stateless, installed.restriction.meaning
+    if slot not in [named.index for named in installed.named]:
+        return None
+    after: int = (
+        copy.duration if meaning is not Meaning.APART else copy.upper if slot == copy.left.index else -copy.lower
+    )
+    return (rows.start if meaning is Meaning.BAND else rows.end) + after
+
+
+def _remaining(rows: Rows, gone: Ints, steps: int) -> Rows:
+    return rows.as_retained() if (gone >= steps).all() else rows.take(np.flatnonzero(gone >= steps)).as_retained()
+
+
+def _all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
+    """Return the codes of rows that all have one key, and no row has none."""
+    return [np.zeros(len(mine), np.int64) for mine in rows], 2
+
+
+def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:
+    """Return the steps of candidates, and their rows, in the order in which they are enumerated."""
+    position = np.full(len(found[0]), BEFORE, np.int64)
+    for mine, chosen in zip(rows, found, strict=True):
+        np.maximum(position, mine.position[chosen], out=position)
+    sign = 1 if is_oldest_first else -1
+    order = np.lexsort((*[sign * chosen for chosen in reversed(found)], position))
+    return position[order], [chosen[order] for chosen in found]
+
+
+def band_stage(join: Join) -> Stage | str:
+    """Return the stage of a correlation of streams whose parts must be near each other in time."""
+    if not any(one.restriction.meaning in _BANDS for one in join.installed):
+        return "it has no bands"
+    shape = shape_of(join, _KNOWN)
+    if isinstance(shape, str):
+        return shape
+    stage = Near(join, shape)
+    if any(abs(bound.most) > FAR for bound in stage.bounds):
+        return "its durations are too long"
+    return stage

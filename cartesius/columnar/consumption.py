@@ -1,0 +1,300 @@
+"""The kernel of consumption: a product of streams whose candidates a generated loop finds, greedily.
+
+Gates and filters come first, column by column; then the loop of `loops`, over row numbers; then the values of what it
+has found, all at once. Memories that restrictions limit, under a key or not, are its lists.
+
+Invariant: of the state, `more` is what gates hold, gate by gate and slot by slot, and the uses left of what is
+retained; no retained row has none.
+
+Source: ICFP 2018, doi:10.1145/3236762, section 4.4.1; SEMANTICS 1.2 to 1.7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columnar.alignment import load_held, store_held
+from cartesius.columnar.candidates import Parts, hull
+from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.conversions import of_values
+from cartesius.columnar.gates import filtered, through
+from cartesius.columnar.headings import heading
+from cartesius.columnar.keys import NEVER
+from cartesius.columnar.loop_texts import Plan
+from cartesius.columnar.loops import loop
+from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columnar.scalars import Scalars
+from cartesius.columnar.shapes import Shape, shape_of
+from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
+from cartesius.columnar.vectorising import ColumnarBody
+from cartesius.columnar.vectors import NotColumnar
+from cartesius.generated import define
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.stages import Moment
+    from cartesius.join_shape import Join
+
+_NOTHING = 255
+
+
+@attrs.frozen(eq=False)
+class Rest:
+    """What is kept beside the memories.
+
+    Args:
+        held: Of each gate: what it holds, by slot.
+        uses: The uses left of the retained rows of each slot; None where they are not limited.
+    """
+
+    held: tuple[dict[int, Rows | None], ...]
+    uses: tuple[NDArray[np.int64] | None, ...]
+
+
+class Consuming(Stage):
+    """A product of streams under `at_most`, `aligning` and what else limits memories."""
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join)
+        self.shape = shape
+        self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+        keeps = bool(shape.aligned) or any(one.newest is not None or one.oldest is not None for one in shape.slots)
+        divides = [one for one in shape.components if not keeps or (one.space is not None and one.space == shape.space)]
+        self.under, self.guards = divides, [one for one in shape.components if one not in divides]
+        self.body = ColumnarBody(join, linking(join))
+        self.gates = [gate for gate, _ in shape.aligned]
+        together = [slots for _, slots in shape.aligned]
+        alone = [(slot.index,) for slot in join.slots if not any(slot.index in slots for slots in together)]
+        self.kinds = (*alone, *together)
+        self.scalars = self._scalars()
+        self.plan = Plan(
+            tuple([one.newest for one in shape.slots]),
+            tuple([one.oldest for one in shape.slots]),
+            tuple([one.uses for one in shape.slots]),
+            tuple([one.leaves for one in shape.slots]),
+            self.kinds,
+            bool(self.under),
+            bool(self.guards),
+            shape.is_oldest_first,
+            self._condition(),
+        )
+        self.text = loop(self.plan, "consume", self.scalars.names if self.scalars else ["ask"])
+        self.function = define("consume", self.text, self.scalars.bound if self.scalars else {})
+
+    def _scalars(self) -> Scalars | None:
+        """Return the residual conditions as text; None if the body must be asked."""
+        pattern = self.join.pattern
+        if pattern.is_generator or not pattern.is_where_traced:
+            return None
+        known = linking(self.join)
+        try:
+            return Scalars(self.join, self.shape.keys, [one for one in pattern.conditions() if one not in known])
+        except NotColumnar:
+            return None
+
+    def _condition(self) -> str:
+        if self.scalars is not None:
+            return self.scalars.text
+        return f"ask({', '.join(f'{{{slot.index}}}' for slot in self.join.slots)})"
+
+    def source(self) -> str:
+        """Return the loop, and the code of what is yielded."""
+        codes = self.body.codes[-1:] if self.body.codes else []
+        return heading(self.join, "consume") + self.text + "".join(f"\n{code.text}" for code in codes)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the memories with the uses left, and what gates hold."""
+        retained, uses = [], []
+        for slot, keeping in zip(self.join.slots, self.shape.slots, strict=True):
+            entries = list(slot.memory.all())
+            noted = set() if keeping.uses is None else {"uses"}
+            if any(set(entry.more or ()) != noted for entry in entries):
+                reason = "something is noted of a retained event"
+                raise NotColumnar(reason)
+            retained.append(rows_of(slot, entries, arriving.get(slot.index)))
+            left = np.array([int(entry.uses) for entry in entries], np.int64) if noted else None
+            uses.append(left)
+        held = tuple([load_held(gate, arriving) for gate in self.gates])
+        return State(tuple(retained), Rest(held, tuple(uses)))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store the memories with the uses left, and what gates hold."""
+        super().store(state, stored)
+        rest: Rest = state.more
+        for slot, uses in zip(self.join.slots, rest.uses, strict=True):
+            if uses is not None:
+                for entry, left in zip(slot.memory.all(), uses.tolist(), strict=True):
+                    entry.uses = left
+        for gate, held in zip(self.gates, rest.held, strict=True):
+            store_held(self.join, gate, held)
+
+    # -- a batch -------------------------------------------------------------------------------------------------------
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Let rows through the gates, run the loop, and gather what it has found."""
+        if not any(map(len, arriving.values())):
+            return Outcome(nothing(), state, 0)
+        rest: Rest = state.more
+        coming = [filtered(self.shape, slot, arriving.get(slot.index)) for slot in self.join.slots]
+        base = next(int(one.number[0] - one.position[0]) for one in arriving.values() if len(one))
+        held = []
+        for number, gate in enumerate(self.gates):
+            held.append(through(self.shape, gate.slots["slots"], rest.held[number], coming, base, moment.steps))
+        rows: list[Rows | None] = []
+        for before, mine in zip(state.retained, coming, strict=True):
+            parts = [one for one in (before, mine) if one is not None]
+            rows.append(joined(parts) if parts else None)
+        if all(one is None for one in rows):
+            return Outcome(nothing(), State(state.retained, Rest(tuple(held), rest.uses)), 0)
+        return self._looped(state, rows, tuple(held), moment.steps)
+
+    def _looped(
+        self, state: State, rows: list[Rows | None], held: tuple[dict[int, Rows | None], ...], steps: int
+    ) -> Outcome:
+        n = len(rows)
+        before = [0 if one is None else len(one) for one in state.retained]
+        codes, count = self._codes(self.under, rows)
+        guards, most = self._codes(self.guards, rows)
+        guards = [np.where(one == most - 1, NEVER, one).tolist() for one in guards]
+        uses = self._uses(state, rows)
+        memories = [self._memory(slot, before[slot], codes, count) for slot in range(n)]
+        kinds, numbers, keys = self._coming(rows, before, codes, steps)
+        left = [None if mine is None else mine.tolist() for mine in uses]
+        asked: list[Any] = []
+        more = self.scalars.columns(rows) if self.scalars is not None else [self._asking(rows, asked)]
+        each = [one for s in range(n) for one in (memories[s], left[s], guards[s], before[s])]
+        try:
+            tuples, out, kept = self.function(kinds, numbers, keys, count - 1, *each, *more)
+        except Exception as error:
+            reason = f"a condition raises {type(error).__name__}"
+            raise NotColumnar(reason) from error
+        found = np.array(out, np.int64).reshape(-1, n)
+        retained, remaining = [], []
+        for slot in range(n):
+            mine, chosen = rows[slot], self._rows_of(slot, kept[slot])
+            retained.append(None if mine is None else mine.take(chosen).as_retained())
+            limited = left[slot]
+            remaining.append(None if limited is None else np.array(limited, np.int64)[chosen])
+        flow = self._flow(rows, found, asked) if len(found) else nothing()
+        return Outcome(flow, State(tuple(retained), Rest(held, tuple(remaining))), tuples)
+
+    def _codes(self, components: list[Any], rows: list[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+        if not components:
+            return [np.zeros(0, np.int64)] * len(rows), 0
+        return codes_under(components, rows)
+
+    def _uses(self, state: State, rows: list[Rows | None]) -> list[NDArray[np.int64] | None]:
+        found: list[NDArray[np.int64] | None] = []
+        for mine, left, uses in zip(rows, state.more.uses, self.plan.uses, strict=True):
+            if uses is None:
+                found.append(None)
+                continue
+            every = np.full(0 if mine is None else len(mine), uses, np.int64)
+            if left is not None:
+                every[: len(left)] = left
+            found.append(every)
+        return found
+
+    def _memory(self, slot: int, n: int, codes: list[NDArray[np.int64]], count: int) -> Any:
+        """Return what the loop keeps of a slot, given that its first ``n`` rows are there."""
+        keeps_one = self.plan.keeps_one(slot)
+        if not self.plan.is_keyed:
+            return (n - 1) if keeps_one else list(range(n))
+        mine = codes[slot][:n].tolist()
+        if keeps_one:
+            one = [-1] * count
+            for row, code in enumerate(mine):
+                one[code] = row
+            return one
+        lists: dict[int, list[int]] = {}
+        for row, code in enumerate(mine):
+            lists.setdefault(code, []).append(row)
+        return lists
+
+    def _rows_of(self, slot: int, kept: Any) -> NDArray[np.int64]:
+        """Return the rows that the loop has kept of a slot, the oldest first."""
+        if not self.plan.is_keyed:
+            kept = [kept] if self.plan.keeps_one(slot) else kept
+        elif not self.plan.keeps_one(slot):
+            kept = [row for rows in kept.values() for row in rows]
+        found = np.array(kept, np.int64)
+        return np.sort(found[found >= 0])
+
+    def _coming(
+        self, rows: list[Rows | None], before: list[int], codes: list[NDArray[np.int64]], steps: int
+    ) -> tuple[bytes, list[int], list[int]]:
+        """Return the kind, the row and the key of what comes, step by step."""
+        kind = np.full(steps, _NOTHING, np.uint8)
+        number = np.zeros(steps, np.int64)
+        key = np.zeros(steps, np.int64)
+        for place, (slot, *others) in enumerate(self.kinds):
+            mine = rows[slot]
+            if mine is None:
+                continue
+            at = mine.position[before[slot] :]
+            kind[at] = place
+            number[at] = np.arange(len(at)) + (0 if others else before[slot])
+            if self.under:
+                key[at] = codes[slot][before[slot] :]
+        if (kind == _NOTHING).any():
+            there = kind != _NOTHING
+            kind, number, key = kind[there], number[there], key[there]
+        return kind.tobytes(), number.tolist(), key.tolist() if self.under else []
+
+    def _asking(self, rows: list[Rows | None], given: list[Any]) -> Callable[..., bool]:
+        """Return what asks the body of one candidate; what a generator yields is put into ``given``."""
+        entries = [
+            [] if mine is None else entries_of(self.join, slot, mine)
+            for slot, mine in zip(self.join.slots, rows, strict=True)
+        ]
+        body, is_generator = self.join.batch.body, self.join.pattern.is_generator
+
+        def ask(*parts: int) -> bool:
+            row: Any = [mine[part] for mine, part in zip(entries, parts, strict=True)]
+            if body.where is not None and not body.where(row):
+                return False
+            if not is_generator:
+                return True
+            values = body.yields(row)
+            if values:
+                given.append(values)
+            return bool(values)
+
+        return ask
+
+    def _flow(self, rows: list[Rows | None], found: NDArray[np.int64], asked: list[Any]) -> Flow:
+        """Return what the candidates found give."""
+        parts = []
+        position = np.full(len(found), BEFORE, np.int64)
+        for slot, (mine, key) in enumerate(zip(rows, self.keys, strict=True)):
+            assert mine is not None  # Invariant: what is in a candidate is there
+            parts.append(Parts(mine, found[:, slot].copy(), key=None if key is None else key(mine)))
+            np.maximum(position, mine.position[found[:, slot]], out=position)
+        start, end = hull(parts)
+        if not asked:
+            value, _ = self.body.values(parts)
+            return Flow(position, value, start, end)
+        counts = np.array([len(values) for values in asked], np.int64)
+        value = of_values([one for values in asked for one in values])
+        return Flow(np.repeat(position, counts), value, np.repeat(start, counts), np.repeat(end, counts))
+
+
+def consuming_stage(join: Join) -> Stage | str:
+    """Return the stage of a product of streams whose candidates depend on those before."""
+    shape = shape_of(join)
+    if isinstance(shape, str):
+        return shape
+    if len(shape.slots) + len(shape.aligned) >= _NOTHING:
+        return "it has too many slots"
+    aligned = {slot for _, slots in shape.aligned for slot in slots}
+    if aligned and any(slot.leaves for slot in shape.slots):
+        return "what is aligned meets what leaves at once"
+    return Consuming(join, shape)

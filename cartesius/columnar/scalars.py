@@ -1,0 +1,79 @@
+"""Conditions on candidates, one by one, as text: what concerns one slot is computed for all its rows beforehand.
+
+Source: SEMANTICS 1.4 (enumeration is lazy), 1.15.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from cartesius.columnar.computed import of_expression
+from cartesius.columnar.vectors import NotColumnar
+from cartesius.expressions import Apply, Constant, Expression, Tuple, slots_of
+from cartesius.generated import Constants
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius.columnar.computed import Column, Keys
+    from cartesius.columnar.rows import Rows
+    from cartesius.join_shape import Join
+
+_SIGNS = {
+    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.and_: "&", operator.or_: "|", operator.xor: "^",
+}  # fmt: skip
+
+
+class Scalars:
+    """Conditions as the text of one, in which ``{0}`` stands for the row of slot 0.
+
+    Args:
+        join: The correlation.
+        keys: Its key spaces.
+        conditions: What must hold.
+
+    Raises:
+        NotColumnar: There is no text for one of them.
+    """
+
+    def __init__(self, join: Join, keys: Keys, conditions: Sequence[Expression]) -> None:
+        self._slots = {slot.name: slot for slot in join.slots}
+        self._keys = keys
+        self._constants = Constants()
+        self._columns: list[tuple[int, Column]] = []
+        self.text = " and ".join(map(self._text, conditions))
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What the names of constants mean."""
+        return self._constants.bound
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that the text needs."""
+        return [f"v{number}" for number in range(len(self._columns))]
+
+    def columns(self, rows: Sequence[Rows | None]) -> list[list[Any]]:
+        """Return what these names mean, given the rows of each slot."""
+        return [[] if (mine := rows[slot]) is None else column(mine).to_list() for slot, column in self._columns]
+
+    def _text(self, expression: Expression) -> str:
+        names = slots_of(expression)
+        if len(names) == 1:
+            (name,) = names
+            slot = self._slots[name]
+            self._columns.append((slot.index, of_expression(expression, slot, self._keys.own(slot.index))))
+            return f"v{len(self._columns) - 1}[{{{slot.index}}}]"
+        match expression:
+            case Constant(value=value):
+                return self._constants.name(value)
+            case Apply(function=function, arguments=(left, right)) if function in _SIGNS:
+                return f"({self._text(left)} {_SIGNS[function]} {self._text(right)})"
+            case Apply(function=function, arguments=arguments):
+                return f"{self._constants.name(function)}({', '.join(map(self._text, arguments))})"
+            case Tuple(items=items):
+                return f"({', '.join(map(self._text, items))},)"
+        raise NotColumnar(type(expression).__name__)

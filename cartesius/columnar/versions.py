@@ -1,0 +1,315 @@
+"""The kernel of versions: streams of which each slot keeps its newest events, or its oldest, of a key or of all.
+
+What is in memory is a version, and a result lives as long as its parts do: the temporal overlap join. Where all slots
+keep one event of one common key it is a merge (`carrying`), otherwise one slot is joined after the other (`chaining`).
+
+Source: DESIGN 4; SEMANTICS 1.2, 1.3, 1.6, 1.9, 1.13 and 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from cartesius.columnar.arithmetic import truth
+from cartesius.columnar.candidates import Parts, whole
+from cartesius.columnar.carrying import Rule, find, places_of
+from cartesius.columnar.chaining import Joining
+from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.emitting import Emissions, as_changes, as_events, in_order
+from cartesius.columnar.headings import heading
+from cartesius.columnar.keys import NEVER, encoded
+from cartesius.columnar.overlap import FOREVER, NONE, TooMany
+from cartesius.columnar.rows import Flow, Rows, no_rows, nothing, one_after_the_other
+from cartesius.columnar.stages import Moment, Outcome, Stage, State
+from cartesius.columnar.vectorising import ColumnarBody
+from cartesius.columnar.vectors import NotColumnar, concatenated
+from cartesius.columnar.version_plans import Plan, plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Final
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.chaining import Combinations
+    from cartesius.columnar.lifetimes import Lifetimes
+    from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.join_shape import Join
+
+MOST: Final = 1 << 24
+"""How many combinations are made at a time, unless one step has more; a batch that has more is cut."""
+
+
+class VersionJoin(Stage):
+    """A correlation of streams with memories."""
+
+    def __init__(self, join: Join, plan: Plan) -> None:
+        super().__init__(join)
+        self.plan = plan
+        self.body = ColumnarBody(join, linking(join))
+        self.own_keys = [plan.keys.own(slot.index) for slot in join.slots]
+
+    def source(self) -> str:
+        """Return the code of the body, below the functions that find its candidates."""
+        codes = [*(code for turn in self.plan.turns for code in turn.conditions), *self.body.codes]
+        return heading(self.join, self.plan.functions) + "".join(f"\n{code.text}" for code in codes)
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Join the versions."""
+        plan = self.plan
+        if not any(map(len, arriving.values())):
+            return Outcome(nothing(), state, 0)
+        if any(slot.ended for slot in self.join.slots):
+            reason = "an input has ended"
+            raise NotColumnar(reason)
+        found = [
+            memory.rows(plan.keys, before, arriving.get(memory.slot.index))
+            for memory, before in zip(plan.memories, state.retained, strict=True)
+        ]
+        rows = [mine for mine in found if mine is not None]
+        if len(rows) < len(found) and (not plan.is_partial or not rows):
+            return Outcome(nothing(), State(self._waiting(found)), 0)
+        if len(rows) < len(found):
+            rows = [no_rows() if mine is None else mine for mine in found]
+        if not any(len(mine) and mine.position[-1] >= 0 for mine in rows):
+            return Outcome(nothing(), state, 0)
+        lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
+        retained = tuple(
+            [
+                None if given is None else _alive(mine, life)
+                for given, mine, life in zip(found, rows, lifetimes, strict=True)
+            ]
+        )
+        emissions, tuples = self._carried(rows, moment) if plan.is_carried else (None, 0)
+        if emissions is None:
+            try:
+                emissions, tuples = self._chained(rows, lifetimes, moment)
+            except TooMany:
+                return self._in_two(state, arriving, moment)
+        return Outcome(self._flow(emissions), State(retained), tuples)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def _waiting(self, found: Sequence[Rows | None]) -> tuple[Rows | None, ...]:
+        """Return what stays where nothing meets, as something has never come."""
+        return tuple(
+            [
+                None if mine is None else _alive(mine, memory.lifetimes(self.plan.keys, mine))
+                for memory, mine in zip(self.plan.memories, found, strict=True)
+            ]
+        )
+
+    def _in_two(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Run the batch as two, one after the other."""
+        positions = [mine.position for mine in arriving.values() if len(mine)]
+        middle = (int(min(one[0] for one in positions)) + int(max(one[-1] for one in positions))) // 2 + 1
+        flows, tuples = [], 0
+        for is_late in (False, True):
+            half = {
+                index: mine.take(np.flatnonzero((mine.position >= middle) == is_late))
+                for index, mine in arriving.items()
+            }
+            outcome = self.run(state, half, moment)
+            state, tuples = outcome.state, tuples + outcome.tuples
+            flows.append(outcome.flow)
+        return Outcome(one_after_the_other(flows), state, tuples)
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+
+    def _parts(self, rows: Sequence[Rows], indices: Sequence[Indices]) -> list[Parts]:
+        return [self._part(rows, slot, mine) for slot, mine in enumerate(indices)]
+
+    def _part(self, rows: Sequence[Rows], slot: int, indices: Indices) -> Parts:
+        key = self.own_keys[slot]
+        mine = rows[slot]
+        return Parts(mine, indices, may_miss=self.plan.may_miss[slot], key=None if key is None else key(mine))
+
+    def _visible(self, rows: Sequence[Rows]) -> list[NDArray[np.bool_] | None]:
+        """Return, where parts may be missing, which rows satisfy the conditions on their slot alone."""
+        found: list[NDArray[np.bool_] | None] = [None] * len(rows)
+        for slot, code in self.plan.alone:
+            if not len(rows[slot]):
+                continue
+            key = self.own_keys[slot]
+            part = whole(rows[slot], None if key is None else key(rows[slot]))
+            holds = truth(code.function(len(part), part))
+            before = found[slot]
+            found[slot] = holds if before is None else before & holds
+        return found
+
+    def _carried(self, rows: list[Rows], moment: Moment) -> tuple[Emissions | None, int]:
+        plan = self.plan
+        places = places_of(rows, moment.steps, is_distinct=plan.is_distinct)
+        if places is None:
+            return None, 0
+        codes, count, nobody = self._codes(rows)
+        if plan.is_partial and nobody is not None:  # each is alone
+            if sum(bool((codes[slot] == nobody).any()) for slot in plan.shown) > 1:
+                reason = "several rows of the table have no key"
+                raise NotColumnar(reason)
+            codes = [np.where(mine == nobody, nobody + slot, mine) for slot, mine in enumerate(codes)]
+            count, nobody = count + len(rows), None
+
+        def holds(chosen: list[Indices]) -> tuple[NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+            if plan.is_partial:
+                return None, None
+            meet = self._meet(rows, chosen)
+            chosen = chosen if meet is None else [mine[meet] for mine in chosen]
+            is_asked = self.body.has_condition and len(chosen[0])
+            return meet, self.body.holds(self._parts(rows, chosen)) if is_asked else None
+
+        rule = Rule(plan.mandatory, plan.momentary, plan.takes_back)
+        found = find(places, codes, count, rule, nobody, holds, self._visible(rows))
+        emissions = Emissions(self._parts(rows, found.rows), places.position[found.place], found.weight)
+        if plan.shown:
+            start, end = (np.empty(len(places), np.int64) for _ in range(2))
+            for place, mine in zip(places.of_slot, rows, strict=True):
+                start[place], end[place] = mine.start, mine.end
+            emissions = attrs.evolve(emissions, since=start[found.place], until=end[found.place])
+        return emissions, found.tuples
+
+    def _codes(self, rows: Sequence[Rows]) -> tuple[list[NDArray[np.int64]], int, int | None]:
+        """Return the codes of the common key, how many there are, and that of what has none."""
+        space = self.plan.space
+        if space is None:
+            return [np.zeros(len(mine), np.int64) for mine in rows], 1, None
+        codes, nobody = codes_of([self.plan.keys.in_space(space, slot, mine) for slot, mine in enumerate(rows)])
+        has_nobody = any((mine == nobody).any() for mine in codes)
+        is_alone = len(rows) == 1  # so that what has no key needs to meet nothing
+        return codes, nobody + has_nobody, nobody if has_nobody and not is_alone else None
+
+    def _meet(self, rows: Sequence[Rows], chosen: Sequence[Indices]) -> NDArray[np.bool_] | None:
+        """Return which combinations satisfy the equalities beside the common key; None: all."""
+        meet: NDArray[np.bool_] | None = None
+        for edge in self.plan.others:
+            left, right = rows[edge.left], rows[edge.right]
+            (one, other), _ = encoded([[edge.of_left(left)], [edge.of_right(right)]], skips_null=edge.skips_null)
+            mine, its = one[chosen[edge.left]], other[chosen[edge.right]]
+            holds = (mine == its) & (mine != NEVER)
+            meet = holds if meet is None else meet & holds
+        return meet
+
+    def _chained(self, rows: list[Rows], lifetimes: list[Lifetimes], moment: Moment) -> tuple[Emissions, int]:
+        plan = self.plan
+        if not plan.turns:
+            reason = "several events come in one step, and parts may be missing of slots that no condition connects"
+            raise NotColumnar(reason)
+        joining = Joining(
+            rows,
+            lifetimes,
+            lambda slot, indices: self._part(rows, slot, indices),
+            self._visible(rows),
+            MOST if _has_several_steps(rows) else None,
+        )
+        found = (
+            joining.both(plan.turns[1], plan.turns[0].slot)
+            if plan.is_full
+            else joining.joined(plan.turns, only_new=not plan.takes_back)
+        )
+        if not plan.shown:
+            found = found.take(np.flatnonzero((found.born >= 0) | (found.died != FOREVER)))
+        tuples = int(np.count_nonzero(found.born >= 0))
+        slots = range(len(rows))
+        if self.body.has_condition and not plan.is_partial and len(found):
+            holds = self.body.holds(self._parts(rows, [found.rows[slot] for slot in slots]))
+            found = found.take(np.flatnonzero(holds))
+        if plan.shown:
+            self._check_one_at_a_time(rows, found)
+        which, position, weight = in_order(
+            found, [len(mine) for mine in rows], oldest_first=plan.is_oldest_first, takes_back=plan.takes_back
+        )
+        parts = self._parts(rows, [found.rows[slot][which] for slot in slots])
+        emissions = Emissions(parts, position, weight)
+        if plan.shown:
+            since, until = _causes(rows, lifetimes, parts, position, weight, moment.steps)
+            emissions = attrs.evolve(emissions, since=since, until=until)
+        return emissions, tuples
+
+    def _check_one_at_a_time(self, rows: Sequence[Rows], found: Combinations) -> None:
+        """Raise `NotColumnar` if two rows of the table have one key at a time."""
+        if not len(found):
+            return
+        key = self._shown_key(self._parts(rows, [found.rows[slot] for slot in range(len(rows))]))
+        (codes,), _ = encoded([[key]], skips_null=False)
+        order = np.lexsort((found.born, codes))
+        is_same = codes[order][1:] == codes[order][:-1]
+        if (is_same & (found.born[order][1:] < found.died[order][:-1])).any():
+            reason = "several results have one key at a time"
+            raise NotColumnar(reason)
+
+    # -- results -------------------------------------------------------------------------------------------------------
+
+    def _flow(self, emissions: Emissions) -> Flow:
+        if not len(emissions):
+            return nothing()
+        if not self.plan.shown:
+            return as_events(emissions, self.body)
+        return as_changes(emissions, self.body, self._shown_key(emissions.parts))
+
+    def _shown_key(self, parts: Sequence[Parts]) -> Vector:
+        """Return the key of the first slot that has a part, of those that the table is keyed by."""
+        first, *others = [parts[slot] for slot in self.plan.shown]
+        if first.missing is None or not others:
+            return first.key
+        keys = concatenated([part.key for part in (first, *others)])
+        n = len(first)
+        chosen = np.full(n, NONE, np.int64)
+        for place, part in enumerate((first, *others)):
+            is_there = chosen == NONE if part.missing is None else (chosen == NONE) & ~part.missing
+            chosen[is_there] = np.flatnonzero(is_there) + place * n
+        return keys.take(chosen)
+
+
+def _causes(
+    rows: Sequence[Rows],
+    lifetimes: Sequence[Lifetimes],
+    parts: Sequence[Parts],
+    position: NDArray[np.int64],
+    weight: NDArray[np.int8] | None,
+    steps: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the times of what caused emissions: of parts that came, or what displaced them; or else of the step."""
+    assert weight is not None  # Invariant: what is shown is taken back
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    since, until = np.full(len(position), most), np.full(len(position), least)
+    step_since, step_until = np.full(steps, most), np.full(steps, least)
+    given = weight > 0
+    for mine, life, part in zip(rows, lifetimes, parts, strict=True):
+        if not len(mine):
+            continue
+        came = given & (life.born[part.indices] == position)
+        left = ~given & (life.died[part.indices] == position) & (life.by[part.indices] != NONE)
+        cause = np.where(came, part.indices, life.by[part.indices])
+        known = (came | left) & (part.indices != NONE)
+        since = np.where(known, np.minimum(since, mine.start[cause]), since)
+        until = np.where(known, np.maximum(until, mine.end[cause]), until)
+        lives = life.born < life.died
+        new = np.flatnonzero(lives & (life.born >= 0))
+        gone = np.flatnonzero(lives & (life.by != NONE))
+        for at, row in ((life.born[new], new), (life.died[gone], life.by[gone])):
+            np.minimum.at(step_since, at, mine.start[row])
+            np.maximum.at(step_until, at, mine.end[row])
+    nothing_known = since > until
+    since = np.where(nothing_known, step_since[position], since)
+    until = np.where(nothing_known, step_until[position], until)
+    return since, until
+
+
+def _has_several_steps(rows: Sequence[Rows]) -> bool:
+    """Whether events come in more than one step."""
+    new = [mine.position[mine.position >= 0] for mine in rows]
+    ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
+    return min(ends) < max(ends)
+
+
+def _alive(rows: Rows, lifetimes: Lifetimes) -> Rows:
+    return rows.take(np.flatnonzero(lifetimes.died == FOREVER)).as_retained()
+
+
+def version_stage(join: Join) -> Stage | str:
+    """Return the stage of a correlation of streams with memories, or why it has none."""
+    plan = plan_of(join)
+    return plan if isinstance(plan, str) else VersionJoin(join, plan)

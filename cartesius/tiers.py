@@ -1,0 +1,50 @@
+"""Tiers: how each correlation of an engine runs, and why not faster; and the code that was generated for it.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.direct_codes import DirectCode
+from cartesius.generated import commented
+
+if TYPE_CHECKING:
+    from cartesius.engine import Engine
+    from cartesius.join_shape import Join
+
+
+def tier_of(engine: Engine, join: Join) -> str:
+    """Say how a push runs through a correlation, and the reason where that is not a function of its own."""
+    if join.world.is_reference:
+        return "reference: every clause runs as written, on coroutines, as the tier is pinned"
+    if not join.is_in_place:
+        return f"reference: on coroutines, as {join.suspending[0]!r} may suspend a strand"
+    found = {slot.reactive: engine._pushes.of(slot.reactive) for slot in join.slots if slot.reactive.pattern is None}
+    reasons = list(dict.fromkeys([code for code in found.values() if isinstance(code, str)]))
+    if found and not reasons:
+        return "in place: a push is one function of its own"
+    return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
+
+
+def columns_of(engine: Engine, join: Join) -> str:
+    """Say how a batch of columns runs through a correlation."""
+    from cartesius.columnar.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+
+    return way_of(engine, join)
+
+
+def sources_of(engine: Engine) -> str:
+    """Return the generated functions, each with the pattern it came from, and for the rest why there is none."""
+    from cartesius.columnar.running import compiled_of  # noqa: PLC0415 - as above
+
+    texts = []
+    for name, reactive in engine.inputs.items():
+        code = engine._pushes.of(reactive)
+        if isinstance(code, DirectCode):
+            texts.append(code.shown())
+            continue
+        way = "on coroutines" if engine._world.is_reference else "by calls of the clauses as written"
+        texts.append(f"# what comes to the input {commented(repr(name))} runs {way}: {commented(code)}\n")
+    return "\n".join([*texts, compiled_of(engine).source()])

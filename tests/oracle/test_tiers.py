@@ -1,0 +1,185 @@
+"""The law of everything: in whatever way events come, all tiers give what the reference tier gives when each is pushed.
+
+Programs and traces are drawn, cut into batches at random, and pushed as columns, row by row, or both in turn, with
+snapshots in between that are restored into another tier, moves of the clock, and outputs that come and go.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from cartesius import Engine
+from cartesius.columnar.plans import plan
+from cartesius.columnar.results import events_of
+from tests.oracle.tier_programs import FAMILIES, Choices, batch_of, case_of, trace_of
+
+TIERS = ("reference", "in_place", None)
+ran = settings().max_examples
+EXAMPLES = settings(max_examples=max(300, ran) // 2 if ran >= 100 else ran)
+
+
+class Run:
+    """One engine in one tier."""
+
+    def __init__(self, case, tier):
+        self.case, self.tier = case, tier
+        self.outputs = list(case.outputs)
+        self.engine = Engine(*self.outputs, tier=tier, **case.options)
+
+    def feed(self, rows, *, as_batch, as_value):
+        """Push rows; return what is emitted, and the error that ended it."""
+        out = []
+        try:
+            if as_batch and self.tier is None:
+                return events_of(self.engine.push_many(batch_of(rows, as_value=as_value))), None
+            for row in rows:
+                out += self.engine.push(row.reactive, row.pushed, row.at)
+        except Exception as error:  # of any kind: the others must raise the same
+            return (events_of(error.emitted) if as_batch and self.tier is None else out), error
+        return out, None
+
+    def restore(self, blob):
+        self.engine = Engine.restore(blob, *self.outputs, tier=self.tier, **self.case.options)
+
+
+def told(events):
+    return [repr(event) for event in events]
+
+
+class Runs:
+    """The same in all tiers, compared after everything."""
+
+    def __init__(self, case):
+        self.case = case
+        self.runs = [Run(case, tier) for tier in TIERS]
+        self.compiled = 0
+
+    def agree(self, found, what):
+        first, *others = found
+        for tier, other in zip(TIERS[1:], others, strict=True):
+            assert other == first, (tier, what)
+
+    def feed(self, rows, **how):
+        there = set(self.runs[0].engine.inputs.values())  # fewer, if an output is gone
+        rows = [row for row in rows if row.reactive in there]
+        found = [run.feed(rows, **how) for run in self.runs]
+        self.agree([told(events) for events, _ in found], rows)
+        self.agree([(type(error), str(error)) for _, error in found], rows)
+        compiled = self.runs[-1].engine._compiled
+        self.compiled += compiled is not None and compiled.states is not None
+        self.agree([[repr(late) for late in run.engine.late] for run in self.runs], "late")
+        return found[0][1]
+
+    def each(self, what, call):
+        self.agree([call(run) for run in self.runs], what)
+
+    def look(self):
+        self.each("stats", lambda run: (run.engine.stats.events, run.engine.stats.tuples))
+        self.each("stats", lambda run: run.engine.stats)
+        self.each("clock", lambda run: (run.engine.clock, run.engine.next_deadline, run.engine.done))
+        for run in self.runs:
+            run.engine._check_invariants()
+
+    def query(self):
+        for place, output in enumerate(self.runs[0].outputs):
+            try:
+                self.runs[0].engine.query(output)
+            except ValueError:  # it is no table
+                continue
+            self.each("query", lambda run, place=place: sorted(map(repr, run.engine.query(run.outputs[place]).items())))
+
+    def restore(self, *, swap):
+        blobs = [run.engine.snapshot() for run in self.runs]
+        for run, blob in zip(self.runs, blobs[swap:] + blobs[:swap], strict=True):
+            run.restore(blob)
+        self.look()
+
+    def change(self, choices):
+        outputs = self.runs[0].outputs
+        if len(outputs) > 1:
+            gone = choices.of(outputs)
+            for run in self.runs:
+                run.engine.remove(gone)
+                run.outputs.remove(gone)
+        else:
+            (new,) = [one for one in self.case.outputs if one not in outputs][:1] or [None]
+            if new is None:
+                return
+            self.each("add", lambda run: told(run.engine.add(new)))
+            for run in self.runs:
+                run.outputs.append(new)
+
+    def end(self):
+        self.look()
+        self.query()
+        self.restore(swap=0)
+        self.each("close", lambda run: told(run.engine.close()))
+        self.look()
+
+
+ACTIONS = ["many"] * 6 + ["push", "look", "advance", "restore", "swap", "change", "query"]
+
+
+def check(case, trace, data):
+    choices = Choices(data)
+    runs = Runs(case)
+    at = 0
+    while at < len(trace):
+        action = choices.of(ACTIONS)
+        if action in ("many", "push"):
+            rows = trace[at : at + choices.of([4, 8, 2, 1, 16, 3])]
+            at += len(rows)
+            runs.feed(rows, as_batch=action == "many", as_value=choices.rarely())
+        elif action == "look":
+            runs.look()
+        elif action == "advance":
+            time = trace[at].at[1] - choices.of([1, 0, 3])
+            runs.each("advance", lambda run, time=time: told(run.engine.advance(time)))
+        elif action == "change":
+            runs.change(choices)
+        elif action == "query":
+            runs.query()
+        else:
+            runs.restore(swap=1 if action == "swap" else 0)
+        if choices.data.__length_hint__() == 0:
+            runs.feed(trace[at:], as_batch=True, as_value=False)
+            break
+    runs.end()
+    return runs.compiled
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(
+    program=st.binary(min_size=24, max_size=24),
+    rows=st.binary(min_size=20, max_size=100),
+    cuts=st.binary(min_size=4, max_size=20),
+)
+@EXAMPLES
+def test_all_tiers_give_what_the_reference_gives_however_events_come(family, program, rows, cuts):
+    case = case_of(family, program)
+    if case is None:
+        return
+    compiled = check(case, trace_of(case, rows), cuts)
+    event(f"{family}: {'some batches compiled' if compiled else 'row by row'}")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_most_programs_that_are_drawn_compile_and_each_kernel_is_among_them(family):
+    kinds, reasons, n = Counter(), Counter(), 0
+    draw = random.Random(7)
+    for _ in range(300):
+        case = case_of(family, draw.randbytes(24))
+        if case is None:
+            continue
+        n += 1
+        found = plan(Engine(*case.outputs, **case.options))
+        if isinstance(found, str):
+            reasons[found] += 1
+        else:
+            kinds.update(type(stage).__name__ for stage in found)
+    print(family, n, n - reasons.total(), kinds, reasons.most_common(12))

@@ -1,0 +1,208 @@
+"""Versions, compiled: the temporal overlap join gives what pushing row by row in the reference tier gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Reactive, correlate
+from restrictions import (
+    as_table,
+    cartesian,
+    combine_latest,
+    earliest,
+    fifo,
+    key_by,
+    most_recently,
+    only,
+    optionally,
+    retracting,
+)
+from restrictions.separation import momentarily
+from restrictions.streams import with_latest_from
+from tests.unit.cartesius.columnar.stream_traces import check, cuts, traces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.restriction_base import Composition
+
+A, B, C = INPUTS = tuple(map(Reactive, "abc"))
+
+
+def odd(value: Any) -> bool:
+    return bool(value.v % 2)
+
+
+def nearly(x: Any, y: Any) -> Any:
+    return [x, y] if x.v <= y.v else None  # a jump: it does not trace
+
+
+def latest(*slots: str) -> Composition:
+    """The latest of each id."""
+    return key_by(**dict.fromkeys(slots, "id")) | most_recently(*slots)
+
+
+def pair(restrict: Any = None, where: Any = None, yields: Any = None) -> Reactive:
+    """Correlate x and y."""
+    yields = yields or (lambda x, y: (x, y))
+    reactive: Reactive = correlate(x=A, y=B, where=where, yields=yields, restrict=restrict)
+    return reactive
+
+
+def triple(restrict: Any, where: Any = None) -> Reactive:
+    """Correlate x, y and z."""
+    reactive: Reactive = correlate(x=A, y=B, z=C, where=where, yields=lambda x, y, z: (x, y, z), restrict=restrict)
+    return reactive
+
+
+def same(x: Any, y: Any) -> Any:
+    return x.id == y.id
+
+
+def chain(x: Any, y: Any, z: Any) -> Any:
+    return (x.v == y.id) & (y.v == z.id)
+
+
+foreign = key_by(x="id") | key_by(y="id") | most_recently("x", "y")
+links = foreign | key_by(z="id") | most_recently("z")
+
+PAIRS: dict[str, tuple[Any, ...]] = {
+    "the latest of all": (most_recently("x", "y"),),
+    "the latest of each key": (latest("x", "y"), None, lambda x, y, key_x: (key_x, x.v, y.v, y)),
+    "a condition": (latest("x", "y"), lambda x, y: x.v < y.v),
+    "an equality beside the key": (latest("x", "y"), lambda x, y: x.v == y.v),
+    "an equality alone": (most_recently("x", "y"), same),
+    "a body that does not trace": (latest("x", "y"), nearly, nearly),
+    "oldest first": (most_recently("x", n=2) | most_recently("y") | fifo(),),
+    "a foreign key": (foreign, lambda x, y: x.v == y.id),
+    "keyed with unkeyed": (key_by(x="id") | most_recently("x", "y"),),
+    "the two latest": (key_by(x="id", y="id") | most_recently("x", "y", n=2),),
+    "one side without bound": (most_recently("x"), same),
+    "nothing restricted": (fifo(), same),
+    "the earliest": (key_by(x="id", y="id") | earliest("x") | most_recently("y"),),
+    "the two earliest of all": (earliest("x", n=2) | most_recently("y", n=2),),
+    "filtered": (latest("x", "y") | only("x", odd) | only("y", lambda y: y.v < 3),),
+    "two keys": (key_by(x="id", y="id") | key_by(x="v") | most_recently("x") | most_recently("y", n=2),),
+    "keys after the memory": (most_recently("x", "y") | key_by(x="id", y="id"),),
+    "a function as the key": (key_by(x=lambda x: (x.id, x.v), y=lambda e: (e.id, 1)) | most_recently("x", "y"),),
+}
+
+
+@given(program=st.sampled_from(sorted(PAIRS)), is_taken_back=st.booleans(), trace=traces(2), cut=cuts())
+def test_versions_that_overlap_are_results(program: str, is_taken_back: bool, trace: list[Any], cut: list[Any]) -> None:
+    restrict, *body = PAIRS[program]
+    check(lambda: pair(restrict | retracting() if is_taken_back else restrict, *body), (A, B), trace, cut)
+
+
+OTHERS: dict[str, tuple[int, Callable[[], Reactive]]] = {
+    "the latest of three": (3, lambda: combine_latest(A, B, C)),
+    "three of each key": (3, lambda: triple(latest("x", "y", "z") | retracting())),
+    "a chain": (3, lambda: triple(links, chain)),
+    "a chain, taken back": (3, lambda: triple(links | retracting(), chain)),
+    "events and the latest": (2, lambda: with_latest_from(A, B)),
+    "events and the latest of their key": (
+        2,
+        lambda: pair(key_by(x="id", y="id") | most_recently("y") | momentarily("x"), lambda x, y: x.v != y.v),
+    ),
+    "events and all of their key": (2, lambda: pair(momentarily("x") | retracting(), same)),
+    "one slot": (1, lambda: correlate(x=A, where=lambda x: x.v > 1, yields=lambda x: x.v, restrict=latest("x"))),
+    "a self-join": (
+        1,
+        lambda: correlate(x=A, y=A, where=same, yields=lambda x, y: (x, y), restrict=most_recently("x")),
+    ),
+    "a self-join of the latest, taken back": (
+        1,
+        lambda: correlate(x=A, y=A, yields=lambda x, y: (x, y), restrict=latest("x", "y") | retracting()),
+    ),
+    "a self-join by two keys": (
+        1,
+        lambda: correlate(
+            x=A,
+            y=A,
+            yields=lambda x, y: (x, y),
+            restrict=key_by(x="id", y="v") | most_recently("x", "y") | retracting(),
+        ),
+    ),
+    "of results": (3, lambda: cartesian(combine_latest(A, B), C, restrict=most_recently("combine_latest(a, b)"))),
+}
+
+
+@given(program=st.sampled_from(sorted(OTHERS)), data=st.data(), cut=cuts())
+def test_other_joins_of_versions(program: str, data: Any, cut: list[Any]) -> None:
+    n, make = OTHERS[program]
+    check(make, INPUTS[:n], data.draw(traces(n)), cut)
+
+
+# -- parts that may be missing, and results that are rows --------------------------------------------------------------
+
+OUTER: dict[str, tuple[Any, ...]] = {
+    "left, keyed alike": (latest("x", "y"), ("y",)),
+    "right, keyed alike": (latest("x", "y"), ("x",)),
+    "full, keyed alike": (latest("x", "y"), ("x", "y")),
+    "of the latest": (most_recently("x", "y"), ("x", "y")),
+    "with a condition on one": (latest("x", "y"), ("y",), lambda x, y: y.v > 1),
+    "full with conditions on each": (latest("x", "y"), ("x", "y"), lambda x, y: (y.v > 1) & (x.v < 3)),
+    "with a condition on both": (latest("x", "y"), ("y",), lambda x, y: x.v <= y.v),
+    "full with a condition on both": (latest("x", "y"), ("x", "y"), lambda x, y: x.v != y.v),
+    "left by a foreign key": (foreign, ("y",), lambda x, y: x.v == y.id),
+    "right by a foreign key": (foreign, ("x",), lambda x, y: x.v == y.id),
+    "full by a foreign key": (foreign, ("x", "y"), lambda x, y: (x.v == y.id) & (y.v != 2)),
+    "of the two latest": (key_by(x="id", y="id") | most_recently("x", "y", n=2), ("x", "y")),
+    "of all": (fifo(), ("x", "y"), same),
+    "of the earliest": (key_by(x="id", y="id") | earliest("x") | most_recently("y") | only("y", odd), ("x",)),
+}
+
+
+def either(x: Any, y: Any) -> Any:
+    return (x, y)
+
+
+@given(program=st.sampled_from(sorted(OUTER)), trace=traces(2), cut=cuts())
+def test_what_meets_nothing_is_a_result_with_a_part_missing(program: str, trace: list[Any], cut: list[Any]) -> None:
+    restrict, missing, *where = OUTER[program]
+    check(lambda: pair(restrict | optionally(*missing) | retracting(), *where), (A, B), trace, cut)
+
+
+TREES: dict[str, Callable[[], Reactive]] = {
+    "a star": lambda: triple(latest("x", "y", "z") | optionally("y", "z") | retracting()),
+    "a star of which one must be there": lambda: triple(latest("x", "y", "z") | optionally("y") | retracting()),
+    "a chain": lambda: triple(links | optionally("y", "z") | retracting(), chain),
+    "a chain of which the end must be there": lambda: triple(links | optionally("y") | retracting(), chain),
+    "a chain with its middle as the root": lambda: triple(links | optionally("x", "z") | retracting(), chain),
+    "a chain with conditions": lambda: triple(
+        links | optionally("y", "z") | retracting(),
+        lambda x, y, z: (x.v == y.id) & (y.v == z.id) & (x.id != y.v) & (z.v > 0),
+    ),
+    "not connected": lambda: triple(most_recently("x", "y", "z") | optionally("x", "y", "z") | retracting()),
+}
+
+
+@given(program=st.sampled_from(sorted(TREES)), trace=traces(3), cut=cuts())
+def test_parts_of_a_tree_may_be_missing(program: str, trace: list[Any], cut: list[Any]) -> None:
+    check(TREES[program], INPUTS, trace, cut)
+
+
+TABLES: dict[str, tuple[Any, ...]] = {
+    "keyed alike": (latest("x", "y"), "x"),
+    "keyed alike, with a condition": (latest("x", "y"), "y", lambda x, y: x.v != y.v),
+    "by a foreign key": (foreign, "x", lambda x, y: x.v == y.id),
+    "left": (latest("x", "y") | optionally("y"), "x"),
+    "left by a foreign key": (foreign | optionally("y"), "x", lambda x, y: (x.v == y.id) & (y.v > 0)),
+    "full": (latest("x", "y") | optionally("x", "y"), ("x", "y")),
+    "of what is keyed after the memory": (most_recently("x", "y") | key_by(x="id"), "x"),
+    "of the earliest": (key_by(x="id", y="id") | earliest("x") | most_recently("y"), "x"),
+}
+
+
+@given(program=st.sampled_from(sorted(TABLES)), shows_both=st.booleans(), trace=traces(2, last=6), cut=cuts())
+def test_results_are_rows_of_a_table(program: str, shows_both: bool, trace: list[Any], cut: list[Any]) -> None:
+    restrict, key, *where = TABLES[program]
+    has_all = not any(word in program for word in ("left", "full"))
+    if program == "full":  # of what has no key there would be two rows at a time, which is refused
+        trace = [(slot, key or 0, value, at) for slot, key, value, at in trace]
+    yields = either if shows_both or not has_all else (lambda x, y: x.v)
+    (condition,) = where or [None]
+    check(lambda: pair(restrict | retracting() | as_table(key), condition, yields), (A, B), trace, cut)
