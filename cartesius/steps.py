@@ -255,8 +255,8 @@ class Steps:
         ]
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
-        value = wrap(event.value)
         is_change = slot.reactive.table
+        value = event.value if is_change else wrap(event.value)
         entry = Entry(value, event.start, event.end, slot.source if is_change else event.identity, weight=event.weight)
         if slot.kept is not None and event.before:
             entry.note(before=event.before)

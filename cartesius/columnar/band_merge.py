@@ -10,7 +10,7 @@ Source: SEMANTICS 1.17 and 3.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import numpy as np
@@ -73,23 +73,38 @@ def merged(
     span = int(end.max(initial=0)) - low + 1
     if span * (nobody + 2) > FAR:
         return None
-    places = code * span + (end - low)
+    key = code * span
+    places = key + (end - low)
     if (places[1:] < places[:-1]).any():
         return None
     is_right = order >= n_left
-    rights = np.concatenate([[0], np.cumsum(is_right)])
-    before = (np.arange(len(order) + 1) - rights, rights)  # how many rows of each slot come before
-    tuples = _counted(code, position, _both(gone)[order], is_right, before, nobody, steps)
+    rights = np.zeros(len(order) + 1, np.int64)  # how many rows of the right slot come before
+    np.cumsum(is_right, out=rights[1:])
+    tuples = _counted(code, position, _both(gone)[order], rights, nobody, steps)
+    mosts = [_most(bounds, slot) for slot in (0, 1)]
+    most = mosts[0] if mosts[0] == mosts[1] else np.where(is_right, mosts[1], mosts[0])
+    begin, meets = _reached_back(places, np.maximum(places - most, key))
+    until = meets
+    if any(bound.most < 0 and bound.of != bound.since for bound in bounds):
+        latest = places[meets] + np.where(is_right[meets], _least(bounds, 1), _least(bounds, 0))
+        until = np.minimum(np.searchsorted(places, np.maximum(latest, key[meets] - 1), side="right"), meets)
+    keep = (position[meets] != BEFORE) & (code[meets] != nobody) & (begin < until)
+    meets, begin, until = meets[keep], begin[keep], until[keep]
+    side = is_right[meets]
+    since = np.where(side, begin - rights[begin], rights[begin])  # as places among the rows of the other slot
+    n_each = np.where(side, until - rights[until], rights[until]) - since
     of_slot = (order[~is_right], order[is_right] - n_left)
-    begin, n_each = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
-    is_fresh = (position != BEFORE) & (code != nobody)
-    for slot, other in ((0, 1), (1, 0)):
-        mine = np.flatnonzero(is_fresh & (is_right == bool(slot)))
-        since, until = _run(mine, slot, places, span, bounds)
-        at = position[mine]
-        begin[at] = before[other][since]
-        n_each[at] = np.maximum(before[other][until] - before[other][since], 0)
-    return _laid_out(rows, of_slot, begin, n_each, tuples, is_oldest_first=is_oldest_first)
+    return _laid_out(order[meets], n_left, of_slot, position[meets], since, n_each, tuples, steps, is_oldest_first)
+
+
+def _most(bounds: Sequence[Bound], slot: int) -> int:
+    """Return how long before a row of ``slot`` the other may end."""
+    return min([bound.most for bound in bounds if bound.of == slot != bound.since], default=FAR)
+
+
+def _least(bounds: Sequence[Bound], slot: int) -> int:
+    """Return how long before a row of ``slot`` the other must end, as a number that is not positive."""
+    return min([0, *[bound.most for bound in bounds if bound.since == slot != bound.of]])
 
 
 def _both(columns: Sequence[Ints]) -> Ints:
@@ -117,67 +132,97 @@ def _by_key(rows: Sequence[Rows], codes: Sequence[Ints], count: int, steps: int)
     return arrival[np.argsort(code.astype(np.uint16) if count <= 1 << 16 else code, kind="stable")]
 
 
-def _run(mine: Ints, slot: int, places: Ints, span: int, bounds: Sequence[Bound]) -> tuple[Ints, Ints]:
-    """Return from where, and until where, what each of ``mine`` meets lies among all rows."""
-    key = places[mine] // span * span
-    since, until = key, None
-    for bound in bounds:
-        if bound.of == slot and bound.since != slot:
-            since = np.maximum(since, places[mine] - bound.most)
-        elif bound.since == slot and bound.of != slot and bound.most < 0:
-            found = places[mine] + bound.most
-            until = found if until is None else np.minimum(until, found)
-    begin = np.searchsorted(places, since)
-    if until is None:
-        return begin, mine
-    return begin, np.minimum(np.searchsorted(places, np.maximum(until, key - 1), side="right"), mine)
+_FEW: Final = 8
 
 
-def _counted(
-    code: Ints,
-    position: Ints,
-    gone: Ints,
-    is_right: NDArray[np.bool_],
-    before: tuple[Ints, Ints],
-    nobody: int,
-    steps: int,
-) -> int:
+def _reached_back(places: Ints, since: Ints) -> tuple[Ints, Ints]:
+    """Return from where each row sees those before it, by ``since``, and which rows those are that see any.
+
+    Few rows see many: so it is looked at the rows before, one by one, and only what sees more is searched for.
+    """
+    active = np.flatnonzero(places[:-1] >= since[1:]) + 1
+    meets, begin = active, active - 1
+    left = np.arange(len(active))
+    for back in range(2, _FEW):
+        more = active >= back
+        more &= places[active - back] >= since[active]
+        active, left = active[more], left[more]
+        if not len(active):
+            return begin, meets
+        begin[left] = active - back
+    begin[left] = np.searchsorted(places, since[active])
+    return begin, meets
+
+
+def _counted(code: Ints, position: Ints, gone: Ints, rights: Ints, nobody: int, steps: int) -> int:
     """Return how many candidates there are: for each row, those of the other slot that come while it is there."""
-    ends = np.cumsum(np.bincount(code, minlength=nobody + 1))
-    until = ends[code]  # where the rows of the key end
-    here = np.arange(len(code))
-    if (gone < steps).any() or position.min(initial=0) == BEFORE:
-        times = code * (steps + 1) + (position + 1)
-        if (gone < steps).any():
-            until = np.searchsorted(times, code * (steps + 1) + np.minimum(gone, steps - 1) + 1)
-            until = np.where(gone < steps, until, ends[code])
-        if position.min(initial=0) == BEFORE:  # what was there before meets what is fresh
-            fresh = np.searchsorted(times, np.arange(nobody + 1) * (steps + 1) + 1)
-            here = np.maximum(here, fresh[code])
-    total = 0
-    for side, other in ((~is_right, 1), (is_right, 0)):
-        mine = side & (code != nobody)
-        total += int((before[other][until[mine]] - before[other][here[mine]]).sum())
-    return total
+    is_right = rights[1:] > rights[:-1]
+    is_before = position == BEFORE
+    has_before = bool(is_before.any())
+    if not (gone < steps).any():
+        total = _pairs(code, is_right, nobody)
+        return total - (_pairs(code[is_before], is_right[is_before], nobody) if has_before else 0)
+    key = code * (steps + 2)
+    times = key + position
+    until = key + gone
+    here = np.flatnonzero(times[1:] < until[:-1])  # who sees something after it
+    end = here + 2
+    active, left = here, np.arange(len(here))
+    for ahead in range(2, _FEW):
+        more = active < len(times) - ahead
+        more[more] = times[active[more] + ahead] < until[active[more]]
+        active, left = active[more], left[more]
+        end[left] = active + ahead + 1
+    end[left] = np.searchsorted(times, until[active])
+    begin = here + 1
+    if has_before:  # what was there before meets what is fresh
+        begin = np.maximum(begin, np.searchsorted(times, key[here]))
+        end = np.maximum(begin, end)
+    n_rights = rights[end] - rights[begin]
+    found = np.where(is_right[here], end - begin - n_rights, n_rights)
+    return int(found[code[here] != nobody].sum())
+
+
+def _pairs(code: Ints, is_right: NDArray[np.bool_], nobody: int) -> int:
+    """Return how many pairs of equal keys there are."""
+    n_right = np.bincount(code[is_right], minlength=nobody + 1)[:nobody]
+    return int((n_right * np.bincount(code[~is_right], minlength=nobody + 1)[:nobody]).sum())
 
 
 def _laid_out(
-    rows: Sequence[Rows], of_slot: tuple[Ints, Ints], begin: Ints, n_each: Ints, tuples: int, *, is_oldest_first: bool
+    comes: Ints,
+    n_left: int,
+    of_slot: tuple[Ints, Ints],
+    position: Ints,
+    since: Ints,
+    n_each: Ints,
+    tuples: int,
+    steps: int,
+    is_oldest_first: bool,
 ) -> Met:
-    """Return the candidates, step by step, given where the partners of each begin, and how many they are."""
-    n = int(n_each.sum())
-    position = np.repeat(np.arange(len(n_each)), n_each)
-    within = np.arange(n) - np.repeat(np.cumsum(n_each) - n_each, n_each)
-    chosen = np.repeat(begin, n_each)
-    chosen += within if is_oldest_first else np.repeat(n_each, n_each) - 1 - within
-    comes = np.zeros(len(n_each), np.int64)  # which row comes in each step
-    is_left = np.zeros(len(n_each), np.bool_)
-    for slot, one in enumerate(rows):
-        first = int(np.searchsorted(one.position, 0))
-        comes[one.position[first:]] = np.arange(first, len(one))
-        is_left[one.position[first:]] = slot == 0
-    mine, side = comes[position], is_left[position]
-    left, right = mine.copy(), mine
-    left[~side] = of_slot[0][chosen[~side]]
-    right[side] = of_slot[1][chosen[side]]
-    return Met(position, (left, right), tuples)
+    """Return the candidates, step by step.
+
+    Args:
+        comes: The rows that come, those of the left slot counted first.
+        n_left: How many the left slot has.
+        of_slot: The rows of each slot, by key and arrival.
+        position: In which step each comes.
+        since: Where its partners begin, among those.
+        n_each: How many they are.
+        tuples: How many candidates there were.
+        steps: How many steps there are.
+        is_oldest_first: Whether memories are visited so.
+    """
+    at = np.full(steps, -1, np.int64)
+    at[position] = np.arange(len(position))
+    in_order = at[at >= 0]
+    comes, position, since, n_each = (column[in_order] for column in (comes, position, since, n_each))
+    within = np.arange(int(n_each.sum())) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+    partner = np.repeat(since if is_oldest_first else since + n_each - 1, n_each)
+    partner += within if is_oldest_first else -within
+    now = np.repeat(comes, n_each)
+    side = now >= n_left
+    left, right = now.copy(), now - n_left
+    left[side] = of_slot[0][partner[side]]
+    right[~side] = of_slot[1][partner[~side]]
+    return Met(np.repeat(position, n_each), (left, right), tuples)

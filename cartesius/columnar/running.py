@@ -23,6 +23,7 @@ from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
 from cartesius.events import EARLIEST, Delete, Event, Update
+from cartesius.generated import commented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,8 +64,10 @@ class Compiled:
         return sum(state.nbytes for state in self.states or ())
 
     def source(self) -> str:
-        """Return the generated code of all stages, each with its pattern."""
-        return "\n\n".join(stage.source() for stage in self.stages)
+        """Return the generated code of all stages, each with its pattern, or why there is none."""
+        if self.reason:
+            return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
+        return "\n".join(stage.source() for stage in self.stages)
 
     def run(self, engine: Engine, feed: Feed) -> pa.Table:
         """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
@@ -157,15 +160,18 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
     moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
     if not is_late.any():
         return moment, [], feed
-    if any(slot.keeps_late for join in engine._program.joins for slot in join.slots):
-        if not timeless:
-            return moment, [], feed  # the stages look at the clock themselves
-        reason = "late events count for some time"
-        raise NotColumnar(reason)
     late: list[tuple[int, Late]] = []
     rest = {}
     for reactive, one in feed.rows.items():
         mine = is_late[one.position]
+        bound = engine._program.bound.get(reactive, ())
+        keeping = [join not in timeless for join, index in bound if join.slots[index].keeps_late]
+        if keeping and mine.any() and not (all(keeping) and len(keeping) == len(bound)):
+            reason = "late events count for some time"
+            raise NotColumnar(reason)
+        if keeping:
+            rest[reactive] = one  # the stages look at the clock themselves
+            continue
         name = engine._program.names[reactive]
         aside = one.take(np.flatnonzero(mine))
         positions, values = aside.position.tolist(), _payloads(reactive, aside)
@@ -178,6 +184,14 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
     return moment, late, Feed(rest, feed.steps, is_timed=True)
 
 
+def compiled_of(engine: Engine) -> Compiled:
+    """Return the program of an engine, compiled as far as that goes."""
+    if engine._compiled is None or engine._compiled.program is not engine._program:
+        engine._settle()
+        engine._compiled = Compiled(engine)
+    return engine._compiled
+
+
 def push_many(engine: Engine, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
@@ -185,10 +199,7 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     for reactive, rows in feed.rows.items():
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
-    if engine._compiled is None or engine._compiled.program is not program:
-        engine._settle()
-        engine._compiled = Compiled(engine)
-    compiled = engine._compiled
+    compiled = compiled_of(engine)
     engine._why_row_by_row = ""
     if compiled.reason or engine._is_watched:
         return _one_by_one(engine, feed)

@@ -155,9 +155,9 @@ def output_of(restrict: str, body: str) -> tuple[list[Reactive], Reactive]:
 def test_restrictions_of_known_meaning_agree(restrict: str, body: str) -> None:
     draw = random.Random(f"{restrict} {body}")
     inputs, output = output_of(restrict, body)
-    both = Both(output)
+    both = Both(output, lateness=draw.choice([None, 5]))
     for place in range(40):
-        at = draw.choice([None, None, draw.randrange(9), (2, draw.randrange(2, 9))])
+        at = draw.choice([None, None, place // 3 + draw.randrange(9), (place // 3, place // 3 + draw.randrange(9))])
         both.call("push", draw.choice(inputs), a_value(draw), at)
         if place == 20:
             both.swap()

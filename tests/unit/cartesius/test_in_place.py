@@ -221,7 +221,7 @@ class asking(Restriction):
             forward(slot, event)
 
 
-@pytest.mark.parametrize("options", [{}, {"tier": "reference"}, {"lateness": 0}])
+@pytest.mark.parametrize("options", [{}, {"tier": "reference"}, {"trace": True}, {"lateness": 0}])
 def test_the_handlers_in_force_around_a_push_are_found(options: Any) -> None:
     left, right = left_and_right()
     asked = correlate(x=left, y=right, yields=lambda x, y: [ask(x + y), limit()], restrict=most_recently("x", "y"))
@@ -361,9 +361,9 @@ def test_nothing_of_a_users_is_in_the_text_but_in_comments() -> None:
         engine.push(left, {nasty: number})
         engine.push(right, {"n": number})
     assert [event.value for event in engine.push(left, {nasty: 3})] == [(nasty, 3)]
-    code = [line for line in engine.source().splitlines() if not line.startswith("#")]
+    code = [line for line in engine.source().splitlines() if not line.strip().startswith("#")]
     assert sum(line.startswith("def push(value, at):") for line in code) == 2
-    assert not any("raise" in line or "right" in line for line in code)
+    assert not any("raise" in line for line in code)
     assert engine.source().isascii()
 
 
@@ -371,9 +371,9 @@ def test_source_says_what_has_no_function_and_why() -> None:
     left, right = left_and_right()
     table = Reactive("table", table=True)
     rows = correlate(t=table, yields=lambda t: t, restrict=most_recently("t"))
-    assert Engine(rows).source() == (
-        "# what comes to the input 'table' runs by calls of the clauses as written: table is a table\n"
-    )
+    pushing, batches = Engine(rows).source().splitlines()
+    assert pushing == "# what comes to the input 'table' runs by calls of the clauses as written: table is a table"
+    assert batches.startswith("# a batch of columns is pushed row by row: correlate(table): ")
     reference = Engine(zip_(left, right), tier="reference").source().splitlines()
     assert reference[0] == "# what comes to the input 'left' runs on coroutines: the tier is pinned"
 

@@ -6,8 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cartesius import correlate
+from cartesius.expressions import KeyOf
+from restrictions import optionally, retracting
+from restrictions.aggregation import totalling, totalling_by
+from restrictions.tables import count, mean, reduce, sum_
 from tests.unit.cartesius.columnar.stream_traces import cuts
-from tests.unit.cartesius.columnar.table_traces import BINARY, LEFT, RIGHT, TERNARY, built, check, programs, traces
+from tests.unit.cartesius.columnar.table_traces import (
+    BINARY,
+    LEFT,
+    RIGHT,
+    TERNARY,
+    built,
+    check,
+    equal,
+    named,
+    of,
+    programs,
+    score,
+    traces,
+)
 
 
 @given(programs(), traces(), cuts())
@@ -37,3 +55,24 @@ def test_joins_of_three_inputs_are_exact(name, trace, cut, tables):
 @given(programs(), traces(), cuts())
 def test_an_input_may_be_an_output_as_well(tree, trace, cut):
     check([LEFT, built(tree)], trace, cut)
+
+
+TOTALS = {
+    "sum": lambda t: reduce(t, sum_.of(score)),
+    "count": lambda t: reduce(t, count),
+    "mean": lambda t: reduce(t, mean.of(score)),
+    "kept": lambda t: correlate(x=t, yields=lambda x: x, restrict=retracting() | totalling(sum_.of(score))),
+    "joined": lambda t: correlate(
+        x=t,
+        y=RIGHT,
+        where=equal(of(named, "x"), KeyOf("y")),
+        yields=lambda x, y: (y, x),
+        restrict=retracting() | totalling_by(sum_.of(score), named) | optionally("y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TOTALS))
+@given(programs(), traces(), cuts())
+def test_totals_are_exact(name, tree, trace, cut):
+    check([TOTALS[name](built(tree))], trace, cut)
