@@ -130,7 +130,7 @@ class Struct:
     def take(self, indices: Indices, *, may_miss: bool = False) -> Struct:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         items = [item.take(indices, may_miss=may_miss) for item in self.items]
-        valid = None if self.valid is None else self.valid[indices]
+        valid = None if self.valid is None or not self.length else self.valid[indices]
         if may_miss and (is_missing := indices == MISSING).any():
             valid = ~is_missing if valid is None else valid & ~is_missing
         return Struct(self.kind, self.names, items, len(indices), valid)
