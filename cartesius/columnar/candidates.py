@@ -104,32 +104,6 @@ class Parts:
         return Struct("interval", ("start", "end"), items, len(self), valid)
 
 
-class Whole(Parts):
-    """All rows, as parts: nothing is gathered."""
-
-    def __init__(self, rows: Rows) -> None:
-        super().__init__(rows, np.zeros(0, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def value(self) -> Vector:
-        """The payloads."""
-        return self.rows.payload
-
-    def field(self, name: str) -> Vector:
-        """Return a field of the payloads."""
-        payload = self.rows.payload
-        item = None
-        if isinstance(payload, Struct) and payload.valid is None and payload.kind == "record":
-            item = payload.item(name)
-        if item is None:
-            reason = f"some event has no field {name!r}"
-            raise NotColumnar(reason)
-        return item
-
-
 def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the convex hull of the parts' times, candidate by candidate."""
     start, end = parts[0].times

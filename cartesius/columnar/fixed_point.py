@@ -4,7 +4,8 @@ A number is ``(high · 2**40 + low) · 2**exponent`` with ``0 ≤ low < 2**40``.
 ties to even, which is what ``float`` makes of a fraction. Where the spread of exponents, or the number of summands, is
 too large for that, `NotColumnar` is raised.
 
-Source: Boldo and Melquiond, IEEE Transactions on Computers 2008 (rounding to odd).
+Source: Boldo and Melquiond, IEEE Transactions on Computers 2008 (rounding to odd); Dekker, Numerische Mathematik 1971
+(sums and products of two floats).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _LOW: Final = 40
 _MASK: Final = (1 << _LOW) - 1
 _MOST: Final = 1 << 62
 _EXACT: Final = 1 << 53
+_FAR: Final = 800  # powers of two beyond which a quotient may leave the normal floats
 
 
 @attrs.frozen(eq=False)
@@ -120,9 +122,12 @@ def running(segments: Segments, before: Fixed | None, numbers: NDArray[np.float6
     if longest * max(most, 1 << _LOW) >= _MOST:
         raise _spread()
     high, low = segments.running(segments.sorted(rows.high)), segments.running(segments.sorted(rows.low))
-    high += low >> _LOW
-    low &= _MASK
-    return Fixed(high, low, rows.exponent)
+    return carried(high, low, rows.exponent)
+
+
+def carried(high: NDArray[np.int64], low: NDArray[np.int64], exponent: int) -> Fixed:
+    """Return sums of limbs as numbers: what the lower ones exceed is carried over."""
+    return Fixed(high + (low >> _LOW), low & _MASK, exponent)
 
 
 def rounded(numbers: Fixed) -> NDArray[np.float64]:
@@ -142,13 +147,54 @@ def rounded(numbers: Fixed) -> NDArray[np.float64]:
 
 
 def quotients(numbers: Fixed, divisors: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the floats nearest to the quotients."""
+    """Return the floats nearest to the quotients.
+
+    The quotient of the rounded number is corrected by what is left of the number, which two floats hold exactly. Where
+    that correction is too near to the middle between two floats, ints decide.
+    """
+    if not -_FAR < numbers.exponent < _FAR:
+        return np.array(_exactly(numbers, divisors))
+    high, low = np.ldexp(numbers.high.astype(np.float64), _LOW), numbers.low.astype(np.float64)
+    total, rest = _sum(high, low)
+    by = divisors.astype(np.float64)
+    guess = total / by
+    product, error = _product(guess, by)
+    correction = ((total - product) + (rest - error)) / by
+    doubt = np.spacing(np.abs(guess)) * 2.0**-30
+    found = guess + correction
+    unsure = (np.abs(numbers.high) >= _EXACT) | (guess + (correction - doubt) != guess + (correction + doubt))
+    if unsure.any():
+        places = np.flatnonzero(unsure)
+        found = np.ldexp(found, numbers.exponent)
+        found[places] = _exactly(numbers.take(places), divisors[places])
+        return found
+    return np.ldexp(found, numbers.exponent)
+
+
+def _exactly(numbers: Fixed, divisors: NDArray[np.int64]) -> list[float]:
     above, below = max(numbers.exponent, 0), max(-numbers.exponent, 0)
     try:
-        return np.array(
-            [(one << above) / (n << below) for one, n in zip(numbers.ints(), divisors.tolist(), strict=True)],
-            np.float64,
-        )
+        return [(one << above) / (n << below) for one, n in zip(numbers.ints(), divisors.tolist(), strict=True)]
     except OverflowError as error:
         reason = "a mean leaves the floats"
         raise NotColumnar(reason) from error
+
+
+def _sum(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a sum, and what rounding has left out of it."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _product(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a product, and what rounding has left out of it."""
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scaled = a * (2.0**27 + 1)
+    high = scaled - (scaled - a)
+    return high, a - high

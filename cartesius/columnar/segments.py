@@ -8,9 +8,11 @@ Invariant: within a segment rows are in order of arrival, what was before first.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from cartesius.columnar.ordering import by_code
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,19 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.vectors import Indices
-
-_RADIX: Final = 1 << 16
-
-
-def stable_order(codes: NDArray[np.int64], count: int) -> Indices:
-    """Return the order that sorts codes from ``range(count)``, stably: by radix, as far as they are small."""
-    if count <= _RADIX:
-        return np.argsort(codes.astype(np.uint16), kind="stable")
-    if count > _RADIX * _RADIX:
-        return np.argsort(codes, kind="stable")
-    order = np.argsort((codes & (_RADIX - 1)).astype(np.uint16), kind="stable")
-    high = (codes >> 16).astype(np.uint16)
-    return order[np.argsort(high[order], kind="stable")]
 
 
 class Segments:
@@ -45,7 +34,7 @@ class Segments:
     def __init__(self, codes: NDArray[np.int64], count: int, before: int) -> None:
         self.before = before
         self.size = len(codes)
-        self.order: Indices | None = None if count == 1 else stable_order(codes, count)
+        self.order: Indices | None = None if count == 1 else by_code(codes, count)
         in_order = codes if self.order is None else codes[self.order]
         self.is_head = np.ones(self.size, np.bool_)
         np.not_equal(in_order[1:], in_order[:-1], out=self.is_head[1:])

@@ -77,7 +77,7 @@ def deliveries(
     step = position
     if waits.any():
         step = position.copy()
-        step[waits] = np.searchsorted(clock, spans.ends(window[waits]) + (spans.delay or 0), "left")
+        step[waits] = _reported(spans, window[waits], clock)
     stays = waits & (step == moment.steps)
     held = _held(rows, every[stays], world.steps + 1)
     opened = _opened(opened, window[alive])
@@ -88,6 +88,15 @@ def deliveries(
     waits = waits[comes]
     rest = (every[comes], window[comes], step[comes], waits if waits.any() else None)
     return Deliveries(rows, *rest, held, opened, late)
+
+
+def _reported(spans: Spans, window: NDArray[np.int64], clock: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return in which step each window is reported; as many as there are if it is not in this batch."""
+    low, high = int(window.min()), int(window.max())
+    is_dense = high - low < len(window)
+    asked = np.arange(low, high + 1) if is_dense else window
+    found = np.searchsorted(clock, spans.ends(asked) + (spans.delay or 0), "left")
+    return found[window - low] if is_dense else found
 
 
 def _held(rows: Rows, places: Indices, step: int) -> Rows | None:

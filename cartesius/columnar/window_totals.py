@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cartesius.columnar.candidates import Whole
+from cartesius.columnar.candidates import whole
 from cartesius.columnar.compositions import applied
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.extremes import Greatest, Least
+from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import encoded
 from cartesius.columnar.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.segments import Segments
@@ -28,8 +29,7 @@ from cartesius.columnar.vectorising import Code
 from cartesius.columnar.vectors import TUPLE, NotColumnar, Struct, concatenated
 from cartesius.columnar.window_deliveries import Deliveries, deliveries
 from cartesius.columnar.window_state import Groups, Windows, load_held, opened, store_windows
-from cartesius.expressions import Expression, Part, Tuple, WindowOf, show
-from cartesius.generated import commented
+from cartesius.expressions import Expression, Part, Tuple, WindowOf
 from cartesius.meanings import Meaning, Total
 from cartesius.totals import Totals
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.candidates import Parts
     from cartesius.columnar.spans import Spans
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.totalling import Totalling
@@ -78,16 +79,11 @@ class WindowTotals(Stage):
 
     def source(self) -> str:
         """Return the generated code."""
-        pattern = self.join.pattern
-        head = (
-            f"{self.join.name}: {' | '.join(map(repr, pattern.restrictions))}",
-            f"yields {show(pattern.yields)}",  # type: ignore[arg-type]  # the kernel takes what traced
-            "deliveries, Segments by (key, window), "
-            + ("combined one by one" if self.known is None else f"running {self.known[0].name}")
-            + ", changes",
+        total = "combined, one by one" if self.known is None else f"running {self.known[0].name.lower()}"
+        functions = f"deliveries to {self.spans}, Segments, {total}, changes"
+        return heading(self.join, functions) + "".join(
+            code.text for code in (self._key, self._lift) if code is not None
         )
-        comment = "".join(f"# {commented(line)}\n" for line in head)
-        return comment + "\n".join(code.text for code in (self._key, self._lift) if code is not None)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Deliver what comes, total it, and let go of the windows that are over."""
@@ -115,10 +111,10 @@ class WindowTotals(Stage):
     # -- totals --------------------------------------------------------------------------------------------------------
 
     def _totalled(self, found: Deliveries, before: Groups) -> tuple[Flow, Groups]:
-        whole = Whole(found.rows)
-        key = None if self._key is None else widened(self._key.function(len(whole), whole))
+        every = whole(found.rows)
+        key = None if self._key is None else widened(self._key.function(len(every), every))
         segments = self._segments(found, before, key)
-        totalled = self._run(segments, found, before, key, whole)
+        totalled = self._run(segments, found, before, key, every)
         return self._flow(found, segments, totalled, key), self._groups(found, segments, totalled, before, key)
 
     def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
@@ -140,10 +136,10 @@ class WindowTotals(Stage):
             codes, count = codes * keys + of_key, count * keys
         return Segments(codes, count, len(before))
 
-    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, whole: Whole) -> Totalled:
+    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, every: Parts) -> Totalled:
         if self.totalling is not None and self._lift is not None:
             try:
-                values = self._lift.function(len(whole), whole)
+                values = self._lift.function(len(every), every)
                 values = values if found.place is None else values.take(found.place)
                 return self.totalling.run(segments, before.totals, before.counts, values)
             except NotColumnar:
@@ -196,14 +192,14 @@ class WindowTotals(Stage):
             value = totalled.shown.take(where[emitted])
             return Flow(position, value, start, end, key=self._keys(found, key, emitted))
         last, first, since, until = _reported(found, segments)
-        phase = np.repeat([0, 1], [len(last), len(emitted)])
-        due = np.concatenate([self.spans.ends(found.window[first]), np.zeros(len(emitted), np.int64)])
+        reported = self.spans.ends(found.window[first]) + (self.spans.delay or 0)
+        due = np.concatenate([reported, np.full(len(emitted), LAST)])
         mentioned, position = np.concatenate([first, emitted]), np.concatenate([found.position[first], position])
-        order = np.lexsort((mentioned, due, phase, position))
+        order = np.lexsort((mentioned, due, position))
         value = totalled.shown.take(np.concatenate([last, where[emitted]])[order])
         start, end = np.concatenate([since, start])[order], np.concatenate([until, end])[order]
-        turn = np.where(phase == 0, due, LAST)[order]
-        return Flow(position[order], value, start, end, key=self._keys(found, key, mentioned[order]), turn=turn)
+        keys = self._keys(found, key, mentioned[order])
+        return Flow(position[order], value, start, end, key=keys, turn=due[order])
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
