@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.bands import band_stage
-from cartesius.columnar.consumption import consuming_stage
+from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
 from cartesius.columnar.merging import merge_stage
 from cartesius.columnar.table_plans import table_stage
