@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columnar.candidates import Parts
-from cartesius.columnar.computed import linking, of_expression
+from cartesius.columnar.computed import Keys, codes_of, codes_under, linking
+from cartesius.columnar.conversions import of_values
 from cartesius.columnar.headings import heading
-from cartesius.columnar.keys import NEVER, encoded
-from cartesius.columnar.ordering import begins, by_code
-from cartesius.columnar.rows import BEFORE, Rows, joined, nothing
+from cartesius.columnar.rows import Rows, joined, nothing
 from cartesius.columnar.spans import spans_of, until
 from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
 from cartesius.columnar.vectorising import ColumnarBody
-from cartesius.columnar.vectors import NotColumnar
+from cartesius.columnar.vectors import NotColumnar, concatenated
 from cartesius.columnar.window_deliveries import deliveries, first_met
+from cartesius.columnar.window_meetings import InWindow, from_last, met
 from cartesius.columnar.window_state import opened, store_windows
 from cartesius.columnar.zipping import flow_of
 from cartesius.meanings import Meaning
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columnar.computed import Column
     from cartesius.columnar.spans import Spans
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.vectors import Indices, Vector
@@ -45,32 +43,21 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_KNOWN = {Meaning.WINDOWS, Meaning.NEWEST, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
-
-
-class InWindow(Parts):
-    """The parts of one slot, and their windows."""
-
-    def __init__(self, rows: Rows, indices: Indices, windows: Ints, spans: Spans) -> None:
-        super().__init__(rows, indices)
-        self.windows = windows
-        self.spans = spans
-
-    def chosen(self, keep: NDArray[np.bool_]) -> Parts:
-        """Return the parts of the candidates where ``keep`` is true."""
-        return InWindow(self.rows, self.indices[keep], self.windows, self.spans)
-
-    @property
-    def window(self) -> Vector:
-        """The windows of the candidates."""
-        return self.spans.column(self.windows[self.indices])
+_KNOWN = {Meaning.WINDOWS, Meaning.KEYS, Meaning.NEWEST, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
 
 
 @attrs.frozen(eq=False)
 class Contents:
-    """The windows that are not freed, in the order in which they were opened, and that of each row, by slot."""
+    """What windows hold, beside their rows.
+
+    Args:
+        opened: The windows that are not freed, in the order in which they were opened, each once a key.
+        keys: The key of each, where they are left of the windows.
+        windows: The window of each row, by slot.
+    """
 
     opened: Ints
+    keys: Vector | None
     windows: tuple[Ints, ...]
 
 
@@ -91,11 +78,16 @@ class WindowJoin(Stage):
                     self.newest[slot.index] = n if before is None else min(n, before)
         self.is_oldest_first = any(one.restriction.meaning is Meaning.OLDEST_FIRST for one in join.installed)
         self.body = ColumnarBody(join, linking(join))
-        slots = {slot.name: slot for slot in join.slots}
-        self.sides: tuple[list[Column], list[Column]] = ([], [])
-        for pair in join.pattern.equalities:
-            for name, side in pair:
-                self.sides[slots[name].index].append(of_expression(side, slots[name]))
+        self.keys = Keys(join)
+        spaces = [space for space, by_slot in enumerate(self.keys.spaces) if by_slot]
+        self.space = spaces[0] if spaces else None
+        self.are_keyed = self.space is not None and self.space < self._space  # each key has windows of its own
+        kept = [one for one in join.installed if one.restriction.meaning is Meaning.NEWEST]
+        self.newest_by_key = any(self.space in one.prefixes[one.named[0].index] for one in kept)
+        components = self.keys.components()
+        if isinstance(components, str):
+            raise NotColumnar(components)
+        self.components = components
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
@@ -113,58 +105,100 @@ class WindowJoin(Stage):
                 found = deliveries(self.spans, slot, self.join.world, arriving[slot.index], none, moment)
                 there.append(found.rows if found.place is None else found.rows.take(found.place))
                 mine = np.concatenate([of_retained, found.window])
-                coming.append((found.position, found.window))
+                coming.append((slot.index, found.position, found.window))
                 late += found.late
             present = [one for one in there if one is not None]
             rows.append(joined(present) if present else None)
             windows.append(mine)
-        clock = until(moment, self.join.world)
-        after = self._after(rows, windows, first_met(before.opened, _by_arrival(coming)), clock)
+        of_key, count = self._codes_of_keys(rows)
+        after = self._after(rows, windows, of_key, before, coming, until(moment, self.join.world))
         both = [one for one in rows if one is not None and len(one)]
         if len(both) < 2:
             return Outcome(nothing(), after, 0, late)
-        first, second = self._met(both, windows)
+        first, second = self._met(both, windows, of_key, count)
         parts = [
-            InWindow(mine, chosen, window, self.spans)
-            for mine, chosen, window in zip(both, (first, second), windows, strict=True)
+            InWindow(mine, chosen, window, self.spans, None if (key := self.keys.own(slot)) is None else key(mine))
+            for slot, (mine, chosen, window) in enumerate(zip(both, (first, second), windows, strict=True))
         ]
         position = np.maximum(both[0].position[first], both[1].position[second])
         flow = flow_of(self.body, parts, position) if len(first) else nothing()
         return Outcome(flow, after, len(first), late)
 
-    def _met(self, rows: Sequence[Rows], windows: Sequence[Ints]) -> tuple[Indices, Indices]:
+    def _codes_of_keys(self, rows: Sequence[Rows | None]) -> tuple[list[Ints], int]:
+        """Return the code of the key of each row, by slot, and how many there are."""
+        there = {slot: mine for slot, mine in enumerate(rows) if mine is not None}
+        if self.space is None or not there:
+            return [np.zeros(0 if mine is None else len(mine), np.int64) for mine in rows], 1
+        found, count = codes_of([self.keys.in_space(self.space, slot, mine) for slot, mine in there.items()])
+        codes = dict(zip(there, found, strict=True))
+        return [codes.get(slot, np.zeros(0, np.int64)) for slot in range(len(rows))], count + 1
+
+    def _met(
+        self, rows: Sequence[Rows], windows: Sequence[Ints], of_key: Sequence[Ints], count: int
+    ) -> tuple[Indices, Indices]:
         """Return the candidates, in order: which rows of both slots."""
-        sides = [[column(mine) for column in columns] for mine, columns in zip(rows, self.sides, strict=True)]
+        linked, links = codes_under(self.components, rows) if self.components else ([], 1)
+        nobody = links - 1
+        groups = list(of_key)
+        if linked and self.newest == [None, None]:  # what equals nothing has a code of its own in each slot
+            groups = [np.where(mine == nobody, nobody + slot, mine) for slot, mine in enumerate(linked)]
+            linked, count = [], links + 1
+        elif not self.newest_by_key:
+            groups, count = [np.zeros_like(mine) for mine in of_key], 1
         low = min(int(mine.min()) for mine in windows)
-        codes = [mine - low for mine in windows]
-        count = max(int(mine.max()) for mine in codes) + 1
-        linked: list[Ints] | None = None
-        if sides[0]:
-            linked, keys = encoded(sides, skips_null=False)
-            if self.newest == [None, None]:
-                # What equals nothing has a code of its own, by slot.
-                codes = [
-                    code * (keys + 2) + np.where(link == NEVER, keys + slot, link)
-                    for slot, (code, link) in enumerate(zip(codes, linked, strict=True))
-                ]
-                count, linked = count * (keys + 2), None
-        first, second = met(codes, count, [one.position for one in rows], self.newest, self.is_oldest_first)
-        if linked is not None:
-            equal = (linked[0][first] == linked[1][second]) & (linked[0][first] != NEVER)
+        span = max(int(mine.max()) for mine in windows) - low + 1
+        groups = [(mine - low) * count + group for mine, group in zip(windows, groups, strict=True)]
+        positions = [one.position for one in rows]
+        first, second = met(groups, span * count, positions, self.newest, is_oldest_first=self.is_oldest_first)
+        if linked:
+            equal = (linked[0][first] == linked[1][second]) & (linked[0][first] != nobody)
             first, second = first[equal], second[equal]
         return first, second
 
-    def _after(self, rows: Sequence[Rows | None], windows: Sequence[Ints], opened: Ints, clock: int) -> State:
-        """Return what is in memory afterwards."""
+    def _after(
+        self,
+        rows: Sequence[Rows | None],
+        windows: Sequence[Ints],
+        of_key: Sequence[Ints],
+        before: Contents,
+        coming: Sequence[tuple[int, Ints, Ints]],
+        clock: int,
+    ) -> State:
+        """Return what is in memory afterwards, and which windows are open."""
         retained, of = [], []
-        for mine, window, n in zip(rows, windows, self.newest, strict=True):
+        for mine, window, key, n in zip(rows, windows, of_key, self.newest, strict=True):
             stays = ~self.spans.is_freed(window, clock)
             if n is not None and len(window):
-                stays &= _from_last(window) < n
+                stays &= from_last(window, key if self.newest_by_key else np.zeros_like(key)) < n
             kept = mine if mine is None or stays.all() else mine.take(np.flatnonzero(stays))
             retained.append(None if kept is None else kept.as_retained())
             of.append(window[stays])
-        return State(tuple(retained), Contents(opened[~self.spans.is_freed(opened, clock)], tuple(of)))
+        opened, keys = self._opened(before, rows, coming)
+        stays = ~self.spans.is_freed(opened, clock)
+        keys = keys if keys is None or stays.all() else keys.take(np.flatnonzero(stays))
+        return State(tuple(retained), Contents(opened[stays], keys, tuple(of)))
+
+    def _opened(
+        self, before: Contents, rows: Sequence[Rows | None], coming: Sequence[tuple[int, Ints, Ints]]
+    ) -> tuple[Ints, Vector | None]:
+        """Return the windows that have been opened, each once a key."""
+        if not coming:
+            return before.opened, before.keys
+        position, window = (np.concatenate([one[place] for one in coming]) for place in (1, 2))
+        order = np.argsort(position, kind="stable")
+        every = np.concatenate([before.opened, window[order]])
+        if not self.are_keyed or self.space is None:
+            return every[first_met(every)], None
+        new = []
+        for slot, _, mine in coming:
+            there = rows[slot]
+            assert there is not None  # Invariant: what comes is among the rows
+            keys = self.keys.in_space(self.space, slot, there)
+            new.append(keys.take(np.arange(len(there) - len(mine), len(there))))
+        every_key = concatenated([*([] if before.keys is None else [before.keys]), concatenated(new).take(order)])
+        (codes, *_), count = codes_of([every_key])
+        first = first_met(every * (count + 1) + codes)
+        return every[first], every_key.take(first)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -180,12 +214,14 @@ class WindowJoin(Stage):
             retained.append(rows_of(slot, came, arriving.get(slot.index)))
             of: list[Any] = [window_of(entry) for entry in entries]
             windows.append(np.array([self.spans.number(window) for window in of], np.int64))
-        return State(tuple(retained), Contents(opened(self.spans, self.installed), tuple(windows)))
+        numbers, keys = opened(self.spans, self.installed)
+        return State(tuple(retained), Contents(numbers, of_values(keys) if self.are_keyed else None, tuple(windows)))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
         contents: Contents = state.more
-        store_windows(self.spans, self.installed, contents.opened, None)
+        keys = None if contents.keys is None else contents.keys.to_list()
+        store_windows(self.spans, self.installed, contents.opened, None, keys)
         for slot, rows, windows in zip(self.join.slots, state.retained, contents.windows, strict=True):
             stored.add(id(slot.memory))
             for entry in list(slot.memory.all()):
@@ -207,69 +243,6 @@ class WindowJoin(Stage):
         return space
 
 
-def met(
-    codes: Sequence[Ints], count: int, positions: Sequence[Ints], newest: Sequence[int | None], is_oldest_first: bool
-) -> tuple[Indices, Indices]:
-    """Return which rows of two slots meet under equal codes, the later one in the batch: in order of enumeration.
-
-    Args:
-        codes: The group of each row, by slot; rows are in order of arrival.
-        count: They are in ``range(count)``.
-        positions: The step of each row.
-        newest: How many of the newest of a slot, under one code, are there; None: all.
-        is_oldest_first: Whether they are visited so.
-    """
-    sizes = [len(mine) for mine in codes]
-    slot, place = np.repeat([0, 1], sizes), np.concatenate([np.arange(size) for size in sizes])
-    position, code = np.concatenate(positions), np.concatenate(codes)
-    arrival = np.argsort(position, kind="stable")
-    order = arrival[by_code(code[arrival], count)]
-    first = begins(code[order])
-    since = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
-    found: list[Indices] = []
-    ends, lengths = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    for one in (0, 1):
-        is_mine = slot[order] == one
-        found.append(place[order[is_mine]])
-        so_far = np.cumsum(is_mine)
-        there = so_far - (so_far - is_mine)[since]
-        n = newest[one]
-        other = ~is_mine
-        ends[order[other]] = so_far[other]
-        lengths[order[other]] = there[other] if n is None else np.minimum(there[other], n)
-    lengths[position == BEFORE] = 0
-    meeting = arrival[lengths[arrival] > 0]
-    lengths, ends = lengths[meeting], ends[meeting]
-    total = int(lengths.sum())
-    within = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    partner = np.repeat(ends - lengths, lengths) + within if is_oldest_first else np.repeat(ends - 1, lengths) - within
-    mine, which = np.repeat(place[meeting], lengths), np.repeat(slot[meeting], lengths)
-    left, right = np.empty(total, np.int64), np.empty(total, np.int64)
-    is_left = which == 0
-    left[is_left], right[is_left] = mine[is_left], found[1][partner[is_left]]
-    right[~is_left], left[~is_left] = mine[~is_left], found[0][partner[~is_left]]
-    return left, right
-
-
-def _from_last(windows: Ints) -> Ints:
-    """Return how many rows of the same window come after each."""
-    low, high = int(windows.min()), int(windows.max())
-    order = by_code(windows - low, high - low + 1)
-    heads = np.flatnonzero(begins(windows[order]))
-    tails = np.append(heads[1:], len(order)) - 1
-    found = np.empty(len(order), np.int64)
-    found[order] = np.repeat(tails, np.diff(np.append(heads, len(order)))) - np.arange(len(order))
-    return found
-
-
-def _by_arrival(coming: Sequence[tuple[Ints, Ints]]) -> Ints:
-    """Return the windows of what comes to several slots, in order of arrival."""
-    if not coming:
-        return np.zeros(0, np.int64)
-    position, window = (np.concatenate(column) for column in zip(*coming, strict=True))
-    return window if len(coming) == 1 else window[np.argsort(position, kind="stable")]
-
-
 def window_join_stage(join: Join) -> Stage | str:
     """Return the stage of two streams that meet in windows, at once."""
     meanings = {one.restriction.meaning for one in join.installed}
@@ -282,9 +255,12 @@ def window_join_stage(join: Join) -> Stage | str:
         return "a slot in windows is no plain stream"
     if any(slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot in windows is shared, or binds lists"
-    space = join.bindings.window_space
-    newest = [one for one in join.installed if one.restriction.meaning is Meaning.NEWEST]
-    if any(one.prefixes[slot.index] != (space,) for one in newest for slot in one.named):
+    spaces = join.bindings.spaces
+    if len(spaces) > 2 or any(set(space) != {0, 1} for space in spaces):
+        return "its slots are not keyed once, together"
+    kept = [one for one in join.installed if one.restriction.meaning is Meaning.NEWEST]
+    prefixes = {one.prefixes[slot.index] for one in kept for slot in one.named}
+    if len(prefixes) > 1 or not all(join.bindings.window_space in prefix for prefix in prefixes):
         return "what is kept of a slot is common to all windows"
     spans = spans_of(opening[0])
     if isinstance(spans, str):
@@ -294,5 +270,5 @@ def window_join_stage(join: Join) -> Stage | str:
     try:
         stage = WindowJoin(join, opening[0], spans)
     except NotColumnar as why:
-        return f"there is no code for {why}"
+        return str(why)
     return stage if stage.body.is_traced else "its body is asked candidate by candidate"

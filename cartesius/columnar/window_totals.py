@@ -208,7 +208,7 @@ class WindowTotals(Stage):
         counts = np.array([n for _, n in totals.values()], np.int64)
         key = widened(of_values(keys)) if self._has_key else None
         groups = Groups(number, key, counts, [total for total, _ in totals.values()])
-        return State((held,), Windows(opened(self.spans, self.installed), groups))
+        return State((held,), Windows(opened(self.spans, self.installed)[0], groups))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""

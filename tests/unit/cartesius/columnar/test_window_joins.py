@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from restrictions import affinely, fifo, key_by, most_recently, retracting, slid
 from restrictions.windows import on_close
 
 BID, ASK = Reactive("bid"), Reactive("ask")
+KEYED = key_by(bid="key", ask=lambda ask: ask.key)
 
 
 @st.composite
@@ -25,7 +27,8 @@ def correlations(draw):
     rest = draw(
         st.sampled_from([
             None, most_recently("bid"), most_recently("bid", "ask"), most_recently("ask", n=2), fifo(),
-            most_recently("bid", "ask", n=3) | fifo(),
+            most_recently("bid", "ask", n=3) | fifo(), KEYED, KEYED | most_recently("bid", "ask"),
+            most_recently("bid", "ask") | KEYED,
         ])
     )  # fmt: skip
     where = draw(
@@ -43,7 +46,10 @@ def correlations(draw):
             [lambda bid, ask: (bid.n, ask.n), lambda bid, ask, window: (bid.n, ask.n, window.start, window)]
         )
     )
-    return correlate(bid=BID, ask=ASK, where=where, yields=yields, restrict=windows if rest is None else windows | rest)
+    restrict = windows if rest is None else windows | rest
+    if draw(st.integers(0, 3)) == 0 and "key_by" not in repr(restrict):
+        restrict = KEYED | restrict
+    return correlate(bid=BID, ask=ASK, where=where, yields=yields, restrict=restrict)
 
 
 EVENTS = st.lists(
@@ -72,7 +78,7 @@ def batch_of(events, now):
         if mine:
             batch[reactive] = {
                 "n": [event[1] for _, event in mine],
-                "key": [event[2] or "" for _, event in mine],
+                "key": pa.array([event[2] for _, event in mine], pa.string()),
                 "end": [now + event[3] for _, event in mine],
                 "start": [now + event[3] - event[4] for _, event in mine],
                 "order": [order for order, _ in mine],
@@ -84,9 +90,7 @@ def pushed(engine, events, now):
     return [
         found
         for is_bid, n, key, shift, length in events
-        for found in engine.push(
-            BID if is_bid else ASK, {"n": n, "key": key or ""}, at=(now + shift - length, now + shift)
-        )
+        for found in engine.push(BID if is_bid else ASK, {"n": n, "key": key}, at=(now + shift - length, now + shift))
     ]
 
 
@@ -151,7 +155,7 @@ def test_a_window_that_is_freed_inside_a_batch_lets_go_of_what_is_in_it():
         (tumbling(5, report=on_close), "what meets in its windows waits for their end"),
         (tumbling(5) | affinely("bid"), "it is no product in windows"),
         (tumbling(5) | retracting(), "it is no product in windows"),
-        (key_by(bid="n", ask="n") | tumbling(5), "it is no product in windows"),
+        (key_by(bid="n") | tumbling(5), "its slots are not keyed once, together"),
         (most_recently("bid") | tumbling(5), "what is kept of a slot is common to all windows"),
     ],
     ids=str,
