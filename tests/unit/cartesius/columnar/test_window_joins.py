@@ -56,10 +56,10 @@ EVENTS = st.lists(
     st.tuples(
         st.booleans(), st.integers(0, 3), st.sampled_from(["a", "b", None]), st.integers(-4, 4), st.integers(0, 1)
     ),
-    max_size=9,
+    max_size=7,
 )
 CALLS = st.lists(
-    st.tuples(st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "stats"]), EVENTS), max_size=5
+    st.tuples(st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "stats"]), EVENTS), max_size=4
 )
 
 
