@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import correlate
@@ -33,13 +33,18 @@ def test_programs_of_tables_give_in_batches_what_they_give_in_the_reference(tree
     check([built(tree)], trace, cut)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(programs(), programs(), traces(), cuts())
 def test_correlations_of_one_program_share_what_they_keep(one, other, trace, cut):
     outputs = [built(one), built(other)]
     check(outputs if outputs[0] is not outputs[1] else outputs[:1], trace, cut)
 
 
+FEWER = settings(max_examples=settings().max_examples // 4)  # of each of some fifteen parameters
+
+
 @pytest.mark.parametrize("name", sorted(BINARY))
+@FEWER
 @given(traces(most=60, keys=2), cuts())
 def test_joins_of_two_inputs_are_exact(name, trace, cut):
     check([BINARY[name](LEFT, RIGHT)], trace, cut)
@@ -47,11 +52,13 @@ def test_joins_of_two_inputs_are_exact(name, trace, cut):
 
 
 @pytest.mark.parametrize("name", sorted(TERNARY))
+@FEWER
 @given(traces(most=60), cuts(), st.permutations(["left", "right", "stream"]))
 def test_joins_of_three_inputs_are_exact(name, trace, cut, tables):
     check([built((name, *tables))], trace, cut)
 
 
+@FEWER
 @given(programs(), traces(), cuts())
 def test_an_input_may_be_an_output_as_well(tree, trace, cut):
     check([LEFT, built(tree)], trace, cut)
@@ -73,6 +80,25 @@ TOTALS = {
 
 
 @pytest.mark.parametrize("name", sorted(TOTALS))
+@FEWER
 @given(programs(), traces(), cuts())
 def test_totals_are_exact(name, tree, trace, cut):
     check([TOTALS[name](built(tree))], trace, cut)
+
+
+def halves(value):
+    """Return a float."""
+    return score(value) * 0.1 if score(value) % 3 else -score(value) / 1024
+
+
+FLOATS = {
+    "sum by": lambda t: reduce(t, sum_.of(halves), by=named),
+    "mean by": lambda t: reduce(t, mean.of(halves), by=named),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FLOATS))
+@FEWER
+@given(programs(), traces(), cuts())
+def test_totals_of_floats_are_exact(name, tree, trace, cut):
+    check([FLOATS[name](built(tree))], trace, cut)
