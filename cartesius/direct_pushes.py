@@ -44,10 +44,14 @@ class DirectPushes:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             shape = self._objection or shape_of(self._program, reactive)
-            self._known[reactive] = (
-                DirectCode(shape, self._steps, self._lateness) if isinstance(shape, Shape) else shape
-            )
+            self._known[reactive] = self._code(shape) if isinstance(shape, Shape) else shape
         return self._known[reactive]
+
+    def _code(self, shape: Shape) -> DirectCode | str:
+        try:
+            return DirectCode(shape, self._steps, self._lateness)
+        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+            return "its text would be nested too deep for Python"
 
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""

@@ -266,9 +266,8 @@ class Engine:
         >>> from cartesius import Engine, Reactive
         >>> from restrictions import combine_latest
         >>> left, right = Reactive("left"), Reactive("right")
-        >>> print(Engine(combine_latest(left, right)).source()[:130])
+        >>> print(Engine(combine_latest(left, right)).source().splitlines()[0])
         # combine_latest(left, right), when an event comes to 'left'
-        # restricted by most_recently('left', 'right') | completing_without_
         """
         self._check_thread()
         return sources_of(self)

@@ -9,12 +9,6 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
-
-import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Meaning(enum.Enum):
@@ -55,28 +49,3 @@ class Total(enum.Enum):
     MEAN = "their exact `sum`, as of SUM, divided by their `count`; rounded once"
     LEAST = "the first of the least, None counting for nothing"
     GREATEST = "the first of the greatest, None counting for nothing"
-
-
-class Summed(enum.Enum):
-    """What a group adds up."""
-
-    COUNT = "how many results there are"
-    SUM = "numbers, exactly"
-    MEAN = "numbers, exactly; shown is their mean, rounded once"
-
-
-@attrs.frozen
-class Summation:
-    """What a group means, whose functions the faster tiers do not call.
-
-    Args:
-        summed: What is added up.
-        gets: The functions that give it, of a result; each of what the one before gives.
-        element: Makes an element of the group of a total of ints, and how many there are.
-        total: Returns the total of an element if it is one of ints, otherwise None.
-    """
-
-    summed: Summed
-    gets: tuple[Callable[[Any], Any], ...]
-    element: Callable[[int, int], Any]
-    total: Callable[[Any], int | None]

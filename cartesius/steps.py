@@ -226,6 +226,9 @@ class Steps:
         for join in joins:
             if join.reactives[0] in given:
                 continue
+            is_concerned = any([slot.reactive in events or slot.reactive in ended for slot in join.slots])
+            if join.is_begun and not join.is_done and not is_concerned:
+                continue
             batches = {
                 slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots

@@ -23,7 +23,7 @@ import attrs
 
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
-from cartesius.meanings import Summation, Summed, Total
+from cartesius.meanings import Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -155,19 +155,6 @@ class Group(_Summed):
         for a, b, c in product(elements, repeat=3):
             left, right = combine(combine(a, b), c), combine(a, combine(b, c))
             self._expect("combine(combine(a, b), c) == combine(a, combine(b, c))", left, right, a, b, c)
-
-    @property
-    def summation(self) -> Summation | None:
-        """What it means, if it is one of this module, of whatever function of the rows."""
-        gets: list[Callable[[Any], Any]] = []
-        lift = self.lift
-        while isinstance(lift, partial) and lift.func is _composed:
-            lift, get = lift.args
-            gets.append(get)
-        for known, (summed, element, total) in _SUMMATIONS:
-            if attrs.evolve(self, lift=lift, name=known.name) == known:
-                return Summation(summed, tuple(reversed(gets)), element, total)
-        return None
 
     def _expect(self, law: str, left: Any, right: Any, *elements: Any) -> None:
         if left != right:
@@ -332,18 +319,3 @@ max_ = Monoid(None, _larger, name="max_")
 _KNOWN: dict[Total, Group | Monoid] = {
     Total.COUNT: count, Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,
 }  # fmt: skip
-
-
-def _sum_of(total: int, number: int) -> Sum:
-    return Sum(total)
-
-
-def _int_of(element: Sum) -> int | None:
-    return element.numerator if element == Sum(element.numerator) else None
-
-
-_SUMMATIONS: tuple[tuple[Group, tuple[Summed, Callable[[int, int], Any], Callable[[Any], int | None]]], ...] = (
-    (count, (Summed.COUNT, lambda total, number: total, lambda element: element)),
-    (sum_, (Summed.SUM, _sum_of, _int_of)),
-    (mean, (Summed.MEAN, lambda total, number: Mean(Sum(total), number), lambda element: _int_of(element.sum))),
-)

@@ -1,7 +1,7 @@
 """The merge of a band: two slots whose events come in the order of their times, as they mostly do.
 
-All rows are sorted by key, stably, once; so they are by time, too, and what a row meets of the other slot is a run of
-what came before it, of which one binary search finds the beginning. The results are laid out by step, without a sort.
+All rows are sorted by key, stably, once; so they are by time, too, and what a row sees of the other slot is a run of
+what came before it. The results are laid out by step, without another sort.
 
 Invariant: what is found is what `band_pairs.near` and `band_pairs.counted` find.
 
@@ -10,11 +10,12 @@ Source: SEMANTICS 1.17 and 3.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
 
+from cartesius.columnar.arrivals import arrival, by_key
 from cartesius.columnar.band_pairs import FAR
 from cartesius.columnar.rows import BEFORE
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from cartesius.columnar.rows import Rows
 
     Ints = NDArray[np.int64]
+
+_FEW: Final = 8
 
 
 @attrs.frozen(eq=False)
@@ -44,12 +47,102 @@ class Met:
     tuples: int
 
 
+@attrs.frozen(eq=False)
+class _Seen:
+    """Rows that see others: which, and of how many of the other slot, from which of those on."""
+
+    who: Ints
+    since: Ints
+    n_each: Ints
+
+
+class Merge:
+    """Two slots, merged.
+
+    Args:
+        rows: The rows of both.
+        codes: Their keys.
+        nobody: The code of what meets nothing.
+        steps: How many steps there are.
+    """
+
+    def __init__(self, rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) -> None:
+        self.rows = rows
+        self.steps = steps
+        self.n_left = len(rows[0])
+        ends, code = _both([one.end for one in rows]), _both(codes)
+        self.low = int(ends.min(initial=0))
+        span = int(ends.max(initial=0)) - self.low + 1
+        self.is_possible = span * (nobody + 2) <= FAR
+        if not self.is_possible:
+            return
+        self.order = by_key(arrival(rows, steps), code, nobody + 1)
+        n_each = np.bincount(code, minlength=nobody + 1)
+        n = int(n_each[:nobody].sum())  # the rest meets nothing, and comes last
+        self.order = self.order[:n]
+        self.key = np.repeat(np.arange(nobody) * span, n_each[:nobody])
+        self.places = self.key + (ends[self.order] - self.low)
+        self.is_possible = not (self.places[1:] < self.places[:-1]).any()
+        self.is_right = self.order >= self.n_left
+        self.rights = np.zeros(n + 1, np.int64)  # how many rows of the right slot come before
+        np.cumsum(self.is_right, out=self.rights[1:])
+        self.position = _both([one.position for one in rows])[self.order]
+
+    def of_side(self, left: int, right: int) -> Any:
+        """Return a number for each row, that of its slot."""
+        return left if left == right else np.where(self.is_right, right, left)
+
+    def seen(self, back: Any, least: Any = 0) -> _Seen:
+        """Return what fresh rows see of the other slot: what ends at most ``back`` before them, at least ``least``."""
+        begin, who = _reached_back(self.places, np.maximum(self.places - back, self.key))
+        end = who
+        if np.any(least):
+            latest = self.places[who] - (least if isinstance(least, int) else least[who])
+            found = np.searchsorted(self.places, np.maximum(latest, self.key[who] - 1), side="right")
+            end = np.minimum(found, who)
+        keep = (self.position[who] != BEFORE) & (begin < end)
+        who, begin, end = who[keep], begin[keep], end[keep]
+        is_right, n_before, n_until = self.is_right[who], self.rights[begin], self.rights[end]
+        since = np.where(is_right, begin - n_before, n_before)
+        return _Seen(who, since, np.where(is_right, end - n_until, n_until) - since)
+
+    def counted(self, clock: Ints | None, delays: Sequence[int | None], most: Any, found: _Seen | None) -> int:
+        """Return how many candidates there are, given what is ``found`` ``most`` back, if that is all it asks."""
+        if clock is None or delays[0] is delays[1] is None:
+            is_before = self.position == BEFORE
+            return _pairs(self.key, self.is_right) - _pairs(self.key[is_before], self.is_right[is_before])
+        back = self.of_side(*[FAR if one is None else one for one in reversed(delays)])
+        lags = [one.end - clock[one.position] for one in self.rows]  # of what is not fresh it is of no use
+        if any(lag[one.position != BEFORE].any() for lag, one in zip(lags, self.rows, strict=True)):
+            found, back = None, back + _both(lags)[self.order]
+        if found is None or not np.array_equal(back, most):
+            found = self.seen(back)
+        return int(found.n_each.sum())
+
+    def laid_out(self, found: _Seen, tuples: int, *, is_oldest_first: bool) -> Met:
+        """Return the candidates, step by step."""
+        at = np.full(self.steps, -1, np.int64)
+        at[self.position[found.who]] = np.arange(len(found.who))
+        by_step = at[at >= 0]
+        who, since, n_each = (column[by_step] for column in (found.who, found.since, found.n_each))
+        within = np.arange(int(n_each.sum())) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+        partner = np.repeat(since if is_oldest_first else since + n_each - 1, n_each)
+        partner += within if is_oldest_first else -within
+        now = np.repeat(self.order[who], n_each)
+        is_right = now >= self.n_left
+        left, right = now.copy(), now - self.n_left
+        left[is_right] = self.order[~self.is_right][partner[is_right]]
+        right[~is_right] = self.order[self.is_right][partner[~is_right]] - self.n_left
+        return Met(np.repeat(self.position[who], n_each), (left, right), tuples)
+
+
 def merged(
     rows: Sequence[Rows],
     codes: Sequence[Ints],
     nobody: int,
-    gone: Sequence[Ints],
     bounds: Sequence[Bound],
+    clock: Ints | None,
+    delays: Sequence[int | None],
     steps: int,
     *,
     is_oldest_first: bool,
@@ -60,41 +153,22 @@ def merged(
         rows: The rows of both.
         codes: Their keys.
         nobody: The code of what meets nothing.
-        gone: Before which step they leave.
         bounds: What must hold.
+        clock: The clock in each step, if rows leave when it has passed them; None: all stay.
+        delays: How long after their end the clock has passed the rows of each slot; None: never.
         steps: How many steps there are.
         is_oldest_first: Whether memories are visited so.
     """
     if any(bound.from_start for bound in bounds) and any((one.start != one.end).any() for one in rows):
         return None
-    order = _by_key(rows, codes, nobody + 1, steps)
-    code, end, position = (_both(column)[order] for column in (codes, [one.end for one in rows], _positions(rows)))
-    low, n_left = int(end.min(initial=0)), len(rows[0])
-    span = int(end.max(initial=0)) - low + 1
-    if span * (nobody + 2) > FAR:
+    merge = Merge(rows, codes, nobody, steps)
+    if not merge.is_possible:
         return None
-    key = code * span
-    places = key + (end - low)
-    if (places[1:] < places[:-1]).any():
-        return None
-    is_right = order >= n_left
-    rights = np.zeros(len(order) + 1, np.int64)  # how many rows of the right slot come before
-    np.cumsum(is_right, out=rights[1:])
-    tuples = _counted(code, position, _both(gone)[order], rights, nobody, steps)
-    mosts = [_most(bounds, slot) for slot in (0, 1)]
-    most = mosts[0] if mosts[0] == mosts[1] else np.where(is_right, mosts[1], mosts[0])
-    begin, meets = _reached_back(places, np.maximum(places - most, key))
-    until = meets
-    if any(bound.most < 0 and bound.of != bound.since for bound in bounds):
-        latest = places[meets] + np.where(is_right[meets], _least(bounds, 1), _least(bounds, 0))
-        until = np.minimum(np.searchsorted(places, np.maximum(latest, key[meets] - 1), side="right"), meets)
-    keep = (position[meets] != BEFORE) & (code[meets] != nobody) & (begin < until)
-    meets, begin, until = meets[keep], begin[keep], until[keep]
-    side = is_right[meets]
-    since = np.where(side, begin - rights[begin], rights[begin])  # as places among the rows of the other slot
-    n_each = np.where(side, until - rights[until], rights[until]) - since
-    of_slot = (order[~is_right], order[is_right] - n_left)
-    return _laid_out(order[meets], n_left, of_slot, position[meets], since, n_each, tuples, steps, is_oldest_first)
+    most = merge.of_side(*[_most(bounds, slot) for slot in (0, 1)])
+    least = merge.of_side(*[_least(bounds, slot) for slot in (0, 1)])
+    found = merge.seen(most, least)
+    tuples = merge.counted(clock, delays, most, None if np.any(least) else found)
+    return merge.laid_out(found, tuples, is_oldest_first=is_oldest_first)
 
 
 def _most(bounds: Sequence[Bound], slot: int) -> int:
@@ -103,36 +177,12 @@ def _most(bounds: Sequence[Bound], slot: int) -> int:
 
 
 def _least(bounds: Sequence[Bound], slot: int) -> int:
-    """Return how long before a row of ``slot`` the other must end, as a number that is not positive."""
-    return min([0, *[bound.most for bound in bounds if bound.since == slot != bound.of]])
+    """Return how long before a row of ``slot`` the other must end; as they come in order, 0 says nothing."""
+    return max([0, *[-bound.most for bound in bounds if bound.since == slot != bound.of]])
 
 
 def _both(columns: Sequence[Ints]) -> Ints:
     return np.concatenate(columns)
-
-
-def _positions(rows: Sequence[Rows]) -> list[Ints]:
-    return [one.position for one in rows]
-
-
-def _by_key(rows: Sequence[Rows], codes: Sequence[Ints], count: int, steps: int) -> Ints:
-    """Return the order of all rows, those of the left slot counted first, by key and arrival."""
-    n_before = [int(np.searchsorted(one.position, 0)) for one in rows]
-    firsts = (0, len(rows[0]))
-    at = np.full(steps, -1, np.int64)
-    for one, n, first in zip(rows, n_before, firsts, strict=True):
-        at[one.position[n:]] = np.arange(first + n, first + len(one))
-    retained = np.concatenate([first + np.arange(n) for n, first in zip(n_before, firsts, strict=True)])
-    number = np.concatenate([one.number[:n] for one, n in zip(rows, n_before, strict=True)])
-    arrival = np.concatenate([retained[np.argsort(number, kind="stable")], at[at >= 0] if (at < 0).any() else at])
-    if count <= 2:
-        code = _both(codes)[arrival]
-        return arrival if (code == 0).all() else arrival[np.argsort(code.astype(np.uint8), kind="stable")]
-    code = _both(codes)[arrival]
-    return arrival[np.argsort(code.astype(np.uint16) if count <= 1 << 16 else code, kind="stable")]
-
-
-_FEW: Final = 8
 
 
 def _reached_back(places: Ints, since: Ints) -> tuple[Ints, Ints]:
@@ -141,88 +191,23 @@ def _reached_back(places: Ints, since: Ints) -> tuple[Ints, Ints]:
     Few rows see many: so it is looked at the rows before, one by one, and only what sees more is searched for.
     """
     active = np.flatnonzero(places[:-1] >= since[1:]) + 1
-    meets, begin = active, active - 1
+    who, begin = active, active - 1
     left = np.arange(len(active))
     for back in range(2, _FEW):
         more = active >= back
         more &= places[active - back] >= since[active]
         active, left = active[more], left[more]
         if not len(active):
-            return begin, meets
+            return begin, who
         begin[left] = active - back
     begin[left] = np.searchsorted(places, since[active])
-    return begin, meets
+    return begin, who
 
 
-def _counted(code: Ints, position: Ints, gone: Ints, rights: Ints, nobody: int, steps: int) -> int:
-    """Return how many candidates there are: for each row, those of the other slot that come while it is there."""
-    is_right = rights[1:] > rights[:-1]
-    is_before = position == BEFORE
-    has_before = bool(is_before.any())
-    if not (gone < steps).any():
-        total = _pairs(code, is_right, nobody)
-        return total - (_pairs(code[is_before], is_right[is_before], nobody) if has_before else 0)
-    key = code * (steps + 2)
-    times = key + position
-    until = key + gone
-    here = np.flatnonzero(times[1:] < until[:-1])  # who sees something after it
-    end = here + 2
-    active, left = here, np.arange(len(here))
-    for ahead in range(2, _FEW):
-        more = active < len(times) - ahead
-        more[more] = times[active[more] + ahead] < until[active[more]]
-        active, left = active[more], left[more]
-        end[left] = active + ahead + 1
-    end[left] = np.searchsorted(times, until[active])
-    begin = here + 1
-    if has_before:  # what was there before meets what is fresh
-        begin = np.maximum(begin, np.searchsorted(times, key[here]))
-        end = np.maximum(begin, end)
-    n_rights = rights[end] - rights[begin]
-    found = np.where(is_right[here], end - begin - n_rights, n_rights)
-    return int(found[code[here] != nobody].sum())
-
-
-def _pairs(code: Ints, is_right: NDArray[np.bool_], nobody: int) -> int:
-    """Return how many pairs of equal keys there are."""
-    n_right = np.bincount(code[is_right], minlength=nobody + 1)[:nobody]
-    return int((n_right * np.bincount(code[~is_right], minlength=nobody + 1)[:nobody]).sum())
-
-
-def _laid_out(
-    comes: Ints,
-    n_left: int,
-    of_slot: tuple[Ints, Ints],
-    position: Ints,
-    since: Ints,
-    n_each: Ints,
-    tuples: int,
-    steps: int,
-    is_oldest_first: bool,
-) -> Met:
-    """Return the candidates, step by step.
-
-    Args:
-        comes: The rows that come, those of the left slot counted first.
-        n_left: How many the left slot has.
-        of_slot: The rows of each slot, by key and arrival.
-        position: In which step each comes.
-        since: Where its partners begin, among those.
-        n_each: How many they are.
-        tuples: How many candidates there were.
-        steps: How many steps there are.
-        is_oldest_first: Whether memories are visited so.
-    """
-    at = np.full(steps, -1, np.int64)
-    at[position] = np.arange(len(position))
-    in_order = at[at >= 0]
-    comes, position, since, n_each = (column[in_order] for column in (comes, position, since, n_each))
-    within = np.arange(int(n_each.sum())) - np.repeat(np.cumsum(n_each) - n_each, n_each)
-    partner = np.repeat(since if is_oldest_first else since + n_each - 1, n_each)
-    partner += within if is_oldest_first else -within
-    now = np.repeat(comes, n_each)
-    side = now >= n_left
-    left, right = now.copy(), now - n_left
-    left[side] = of_slot[0][partner[side]]
-    right[~side] = of_slot[1][partner[~side]]
-    return Met(np.repeat(position, n_each), (left, right), tuples)
+def _pairs(key: Ints, is_right: NDArray[np.bool_]) -> int:
+    """Return how many pairs of equal keys there are, given the keys in order."""
+    if not len(key):
+        return 0
+    begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    n_right = np.add.reduceat(is_right.astype(np.int64), begins)
+    return int((n_right * (np.diff(begins, append=len(key)) - n_right)).sum())

@@ -110,11 +110,14 @@ class Keys:
 
     def __init__(self, join: Join) -> None:
         self.join = join
-        opened = [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
+        opened = iter(
+            [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
+        )
         self.spaces: list[dict[int, Column]] = []
         for number, space in enumerate(join.bindings.spaces):
             by_slot: dict[int, Column] = {}
-            for name, key in opened[number].items():
+            keys = {} if number == join.bindings.window_space else next(opened)  # the window comes with the event
+            for name, key in keys.items():
                 for slot in join.slots:
                     if slot.index in space and name in (slot.name, slot.reactive, slot.reactive.name):
                         by_slot.setdefault(slot.index, of_function(key, slot))
@@ -141,6 +144,7 @@ class Keys:
         links = [
             (same[link.left, link.left_position], same[link.right, link.right_position], link.skips_null)
             for link in self.join.bindings.links
+            if not (link.is_key and link.left_position == self.join.bindings.window_space)
         ]
         if len(self.join.slots) == 2:
             classes = [sorted((left, right)) for left, right, _ in links]
@@ -226,17 +230,16 @@ def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) ->
     """
     present = [index for index, mine in enumerate(rows) if mine is not None]
     found = []
+    count = 1
     for component in components:
         sides = [[component.columns[index](mine)] for index in present if (mine := rows[index]) is not None]
-        found.append(encoded(sides, skips_null=component.skips_null)[0])
-    if len(found) == 1:
-        (codes,) = found
-    else:
-        codes, _ = encoded(
+        codes, count = encoded(sides, skips_null=component.skips_null)
+        found.append(codes)
+    if len(found) != 1:
+        codes, count = encoded(
             [[Leaf(pa.array(one, mask=one == NEVER)) for one in side] for side in zip(*found, strict=True)],
             skips_null=True,
         )
-    nobody = max([int(mine.max(initial=NEVER)) for mine in codes], default=NEVER) + 1
     by_slot = dict(zip(present, codes, strict=True))
     every = [by_slot.get(index, np.zeros(0, np.int64)) for index in range(len(rows))]
-    return [np.where(mine == NEVER, nobody, mine) for mine in every], nobody + 1
+    return [np.where(mine == NEVER, count, mine) if mine.min(initial=0) < 0 else mine for mine in every], count + 1

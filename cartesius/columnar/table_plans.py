@@ -17,7 +17,7 @@ from cartesius.columnar.table_totals import ToTotals
 from cartesius.columnar.timelines import ToRows
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import KeyOf
-from cartesius.meanings import Meaning
+from cartesius.meanings import Meaning, Total
 from cartesius.totals import Totals
 from cartesius.views import View
 
@@ -76,10 +76,11 @@ def _output(join: Join) -> Output | str:
 
 def _totals(join: Join) -> Output | str:
     (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
-    summation = getattr(restriction.configuration["group"], "summation", None)
-    if summation is None:
-        return "its totals are made by functions of the user's"
-    return ToTotals(summation, restriction.configuration.get("by"))
+    group = restriction.configuration["group"]
+    known = getattr(group, "known", None)
+    if known is None or known[0] not in (Total.COUNT, Total.SUM, Total.MEAN):
+        return f"{group!r} is no count, sum or mean"
+    return ToTotals(group, restriction.configuration.get("by"))
 
 
 def keyed(join: Join) -> list[int]:

@@ -9,20 +9,23 @@ Source: SEMANTICS 2.7; thesis, L23.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.arithmetic import value_by_value
+from cartesius.columnar.cells import cells_of, entries_of, kept_up, taken
 from cartesius.columnar.conversions import of_values
+from cartesius.columnar.fixed_point import Fixed, quotients, rounded
 from cartesius.columnar.keys import NEVER, encoded
-from cartesius.columnar.ordering import begins, by_code, by_several, last_of_each
+from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.rows import Flow
-from cartesius.columnar.timelines import ranks
+from cartesius.columnar.sums import Counts, Means, Sums
+from cartesius.columnar.totalling import ints
 from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
-from cartesius.meanings import Summed
+from cartesius.meanings import Total
 from cartesius.totals import Totals
 
 if TYPE_CHECKING:
@@ -30,85 +33,68 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Change: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
-
+    from cartesius.columnar.cells import Amounts, Cells, Change, Entries, Kept
     from cartesius.columnar.timelines import Found
-    from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
-    from cartesius.meanings import Summation
 
-_MOST: Final = 2**62
 _EXACT: Final = 2**53
 
 
 @attrs.frozen(eq=False)
-class Sums:
+class Held:
     """The totals by group: keys, totals, and of how many results they are."""
 
     key: Vector
-    total: NDArray[np.int64]
+    total: Amounts
     number: NDArray[np.int64]
-
-
-@attrs.frozen(eq=False)
-class Entries:
-    """What is put into totals, and taken out of them, in order of mention.
-
-    Args:
-        position: In which step.
-        sign: 1 or -1.
-        value: Which of the values.
-        start: The first instant of the cause.
-        end: The last instant of the cause.
-    """
-
-    position: NDArray[np.int64]
-    sign: NDArray[np.int64]
-    value: Indices
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
 
 
 class ToTotals:
     """Results that are totalled.
 
     Args:
-        summation: What is added up.
+        group: What they are totalled over: counts, sums or means.
         by: The function of a result that is the key of its group; None: there is one total, a stream.
     """
 
     how = "add what comes to the total of its group, and subtract what goes"
 
-    def __init__(self, summation: Summation, by: Callable[[Any], Any] | None) -> None:
-        self.summation = summation
+    def __init__(self, group: Any, by: Callable[[Any], Any] | None) -> None:
+        self.kind, self.gets = group.known
+        self.group = group
         self.by = by
 
-    def load(self, join: Join) -> Sums | None:
+    def load(self, join: Join) -> Held | None:
         """Return the totals that the objects hold."""
         output = join.batch.output
         assert isinstance(output, Totals)  # Invariant: that is how this one was chosen
         if not output.totals:
             return None
-        totals = [self.summation.total(element) for element, _ in output.totals.values()]
-        if any(total is None or abs(total) >= _MOST for total in totals):
-            reason = "a total is no int of 64 bits"
-            raise NotColumnar(reason)
+        elements = [element for element, _ in output.totals.values()]
         number = np.array([number for _, number in output.totals.values()], np.int64)
-        keys = [()] if self.by is None else list(output.totals)
-        return Sums(of_values(keys), np.array(totals, np.int64), number)
+        total: Amounts | None = number
+        if self.kind is not Total.COUNT:
+            sums = [one.sum for one in elements] if self.kind is Total.MEAN else elements
+            total = Sums(sums[0]).columns(sums)
+        assert total is not None  # Invariant: there are elements
+        return Held(of_values([()] if self.by is None else list(output.totals)), total, number)
 
-    def store(self, join: Join, more: Sums | None) -> None:
+    def store(self, join: Join, more: Held | None) -> None:
         """Let the objects hold the totals."""
         output = join.batch.output
         assert isinstance(output, Totals)  # Invariant: that is how this one was chosen
         output.totals.clear()
-        if more is not None:
-            for key, total, number in zip(more.key.to_list(), more.total.tolist(), more.number.tolist(), strict=True):
-                output.totals[None if self.by is None else key] = (self.summation.element(total, number), number)
+        if more is None:
+            return
+        kinds: dict[Total, type[Counts | Sums | Means]] = {Total.COUNT: Counts, Total.SUM: Sums, Total.MEAN: Means}
+        elements = kinds[self.kind](self.group.empty).objects(more.total, more.number)
+        keys = [None] if self.by is None else more.key.to_list()
+        output.totals.update(zip(keys, zip(elements, more.number.tolist(), strict=True), strict=True))
 
-    def given(self, found: Found, more: Sums | None, steps: int) -> tuple[Flow, Sums | None]:
+    def given(self, found: Found, more: Held | None, steps: int) -> tuple[Flow, Held | None]:
         """Return the totals that change, step by step, and those after the batch."""
-        entries = _entries(found, steps)
+        entries = entries_of(found, steps)
         vector = found.shown.value
         keys = self._keys(vector)
         sides = [[keys]] if more is None else [[keys], [more.key]]
@@ -116,19 +102,15 @@ class ToTotals:
         if (codes == NEVER).any():
             reason = "a group is no number"
             raise NotColumnar(reason)
-        before, number = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        number = np.zeros(count, np.int64)
         if more is not None:
-            before[known[0]], number[known[0]] = more.total, more.number
-        amounts = self._amounts(vector)
-        if len(amounts) and int(np.abs(amounts).max()) * (len(entries.sign) + 1) + int(np.abs(before).max()) > _MOST:
-            reason = "a total may leave 64 bits"
-            raise NotColumnar(reason)
-        cells = _cells(entries, codes, count)
-        totals = cells.kept_up(amounts[entries.value] * entries.sign, before)
+            number[known[0]] = more.number
+        cells = cells_of(entries, codes, count)
+        totals = kept_up(cells, entries, self._amounts(vector), None if more is None else more.total, known, count)
         numbers = cells.kept_up(entries.sign, number)
         flow = self._flow(entries, cells, totals, numbers, keys)
-        before[cells.code], number[cells.code] = totals[1], numbers[1]
-        return flow, self._held(keys, codes, more, known, before, number)
+        number[cells.code] = numbers[1]
+        return flow, self._held(keys, codes, more, known, totals.held(cells), number)
 
     def _keys(self, vector: Vector) -> Vector:
         """Return the key of the group of each value; where there is one total, the empty tuple."""
@@ -136,25 +118,20 @@ class ToTotals:
             return Struct("tuple", (), (), len(vector))
         return got(vector, self.by)
 
-    def _amounts(self, vector: Vector) -> NDArray[np.int64]:
+    def _amounts(self, vector: Vector) -> NDArray[Any]:
         """Return what each value adds."""
-        for get in self.summation.gets:
+        for get in self.gets:
             vector = got(vector, get)
-        if self.summation.summed is Summed.COUNT:
+        if self.kind is Total.COUNT or not len(vector):
             return np.ones(len(vector), np.int64)
-        if not len(vector):
-            return np.zeros(0, np.int64)
-        if not isinstance(vector, Leaf) or vector.valid is not None:
+        if not isinstance(vector, Leaf) or vector.valid is not None or not vector.is_number:
             reason = "what is summed up is not always a number"
             raise NotColumnar(reason)
-        if not (pa.types.is_integer(vector.type) or pa.types.is_boolean(vector.type)) or pa.types.is_uint64(
-            vector.type
-        ):
-            reason = f"values of the type {vector.type} are summed up"
-            raise NotColumnar(reason)
-        return vector.numbers.astype(np.int64)
+        if pa.types.is_floating(vector.type):
+            return vector.numbers.astype(np.float64, copy=False)
+        return ints(vector)
 
-    def _flow(self, entries: Entries, cells: Cells, totals: Change, numbers: Change, keys: Vector) -> Flow:
+    def _flow(self, entries: Entries, cells: Cells, totals: Kept, numbers: Change, keys: Vector) -> Flow:
         value, same = self._finished(totals, numbers)
         had, has = numbers[0] > 0, numbers[1] > 0
         is_change = np.ones(len(had), np.bool_) if self.by is None else (had ^ has) | (has & ~same)
@@ -169,91 +146,47 @@ class ToTotals:
             times = (times[0], value.take(np.where(deletes, MISSING, chosen), may_miss=True), *times[2:])
         return Flow(*times, None, keys.take(entries.value[cells.mention[chosen]]), deletes)
 
-    def _finished(self, totals: Change, numbers: Change) -> tuple[Leaf, NDArray[np.bool_]]:
+    def _finished(self, totals: Kept, numbers: Change) -> tuple[Leaf, NDArray[np.bool_]]:
         """Return what is shown of the totals, and where that is what was shown before."""
-        if self.summation.summed is not Summed.MEAN:
-            return Leaf(pa.array(totals[1])), np.equal(*totals)
-        if len(totals[1]) and max(int(np.abs(one).max()) for one in totals) > _EXACT:
+        divisors = [np.where(number == 0, 1, number) for number in numbers]
+        is_none = numbers[1] == 0
+        before, now = totals.before, totals.after
+        if isinstance(before, Fixed) or isinstance(now, Fixed):
+            assert isinstance(before, Fixed)  # Invariant: all of them are
+            assert isinstance(now, Fixed)
+            if self.by is None and is_none.any():
+                reason = "a total of no floats is an int"
+                raise NotColumnar(reason)
+            if self.kind is Total.MEAN:
+                shown = [quotients(one, divisor) for one, divisor in zip((before, now), divisors, strict=True)]
+            else:
+                shown = [rounded(before), rounded(now)]
+            return Leaf(pa.array(shown[1])), np.equal(*shown)
+        if self.kind is not Total.MEAN:
+            return Leaf(pa.array(now)), np.equal(before, now)
+        if len(now) and max(int(np.abs(before).max()), int(np.abs(now).max())) > _EXACT:
             reason = "a mean of more than 2**53"
             raise NotColumnar(reason)
-        before, now = (total / np.where(number == 0, 1, number) for total, number in zip(totals, numbers, strict=True))
-        return Leaf(pa.array(now, mask=numbers[1] == 0)), np.equal(before, now)
+        means = before / divisors[0], now / divisors[1]
+        return Leaf(pa.array(means[1], mask=is_none)), np.equal(*means)
 
     def _held(
         self,
         keys: Vector,
         codes: NDArray[np.int64],
-        more: Sums | None,
+        more: Held | None,
         known: list[NDArray[np.int64]],
-        total: NDArray[np.int64],
+        total: Amounts,
         number: NDArray[np.int64],
-    ) -> Sums | None:
+    ) -> Held | None:
         """Return the totals after a batch; ``total`` and ``number`` are by code."""
         if more is not None:
             keys, codes = concatenated([more.key, keys]), np.concatenate([*known, codes])
-        if self.by is None:
-            return Sums(keys.take(np.zeros(1, np.int64)), total[:1], number[:1]) if len(keys) else None
-        last = last_of_each(codes, len(total))
-        there = np.flatnonzero((last != MISSING) & (number > 0))
-        return Sums(keys.take(last[there]), total[there], number[there])
-
-
-@attrs.frozen(eq=False)
-class Cells:
-    """The entries by group and step: what happens to a group in a step, in order of groups and steps.
-
-    Args:
-        order: The order of the entries by group and step.
-        begin: Where each cell begins in it.
-        code: The code of its group.
-        position: Its step.
-        mention: Which entry mentions the group first in the step.
-    """
-
-    order: Indices
-    begin: Indices
-    code: NDArray[np.int64]
-    position: NDArray[np.int64]
-    mention: Indices
-
-    def kept_up(self, amounts: NDArray[np.int64], before: NDArray[np.int64]) -> Change:
-        """Return what sums of ``amounts``, one an entry, are before and after each cell."""
-        if not len(self.begin):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        changes = np.add.reduceat(amounts[self.order], self.begin)
-        summed = np.cumsum(changes)
-        first = np.maximum.accumulate(np.where(begins(self.code), np.arange(len(self.code)), 0))
-        after = summed - (summed - changes)[first] + before[self.code]
-        return after - changes, after
-
-    def hull(self, entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the hull of the causes in each cell."""
-        if not len(self.begin):
-            return entries.start, entries.end
-        start, end = entries.start[self.order], entries.end[self.order]
-        return np.minimum.reduceat(start, self.begin), np.maximum.reduceat(end, self.begin)
-
-
-def _cells(entries: Entries, codes: NDArray[np.int64], count: int) -> Cells:
-    group = codes[entries.value]
-    order = by_code(group, count)
-    code, position = group[order], entries.position[order]
-    begin = np.flatnonzero(begins(code, position))
-    return Cells(order, begin, code[begin], position[begin], order[begin])
-
-
-def _entries(found: Found, steps: int) -> Entries:
-    """Return what the states of a timeline put into totals, and take out of them."""
-    what = found.shown
-    timeline, shows, showed = what.timeline, what.shows, what.showed
-    old, new = np.flatnonzero(timeline.changed & showed), np.flatnonzero(timeline.changed & shows)
-    nobody = np.zeros(len(shows), np.bool_)
-    times = [found.causes.of(timeline, nobody, showed, old), found.causes.of(timeline, shows, nobody, new)]
-    states, is_new = np.concatenate([old, new]), np.repeat([0, 1], [len(old), len(new)])
-    order = by_several([(timeline.position[states], steps), (is_new, 1), *ranks(found, states, is_new == 1)])
-    start, end = (np.concatenate([one[place] for one in times])[order] for place in (0, 1))
-    value = np.concatenate([what.index[old - 1], what.index[new]])
-    return Entries(timeline.position[states][order], (2 * is_new - 1)[order], value[order], start, end)
+        last = last_of_each(codes, len(number))
+        there = (
+            np.flatnonzero((last != MISSING) & (number > 0)) if self.by is not None else np.arange(min(1, len(keys)))
+        )
+        return Held(keys.take(last[there]), taken(total, there), number[there]) if len(there) else None
 
 
 def got(vector: Vector, get: Callable[[Any], Any]) -> Vector:

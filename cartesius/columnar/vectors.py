@@ -82,7 +82,11 @@ class Leaf:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
         if self.is_number and len(self):
             missing = indices == MISSING if self.valid is None else (indices == MISSING) | ~self.valid[indices]
-            return Leaf(pa.array(self.numbers[indices], type=self.type, mask=missing), self.kind)
+            numbers = self.numbers[indices]
+            numbers[missing] = 0
+            taken = Leaf(pa.array(numbers, type=self.type, mask=missing), self.kind)
+            vars(taken)["numbers"] = numbers
+            return taken
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 
@@ -229,7 +233,7 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
     some = [vector for vector in vectors if len(vector)] or vectors[:1]
     if len(some) == 1:
         return some[0]
-    first = some[0]
+    first = next((vector for vector in some if isinstance(vector, Struct)), some[0])
     if isinstance(first, Leaf):
         leaves = [vector for vector in some if isinstance(vector, Leaf) and vector.kind == first.kind]
         if len(leaves) != len(some):
@@ -238,8 +242,14 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
         arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
         return Leaf(pa.concat_arrays(arrays), first.kind)
+    none = [vector for vector in some if isinstance(vector, Leaf) and vector.type == pa.null() and not vector.kind]
+    missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
+    some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]
-    if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
+    if len(structs) != len(some):
+        reason = "values with fields and without are mixed"
+        raise NotColumnar(reason)
+    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
         reason = "values with different fields are mixed"
         raise NotColumnar(reason)
     items = [concatenated(same) for same in zip(*[one.items for one in structs], strict=True)]

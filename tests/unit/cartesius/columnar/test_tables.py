@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import correlate
 from cartesius.expressions import KeyOf
 from restrictions import optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
-from restrictions.tables import count, mean, reduce, sum_
+from restrictions.tables import (
+    count,
+    filter_table,
+    foreign_join,
+    inner_join,
+    left_join,
+    map_table,
+    mean,
+    outer_join,
+    reduce,
+    sum_,
+)
 from tests.unit.cartesius.columnar.stream_traces import cuts
 from tests.unit.cartesius.columnar.table_traces import (
     BINARY,
@@ -20,6 +33,7 @@ from tests.unit.cartesius.columnar.table_traces import (
     built,
     check,
     equal,
+    keeps,
     named,
     of,
     programs,
@@ -28,18 +42,24 @@ from tests.unit.cartesius.columnar.table_traces import (
 )
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(programs(), traces(), cuts())
 def test_programs_of_tables_give_in_batches_what_they_give_in_the_reference(tree, trace, cut):
     check([built(tree)], trace, cut)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(programs(), programs(), traces(), cuts())
 def test_correlations_of_one_program_share_what_they_keep(one, other, trace, cut):
     outputs = [built(one), built(other)]
     check(outputs if outputs[0] is not outputs[1] else outputs[:1], trace, cut)
 
 
+FEWER = settings(max_examples=settings().max_examples // 4)  # of each of some fifteen parameters
+
+
 @pytest.mark.parametrize("name", sorted(BINARY))
+@FEWER
 @given(traces(most=60, keys=2), cuts())
 def test_joins_of_two_inputs_are_exact(name, trace, cut):
     check([BINARY[name](LEFT, RIGHT)], trace, cut)
@@ -47,14 +67,48 @@ def test_joins_of_two_inputs_are_exact(name, trace, cut):
 
 
 @pytest.mark.parametrize("name", sorted(TERNARY))
+@FEWER
 @given(traces(most=60), cuts(), st.permutations(["left", "right", "stream"]))
 def test_joins_of_three_inputs_are_exact(name, trace, cut, tables):
     check([built((name, *tables))], trace, cut)
 
 
+@FEWER
 @given(programs(), traces(), cuts())
 def test_an_input_may_be_an_output_as_well(tree, trace, cut):
     check([LEFT, built(tree)], trace, cut)
+
+
+FAN_OUT = foreign_join(LEFT, RIGHT, on=lambda value: value // 100)
+WITH_NONE = foreign_join(LEFT, RIGHT, on=lambda value: value // 100, how="left")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        FAN_OUT,
+        WITH_NONE,
+        filter_table(FAN_OUT, keeps),
+        map_table(WITH_NONE, score),
+        outer_join(WITH_NONE, FAN_OUT),
+        left_join(FAN_OUT, RIGHT),
+        inner_join(LEFT, WITH_NONE),
+        foreign_join(FAN_OUT, WITH_NONE, on=named, how="left"),
+        reduce(WITH_NONE, sum_.of(score), by=named),
+        reduce(FAN_OUT, count),
+    ],
+    ids=lambda output: output.name,
+)
+def test_one_change_that_concerns_many_rows_gives_them_in_order(output):
+    """Sixty rows name three others, of which one changes in every third step, or all lefts move to another one."""
+    draw = random.Random(7)
+    trace = [(0, key, 100 * (key % 3) + key, key) for key in range(60)]
+    for at in range(60, 200):
+        if at % 3:
+            trace.append((0, draw.randrange(60), draw.choice([None, *range(0, 400, 7)]), at))
+        else:
+            trace.append((1, draw.randrange(4), draw.choice([None, 1, 2, 3, 4]), draw.randrange(300)))
+    check([output], trace, [("many", 90), ("push", 5), ("many", 60), ("restore", 20)])
 
 
 TOTALS = {
@@ -73,6 +127,25 @@ TOTALS = {
 
 
 @pytest.mark.parametrize("name", sorted(TOTALS))
+@FEWER
 @given(programs(), traces(), cuts())
 def test_totals_are_exact(name, tree, trace, cut):
     check([TOTALS[name](built(tree))], trace, cut)
+
+
+def halves(value):
+    """Return a float."""
+    return score(value) * 0.1 if score(value) % 3 else -score(value) / 1024
+
+
+FLOATS = {
+    "sum by": lambda t: reduce(t, sum_.of(halves), by=named),
+    "mean by": lambda t: reduce(t, mean.of(halves), by=named),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FLOATS))
+@FEWER
+@given(programs(), traces(), cuts())
+def test_totals_of_floats_are_exact(name, tree, trace, cut):
+    check([FLOATS[name](built(tree))], trace, cut)
