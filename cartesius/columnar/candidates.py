@@ -76,6 +76,12 @@ class Parts:
         return self._key.take(self.indices, may_miss=self.missing is not None)
 
     @property
+    def window(self) -> Vector:
+        """The windows of the candidates."""
+        reason = "a part is in no window"
+        raise NotColumnar(reason)
+
+    @property
     def start(self) -> NDArray[np.int64]:
         """The first instants, late where a part is missing."""
         return self._times(self.rows.start, _MOST.max)
