@@ -67,8 +67,8 @@ def struct(*parts: Sequence[Any] | Any) -> pa.StructArray:
     return pa.StructArray.from_arrays(arrays, names=[str(number) for number in range(len(parts))])
 
 
-def results(value: pa.Array, start: Sequence[int], end: Sequence[int], **marks: Any) -> pa.Table:
-    """Return what a peer returns."""
+def results(value: pa.Array, start: Any, end: Any, **marks: Any) -> pa.Table:
+    """Return what a peer returns; times are lists or arrays."""
     times = {"start": pa.array(start, pa.int64()), "end": pa.array(end, pa.int64())}
     return pa.table({**{name: pa.array(mark) for name, mark in marks.items()}, "value": value, **times})
 

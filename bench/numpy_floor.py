@@ -25,7 +25,8 @@ def _joined(batch: Batch, code: Callable[[Any], Any]) -> pa.Table:
         np.concatenate([left[name].to_numpy(), right[name].to_numpy()]) for name in ("order", "at", "ship", "speed")
     )
     n, n_left = len(order), left.num_rows
-    arrival = np.argsort(order, kind="stable")
+    arrival = np.empty(n, np.int64)
+    arrival[order] = np.arange(n)  # the orders are 0, 1, …
     by_key = arrival[np.argsort(code(key[arrival]), kind="stable")]
     place, is_right, sorted_key = np.arange(n), by_key >= n_left, key[by_key]
     is_first = np.ones(n, bool)
@@ -35,7 +36,7 @@ def _joined(batch: Batch, code: Callable[[Any], Any]) -> pa.Table:
     last_right = np.maximum.accumulate(np.where(is_right, place, -1))
     found = np.flatnonzero((last_left >= begin) & (last_right >= begin))
     result = np.full(n, -1)
-    result[order[by_key[found]]] = found  # the orders are 0, 1, …: so results come in the order of arrival
+    result[order[by_key[found]]] = found  # so results come in the order of arrival
     found = result[result >= 0]
     lefts, rights = by_key[last_left[found]], by_key[last_right[found]]
     one, other = at[lefts], at[rights]

@@ -26,7 +26,9 @@ class Lines:
 
     def add(self, block: str) -> None:
         """Add a block of lines, however deep it is written."""
-        self.text += indent(dedent(block.strip("\n")).rstrip() + "\n", "    " * self._depth)
+        block = dedent(block.strip("\n")).rstrip()
+        if block:
+            self.text += indent(block + "\n", "    " * self._depth)
 
     @contextmanager
     def under(self, head: str) -> Iterator[None]:

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
+from cartesius.direct_gates import DirectGate
 from cartesius.direct_loops import DirectLoops, table_name
 from cartesius.doors import checked_times
 from cartesius.entries import ABSENT, LIVE, Entry
@@ -44,13 +45,23 @@ _COME = """
         world.latest = end
     world.steps += 1
 """
+_CLOCK = """
+    passed = max(world.latest, end) - lateness
+    if end < passed or (world.deadlines.heap and world.deadlines.heap[0][0] < passed):
+        return None
+"""
+_MOVE = """
+    if passed > world.clock:
+        world.clock = passed
+"""
 
 
 class DirectCode:
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: Shape, steps: Steps) -> None:
+    def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
         self._shape = shape
+        self._clock, self._come = ("", _COME) if lateness is None else (_CLOCK, _COME + _MOVE)
         self._join = join = shape.join
         self._slot = shape.slot
         self._own = shape.slot.index
@@ -58,8 +69,9 @@ class DirectCode:
         self._texts = Texts({slot.name: slot.index for slot in join.slots}, self._constants)
         self._lines = Lines()
         self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
+        self._gate = DirectGate(shape, self._lines, self._loops)
         bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
-        bound["source"] = self._slot.source
+        bound |= {"source": self._slot.source, "lateness": lateness}
         for slot in join.slots:
             entries, indexes = slot.memory.parts()
             bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}
@@ -94,6 +106,9 @@ class DirectCode:
                     start, end = checked_times(at, world.latest, world.clock)
                 if end < world.clock:
                     return None
+            """)
+            add(self._clock)
+            add("""
                 if type(value) not in plain:
                     value = wrap(value)
                 ordinal = world.events + 1
@@ -111,9 +126,9 @@ class DirectCode:
                     finally:
                         steps.is_running = False
                 """)
-            add(_COME)
+            add(self._come)
             if self._shape.gate is not None:
-                self._keep_row(list(self._shape.gate.slots["slots"]))
+                self._gate.keep()
             else:
                 self._keep()
             add("return out")
@@ -121,7 +136,7 @@ class DirectCode:
     def _leave_if(self, condition: str, also: str = "") -> None:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
-            self._lines.add(_COME)
+            self._lines.add(self._come)
             self._lines.add(f"{also}\nreturn out")
 
     # -- finding out ---------------------------------------------------------------------------------------------------
@@ -148,7 +163,7 @@ class DirectCode:
             tuples = 0
         """)
         if shape.gate is not None:
-            self._align()
+            self._gate.come()
             return
         self._lines.add(f"part{own}.number = stored = world.number + 1")
         self._find_predecessor()
@@ -202,24 +217,6 @@ class DirectCode:
         elif not shape.is_simply_indexed:
             self._lines.add(f"going = None if old is None else memory{own}.places_of(old)")
 
-    def _align(self) -> None:
-        """Write what the gate does: hold the event, or release a row."""
-        own = self._own
-        others = [slot.index for slot in self._join.slots if slot is not self._slot]
-        self._lines.add(f"""
-            copy = gate.copies.get(())
-            held = {{}} if copy is None else copy.held
-            is_held = {" or ".join(f"slot{index} not in held" for index in others)}
-            if is_held:
-                part{own}.number = -1
-                held = {{**held, slot{own}: (held.get(slot{own}) or Queue()).append(part{own})}}
-        """)
-        with self._lines.under("else:"):
-            for index in others:
-                self._lines.add(f"part{index} = held[slot{index}].head")
-            self._loops.combine()
-            self._lines.add("held = {name: rest for name, queue in held.items() if (rest := queue.rest())}")
-
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
@@ -264,28 +261,6 @@ class DirectCode:
             """)
         with self._lines.under(f"if left{own}.get(part{own}, 1) > 0:" if own in shape.uses else ""):
             self._lines.add(f"memory{own}.put(part{own}, coming)")
-
-    def _keep_row(self, slots: list[Any]) -> None:
-        """Write what is kept of a released row, or of what is held."""
-        self._lines.add("""
-            if copy is None:
-                gate.copies[()] = copy = spare
-            copy.__dict__["held"] = held
-            if not held:
-                del gate.copies[()]  # as a fresh one
-        """)
-        with self._lines.under("if not is_held:"):
-            self._lines.add("stored = world.number")
-            for slot in slots:
-                self._lines.add(f"""
-                    part{slot.index}.number = stored = stored + 1
-                    entries{slot.index}.clear()
-                    entries{slot.index}[stored] = part{slot.index}
-                """)
-            self._lines.add("""
-                world.number = stored
-                world.candidates += tuples
-            """)
 
 
 def _key(positions: tuple[int, ...]) -> str:

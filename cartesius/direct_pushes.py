@@ -32,9 +32,10 @@ Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 class DirectPushes:
     """The functions of one program; each is made when its input is pushed into for the first time."""
 
-    def __init__(self, program: Program, steps: Steps, objection: str) -> None:
+    def __init__(self, program: Program, steps: Steps, objection: str, lateness: int | None) -> None:
         self._program = program
         self._steps = steps
+        self._lateness = lateness  # that of the engine
         self._objection = objection  # why no input of the engine can have one
         self._functions: Direct = {}
         self._known: dict[Reactive, DirectCode | str] = {}
@@ -43,8 +44,14 @@ class DirectPushes:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             shape = self._objection or shape_of(self._program, reactive)
-            self._known[reactive] = DirectCode(shape, self._steps) if isinstance(shape, Shape) else shape
+            self._known[reactive] = self._code(shape) if isinstance(shape, Shape) else shape
         return self._known[reactive]
+
+    def _code(self, shape: Shape) -> DirectCode | str:
+        try:
+            return DirectCode(shape, self._steps, self._lateness)
+        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+            return "its text would be nested too deep for Python"
 
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""

@@ -36,7 +36,7 @@ from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.steps import Steps
-from cartesius.tiers import sources_of, tier_of
+from cartesius.tiers import columns_of, sources_of, tier_of
 from cartesius.world import World
 
 if TYPE_CHECKING:
@@ -135,11 +135,10 @@ class Engine:
         objections = (
             (self._world.is_reference, "the tier is pinned"),
             (self._durable, "each value is checked, in a durable engine"),
-            (self._lateness is not None, "each event moves the clock, by its lateness"),
             (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
         )
         objection = next((reason for is_so, reason in objections if is_so), "")
-        return DirectPushes(self._program, self._steps, objection)
+        return DirectPushes(self._program, self._steps, objection, self._lateness)
 
     @property
     def _events(self) -> int:
@@ -257,7 +256,7 @@ class Engine:
 
     def explain(self) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
-        return explain(self._program.joins, partial(tier_of, self))
+        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
 
     def source(self) -> str:
         """Show the code that was generated: the functions that push, each with the pattern that it came from.
@@ -267,9 +266,8 @@ class Engine:
         >>> from cartesius import Engine, Reactive
         >>> from restrictions import combine_latest
         >>> left, right = Reactive("left"), Reactive("right")
-        >>> print(Engine(combine_latest(left, right)).source()[:130])
+        >>> print(Engine(combine_latest(left, right)).source().splitlines()[0])
         # combine_latest(left, right), when an event comes to 'left'
-        # restricted by most_recently('left', 'right') | completing_without_
         """
         self._check_thread()
         return sources_of(self)

@@ -118,8 +118,12 @@ def visit(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[
 
 def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collection[Entry]:
     """Return the entries of a step as `visit` does, but not to go through them."""
-    if not step.positions:
-        return memories[step.slot].all()
+    key = key_of(step, memories, row)
+    return () if key is NOWHERE else memories[step.slot].lookup(step.positions, key)
+
+
+def key_of(step: Step, memories: Sequence[Memory], row: Candidate) -> Any:
+    """Return what the entries of a step are found by, for what ``row`` has bound; `NOWHERE` if there are none."""
     key = []
     for slot, position, skips_null in step.sources:
         if slot == ALWAYS:
@@ -131,9 +135,9 @@ def look_up(step: Step, memories: Sequence[Memory], row: Candidate) -> Collectio
         assert entry is not None  # Invariant: the sources of a step are bound before it
         value = hashable(memories[slot].probes[position](entry))
         if value is NOWHERE or (skips_null and value is None):
-            return ()
+            return NOWHERE
         key.append(value)
-    return memories[step.slot].lookup(step.positions, key[0] if len(key) == 1 else tuple(key))
+    return key[0] if len(key) == 1 else tuple(key)
 
 
 class Product:

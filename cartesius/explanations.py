@@ -22,14 +22,20 @@ UNBOUNDED = "unbounded"
 _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
-def explain(joins: Iterable[Join], tier: Callable[[Join], str]) -> str:
-    """Return a text with one paragraph a correlation, in the order in which they run; ``tier`` says how each does."""
+def explain(joins: Iterable[Join], tier: Callable[[Join], str], way: Callable[[Join], str]) -> str:
+    """Return a text with one paragraph a correlation, in the order in which they run.
+
+    Args:
+        joins: The correlations.
+        tier: Says how a push runs through one.
+        way: Says how a batch does.
+    """
     joins = list(joins)
     owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
-    return "\n\n".join("\n".join(_paragraph(join, owners, tier(join))) for join in joins)
+    return "\n\n".join("\n".join(_paragraph(join, owners, tier(join), way(join))) for join in joins)
 
 
-def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str) -> list[str]:
+def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: str) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
     if join.pattern.alternative is not None:
         lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
@@ -50,7 +56,7 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str) -> lis
     lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
     if isinstance(join.pattern.yields, Expression):
         lines.append(f"  yields        {show(join.pattern.yields)}")
-    lines.append(f"  tier          {tier}")
+    lines += [f"  tier          {tier}", f"  push_many     {way}"]
     return lines
 
 

@@ -232,9 +232,9 @@ def _refuse_changed(entry: Entry) -> None:
     raise InvalidArgument(message)
 
 
-def is_exact(value: Any) -> bool:
-    """Whether an index finds exactly the equal values: not for what cannot be hashed."""
-    return value is not _UNHASHABLE
+def is_exact(key: Any) -> bool:
+    """Whether an index finds exactly what is equal to ``key``: not if something in it cannot be hashed."""
+    return key is not _UNHASHABLE and not (type(key) is tuple and any(part is _UNHASHABLE for part in key))
 
 
 def hashable(value: Any) -> Any:

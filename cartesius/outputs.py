@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import attrs
 
 from cartesius.events import Delete, Event, Update
-from cartesius.records import Record, fields_of
+from cartesius.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,7 +186,7 @@ def is_unchanged(old: Any, new: Any) -> bool:
     if isinstance(old, tuple | list):
         return len(old) == len(new) and all(map(is_unchanged, old, new))
     if isinstance(old, Record):
-        return is_unchanged(fields_of(old), fields_of(new))
+        return is_unchanged(old._fields, new._fields)
     if isinstance(old, dict):
         return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
     if isinstance(old, set | frozenset):

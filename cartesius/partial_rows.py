@@ -16,10 +16,10 @@ from itertools import product as cartesian_product
 from typing import TYPE_CHECKING, Protocol
 
 from cartesius.entries import FRESH, GONE
-from cartesius.enumeration import Candidate, Link, Step, newest_first, step_to, visit
+from cartesius.enumeration import Candidate, Link, Step, key_of, newest_first, step_to
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, equality, evaluator, show, slots_of
-from cartesius.memories import hashable, is_exact
+from cartesius.memories import NOWHERE, is_exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -237,17 +237,22 @@ class PartialRows:
     def _matches(self, slot: int, entry: Entry, step: Step, skip: int) -> list[Entry]:
         row: Candidate = [None] * len(self.memories)
         row[slot] = entry
+        key, memory = key_of(step, self.memories, row), self.memories[step.slot]
+        if key is NOWHERE:
+            return []
         pair = frozenset((slot, step.slot))
         checks = self.pairs.get(pair, [])
-        probes = self.memories[slot].probes
-        if not all(is_exact(hashable(probes[position](entry))) for _, position, _ in step.sources):
+        if not is_exact(key):
             checks = [*checks, *self.equalities.get(pair, ())]  # the index finds more than what is equal
+        others = memory.lookup(step.positions, key)
+        memory.visited += len(others)
+        is_alone = self.alone.get(step.slot)
         found = []
-        for other in visit(step, self.memories, row):
-            if other.state == skip or not self._alone(step.slot, other):
+        for other in others:
+            if other.state == skip or (is_alone and not self._alone(step.slot, other)):
                 continue
             row[step.slot] = other
-            if all(check(row) for check in checks) and self.admits(row):
+            if (not checks or all(check(row) for check in checks)) and self.admits(row):
                 found.append(other)
         return found
 

@@ -226,6 +226,9 @@ class Steps:
         for join in joins:
             if join.reactives[0] in given:
                 continue
+            is_concerned = any([slot.reactive in events or slot.reactive in ended for slot in join.slots])
+            if join.is_begun and not join.is_done and not is_concerned:
+                continue
             batches = {
                 slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots
@@ -255,8 +258,8 @@ class Steps:
         ]
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
-        value = wrap(event.value)
         is_change = slot.reactive.table
+        value = event.value if is_change else wrap(event.value)
         entry = Entry(value, event.start, event.end, slot.source if is_change else event.identity, weight=event.weight)
         if slot.kept is not None and event.before:
             entry.note(before=event.before)

@@ -28,8 +28,17 @@ def tier_of(engine: Engine, join: Join) -> str:
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
 
 
+def columns_of(engine: Engine, join: Join) -> str:
+    """Say how a batch of columns runs through a correlation."""
+    from cartesius.columnar.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+
+    return way_of(engine, join)
+
+
 def sources_of(engine: Engine) -> str:
     """Return the generated functions, each with the pattern it came from, and for the rest why there is none."""
+    from cartesius.columnar.running import compiled_of  # noqa: PLC0415 - as above
+
     texts = []
     for name, reactive in engine.inputs.items():
         code = engine._pushes.of(reactive)
@@ -38,6 +47,4 @@ def sources_of(engine: Engine) -> str:
             continue
         way = "on coroutines" if engine._world.is_reference else "by calls of the clauses as written"
         texts.append(f"# what comes to the input {commented(repr(name))} runs {way}: {commented(code)}\n")
-    if engine._compiled is not None and not engine._compiled.reason:
-        texts.append(engine._compiled.source())
-    return "\n".join(texts)
+    return "\n".join([*texts, compiled_of(engine).source()])

@@ -1,7 +1,7 @@
 """The merge of a band: two slots whose events come in the order of their times, as they mostly do.
 
-All rows are sorted by key, stably, once; so they are by time, too, and what a row meets of the other slot is a run of
-what came before it, of which one binary search finds the beginning. The results are laid out by step, without a sort.
+All rows are sorted by key, stably, once; so they are by time, too, and what a row sees of the other slot is a run of
+what came before it. The results are laid out by step, without another sort.
 
 Invariant: what is found is what `band_pairs.near` and `band_pairs.counted` find.
 
@@ -10,7 +10,7 @@ Source: SEMANTICS 1.17 and 3.8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+_FEW: Final = 8
+
 
 @attrs.frozen(eq=False)
 class Met:
@@ -44,12 +46,102 @@ class Met:
     tuples: int
 
 
+@attrs.frozen(eq=False)
+class _Seen:
+    """Rows that see others: which, and of how many of the other slot, from which of those on."""
+
+    who: Ints
+    since: Ints
+    n_each: Ints
+
+
+class Merge:
+    """Two slots, merged.
+
+    Args:
+        rows: The rows of both.
+        codes: Their keys.
+        nobody: The code of what meets nothing.
+        steps: How many steps there are.
+    """
+
+    def __init__(self, rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) -> None:
+        self.rows = rows
+        self.steps = steps
+        self.n_left = len(rows[0])
+        ends, code = _both([one.end for one in rows]), _both(codes)
+        self.low = int(ends.min(initial=0))
+        span = int(ends.max(initial=0)) - self.low + 1
+        self.is_possible = span * (nobody + 2) <= FAR
+        if not self.is_possible:
+            return
+        self.order = _by_key(_arrival(rows, steps), code, nobody + 1)
+        n_each = np.bincount(code, minlength=nobody + 1)
+        n = int(n_each[:nobody].sum())  # the rest meets nothing, and comes last
+        self.order = self.order[:n]
+        self.key = np.repeat(np.arange(nobody) * span, n_each[:nobody])
+        self.places = self.key + (ends[self.order] - self.low)
+        self.is_possible = not (self.places[1:] < self.places[:-1]).any()
+        self.is_right = self.order >= self.n_left
+        self.rights = np.zeros(n + 1, np.int64)  # how many rows of the right slot come before
+        np.cumsum(self.is_right, out=self.rights[1:])
+        self.position = _both([one.position for one in rows])[self.order]
+
+    def of_side(self, left: int, right: int) -> Any:
+        """Return a number for each row, that of its slot."""
+        return left if left == right else np.where(self.is_right, right, left)
+
+    def seen(self, back: Any, least: Any = 0) -> _Seen:
+        """Return what fresh rows see of the other slot: what ends at most ``back`` before them, at least ``least``."""
+        begin, who = _reached_back(self.places, np.maximum(self.places - back, self.key))
+        end = who
+        if np.any(least):
+            latest = self.places[who] - (least if isinstance(least, int) else least[who])
+            found = np.searchsorted(self.places, np.maximum(latest, self.key[who] - 1), side="right")
+            end = np.minimum(found, who)
+        keep = (self.position[who] != BEFORE) & (begin < end)
+        who, begin, end = who[keep], begin[keep], end[keep]
+        is_right, n_before, n_until = self.is_right[who], self.rights[begin], self.rights[end]
+        since = np.where(is_right, begin - n_before, n_before)
+        return _Seen(who, since, np.where(is_right, end - n_until, n_until) - since)
+
+    def counted(self, clock: Ints | None, delays: Sequence[int | None], most: Any, found: _Seen | None) -> int:
+        """Return how many candidates there are, given what is ``found`` ``most`` back, if that is all it asks."""
+        if clock is None or delays[0] is delays[1] is None:
+            is_before = self.position == BEFORE
+            return _pairs(self.key, self.is_right) - _pairs(self.key[is_before], self.is_right[is_before])
+        back = self.of_side(*[FAR if one is None else one for one in reversed(delays)])
+        lags = [one.end - clock[one.position] for one in self.rows]  # of what is not fresh it is of no use
+        if any(lag[one.position != BEFORE].any() for lag, one in zip(lags, self.rows, strict=True)):
+            found, back = None, back + _both(lags)[self.order]
+        if found is None or not np.array_equal(back, most):
+            found = self.seen(back)
+        return int(found.n_each.sum())
+
+    def laid_out(self, found: _Seen, tuples: int, *, is_oldest_first: bool) -> Met:
+        """Return the candidates, step by step."""
+        at = np.full(self.steps, -1, np.int64)
+        at[self.position[found.who]] = np.arange(len(found.who))
+        by_step = at[at >= 0]
+        who, since, n_each = (column[by_step] for column in (found.who, found.since, found.n_each))
+        within = np.arange(int(n_each.sum())) - np.repeat(np.cumsum(n_each) - n_each, n_each)
+        partner = np.repeat(since if is_oldest_first else since + n_each - 1, n_each)
+        partner += within if is_oldest_first else -within
+        now = np.repeat(self.order[who], n_each)
+        is_right = now >= self.n_left
+        left, right = now.copy(), now - self.n_left
+        left[is_right] = self.order[~self.is_right][partner[is_right]]
+        right[~is_right] = self.order[self.is_right][partner[~is_right]] - self.n_left
+        return Met(np.repeat(self.position[who], n_each), (left, right), tuples)
+
+
 def merged(
     rows: Sequence[Rows],
     codes: Sequence[Ints],
     nobody: int,
-    gone: Sequence[Ints],
     bounds: Sequence[Bound],
+    clock: Ints | None,
+    delays: Sequence[int | None],
     steps: int,
     *,
     is_oldest_first: bool,
@@ -60,124 +152,84 @@ def merged(
         rows: The rows of both.
         codes: Their keys.
         nobody: The code of what meets nothing.
-        gone: Before which step they leave.
         bounds: What must hold.
+        clock: The clock in each step, if rows leave when it has passed them; None: all stay.
+        delays: How long after their end the clock has passed the rows of each slot; None: never.
         steps: How many steps there are.
         is_oldest_first: Whether memories are visited so.
     """
     if any(bound.from_start for bound in bounds) and any((one.start != one.end).any() for one in rows):
         return None
-    order = _by_key(rows, codes, nobody + 1, steps)
-    code, end, position = (_both(column)[order] for column in (codes, [one.end for one in rows], _positions(rows)))
-    low, n_left = int(end.min(initial=0)), len(rows[0])
-    span = int(end.max(initial=0)) - low + 1
-    if span * (nobody + 2) > FAR:
+    merge = Merge(rows, codes, nobody, steps)
+    if not merge.is_possible:
         return None
-    places = code * span + (end - low)
-    if (places[1:] < places[:-1]).any():
-        return None
-    is_right = order >= n_left
-    rights = np.concatenate([[0], np.cumsum(is_right)])
-    before = (np.arange(len(order) + 1) - rights, rights)  # how many rows of each slot come before
-    tuples = _counted(code, position, _both(gone)[order], is_right, before, nobody, steps)
-    of_slot = (order[~is_right], order[is_right] - n_left)
-    begin, n_each = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
-    is_fresh = (position != BEFORE) & (code != nobody)
-    for slot, other in ((0, 1), (1, 0)):
-        mine = np.flatnonzero(is_fresh & (is_right == bool(slot)))
-        since, until = _run(mine, slot, places, span, bounds)
-        at = position[mine]
-        begin[at] = before[other][since]
-        n_each[at] = np.maximum(before[other][until] - before[other][since], 0)
-    return _laid_out(rows, of_slot, begin, n_each, tuples, is_oldest_first=is_oldest_first)
+    most = merge.of_side(*[_most(bounds, slot) for slot in (0, 1)])
+    least = merge.of_side(*[_least(bounds, slot) for slot in (0, 1)])
+    found = merge.seen(most, least)
+    tuples = merge.counted(clock, delays, most, None if np.any(least) else found)
+    return merge.laid_out(found, tuples, is_oldest_first=is_oldest_first)
+
+
+def _most(bounds: Sequence[Bound], slot: int) -> int:
+    """Return how long before a row of ``slot`` the other may end."""
+    return min([bound.most for bound in bounds if bound.of == slot != bound.since], default=FAR)
+
+
+def _least(bounds: Sequence[Bound], slot: int) -> int:
+    """Return how long before a row of ``slot`` the other must end; as they come in order, 0 says nothing."""
+    return max([0, *[-bound.most for bound in bounds if bound.since == slot != bound.of]])
 
 
 def _both(columns: Sequence[Ints]) -> Ints:
     return np.concatenate(columns)
 
 
-def _positions(rows: Sequence[Rows]) -> list[Ints]:
-    return [one.position for one in rows]
-
-
-def _by_key(rows: Sequence[Rows], codes: Sequence[Ints], count: int, steps: int) -> Ints:
-    """Return the order of all rows, those of the left slot counted first, by key and arrival."""
+def _arrival(rows: Sequence[Rows], steps: int) -> Ints:
+    """Return the order of arrival of all rows, those of the left slot counted first."""
     n_before = [int(np.searchsorted(one.position, 0)) for one in rows]
     firsts = (0, len(rows[0]))
     at = np.full(steps, -1, np.int64)
     for one, n, first in zip(rows, n_before, firsts, strict=True):
         at[one.position[n:]] = np.arange(first + n, first + len(one))
-    retained = np.concatenate([first + np.arange(n) for n, first in zip(n_before, firsts, strict=True)])
-    number = np.concatenate([one.number[:n] for one, n in zip(rows, n_before, strict=True)])
-    arrival = np.concatenate([retained[np.argsort(number, kind="stable")], at[at >= 0] if (at < 0).any() else at])
-    if count <= 2:
-        code = _both(codes)[arrival]
-        return arrival if (code == 0).all() else arrival[np.argsort(code.astype(np.uint8), kind="stable")]
-    code = _both(codes)[arrival]
-    return arrival[np.argsort(code.astype(np.uint16) if count <= 1 << 16 else code, kind="stable")]
+    fresh = at[at >= 0] if (at < 0).any() else at
+    if not any(n_before):
+        return fresh
+    retained = _both([first + np.arange(n) for n, first in zip(n_before, firsts, strict=True)])
+    number = _both([one.number[:n] for one, n in zip(rows, n_before, strict=True)])
+    return _both([retained[np.argsort(number, kind="stable")], fresh])
 
 
-def _run(mine: Ints, slot: int, places: Ints, span: int, bounds: Sequence[Bound]) -> tuple[Ints, Ints]:
-    """Return from where, and until where, what each of ``mine`` meets lies among all rows."""
-    key = places[mine] // span * span
-    since, until = key, None
-    for bound in bounds:
-        if bound.of == slot and bound.since != slot:
-            since = np.maximum(since, places[mine] - bound.most)
-        elif bound.since == slot and bound.of != slot and bound.most < 0:
-            found = places[mine] + bound.most
-            until = found if until is None else np.minimum(until, found)
-    begin = np.searchsorted(places, since)
-    if until is None:
-        return begin, mine
-    return begin, np.minimum(np.searchsorted(places, np.maximum(until, key - 1), side="right"), mine)
+def _by_key(arrival: Ints, code: Ints, count: int) -> Ints:
+    """Return the order of rows by key, and by arrival under one key."""
+    if not code.any():
+        return arrival
+    small = code.astype(np.uint16) if count <= 1 << 16 else code
+    return arrival[np.argsort(small[arrival], kind="stable")]
 
 
-def _counted(
-    code: Ints,
-    position: Ints,
-    gone: Ints,
-    is_right: NDArray[np.bool_],
-    before: tuple[Ints, Ints],
-    nobody: int,
-    steps: int,
-) -> int:
-    """Return how many candidates there are: for each row, those of the other slot that come while it is there."""
-    ends = np.cumsum(np.bincount(code, minlength=nobody + 1))
-    until = ends[code]  # where the rows of the key end
-    here = np.arange(len(code))
-    if (gone < steps).any() or position.min(initial=0) == BEFORE:
-        times = code * (steps + 1) + (position + 1)
-        if (gone < steps).any():
-            until = np.searchsorted(times, code * (steps + 1) + np.minimum(gone, steps - 1) + 1)
-            until = np.where(gone < steps, until, ends[code])
-        if position.min(initial=0) == BEFORE:  # what was there before meets what is fresh
-            fresh = np.searchsorted(times, np.arange(nobody + 1) * (steps + 1) + 1)
-            here = np.maximum(here, fresh[code])
-    total = 0
-    for side, other in ((~is_right, 1), (is_right, 0)):
-        mine = side & (code != nobody)
-        total += int((before[other][until[mine]] - before[other][here[mine]]).sum())
-    return total
+def _reached_back(places: Ints, since: Ints) -> tuple[Ints, Ints]:
+    """Return from where each row sees those before it, by ``since``, and which rows those are that see any.
+
+    Few rows see many: so it is looked at the rows before, one by one, and only what sees more is searched for.
+    """
+    active = np.flatnonzero(places[:-1] >= since[1:]) + 1
+    who, begin = active, active - 1
+    left = np.arange(len(active))
+    for back in range(2, _FEW):
+        more = active >= back
+        more &= places[active - back] >= since[active]
+        active, left = active[more], left[more]
+        if not len(active):
+            return begin, who
+        begin[left] = active - back
+    begin[left] = np.searchsorted(places, since[active])
+    return begin, who
 
 
-def _laid_out(
-    rows: Sequence[Rows], of_slot: tuple[Ints, Ints], begin: Ints, n_each: Ints, tuples: int, *, is_oldest_first: bool
-) -> Met:
-    """Return the candidates, step by step, given where the partners of each begin, and how many they are."""
-    n = int(n_each.sum())
-    position = np.repeat(np.arange(len(n_each)), n_each)
-    within = np.arange(n) - np.repeat(np.cumsum(n_each) - n_each, n_each)
-    chosen = np.repeat(begin, n_each)
-    chosen += within if is_oldest_first else np.repeat(n_each, n_each) - 1 - within
-    comes = np.zeros(len(n_each), np.int64)  # which row comes in each step
-    is_left = np.zeros(len(n_each), np.bool_)
-    for slot, one in enumerate(rows):
-        first = int(np.searchsorted(one.position, 0))
-        comes[one.position[first:]] = np.arange(first, len(one))
-        is_left[one.position[first:]] = slot == 0
-    mine, side = comes[position], is_left[position]
-    left, right = mine.copy(), mine
-    left[~side] = of_slot[0][chosen[~side]]
-    right[side] = of_slot[1][chosen[side]]
-    return Met(position, (left, right), tuples)
+def _pairs(key: Ints, is_right: NDArray[np.bool_]) -> int:
+    """Return how many pairs of equal keys there are, given the keys in order."""
+    if not len(key):
+        return 0
+    begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    n_right = np.add.reduceat(is_right.astype(np.int64), begins)
+    return int((n_right * (np.diff(begins, append=len(key)) - n_right)).sum())

@@ -56,6 +56,8 @@ class Near(Stage):
         self.bands = [one for one in join.installed if one.restriction.meaning in _BANDS]
         self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
         self.settled = [one for one in self.bands if one.is_settled]
+        delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
+        self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
 
@@ -67,22 +69,21 @@ class Near(Stage):
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find what lies in the bands."""
+        if not moment.steps:
+            return Outcome(nothing(), state, 0)
         rows: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             coming = filtered(self.shape, slot, arriving.get(slot.index))
             there = [one for one in (before, coming) if one is not None]
             rows.append(joined(there) if there else None)
-        expiry = [None if mine is None else self._expiry(slot, mine, moment) for slot, mine in enumerate(rows)]
-        retained = [
-            None if mine is None or gone is None else _remaining(mine, gone, moment.steps)
-            for mine, gone in zip(rows, expiry, strict=True)
-        ]
-        after = State(tuple(retained))
-        present, gone = [one for one in rows if one is not None], [one for one in expiry if one is not None]
+        after = State(tuple([self._remaining(slot, mine, moment) for slot, mine in enumerate(rows)]))
+        present = [one for one in rows if one is not None]
         if len(present) < len(rows):
+            if self.shape.components:
+                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
             return Outcome(nothing(), after, 0)
         codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
-        tuples, position, ordered = self._met(present, gone, codes, count - 1, moment.steps)
+        tuples, position, ordered = self._met(present, codes, count - 1, moment)
         parts = [
             Parts(mine, chosen, key=None if key is None else key(mine))
             for mine, chosen, key in zip(present, ordered, self.keys, strict=True)
@@ -90,15 +91,17 @@ class Near(Stage):
         return Outcome(flow_of(self.body, parts, position) if len(position) else nothing(), after, tuples)
 
     def _met(
-        self, rows: list[Rows], gone: list[Ints], codes: list[Ints], nobody: int, steps: int
+        self, rows: list[Rows], codes: list[Ints], nobody: int, moment: Moment
     ) -> tuple[int, Ints, Sequence[Ints]]:
         """Return how many candidates there are, and the steps and rows of those that are near."""
-        is_oldest_first = self.shape.is_oldest_first
+        is_oldest_first, steps = self.shape.is_oldest_first, moment.steps
         if len(rows) == 2:
-            met = merged(rows, codes, nobody, gone, self.bounds, steps, is_oldest_first=is_oldest_first)
+            clock = moment.clock if moment.meets_deadlines else None
+            met = merged(rows, codes, nobody, self.bounds, clock, self.delays, steps, is_oldest_first=is_oldest_first)
             if met is not None:
                 return met.tuples, met.position, met.rows
         positions = [one.position for one in rows]
+        gone = [self._gone(slot, one, moment) for slot, one in enumerate(rows)]
         tuples = counted(positions, gone, codes, nobody, steps)
         starts, ends = [one.start for one in rows], [one.end for one in rows]
         found = near(starts, ends, positions, codes, nobody, self.bounds)
@@ -106,20 +109,31 @@ class Near(Stage):
 
     # -- the clock -----------------------------------------------------------------------------------------------------
 
-    def _expiry(self, slot: int, rows: Rows, moment: Moment) -> Ints:
-        """Return before which step each row leaves; the number of steps, if it stays."""
+    def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
+        """Return when the rows of a slot are due to leave, if the clock lets them."""
         if len(rows) and max(abs(int(rows.start.min())), abs(int(rows.end.max()))) > FAR:
             reason = "times are too far apart"
             raise NotColumnar(reason)
-        if not moment.meets_deadlines or moment.clock is None:
+        due: Ints | None = None
+        for one in self.settled if moment.meets_deadlines else ():
+            mine = _due(one, slot, rows)
+            if mine is not None:
+                due = mine if due is None else np.minimum(due, mine)
+        return due
+
+    def _remaining(self, slot: int, rows: Rows | None, moment: Moment) -> Rows | None:
+        """Return the rows that the clock has not passed when the batch is over."""
+        due = None if rows is None else self._due(slot, rows, moment)
+        if rows is None or due is None or moment.clock is None:
+            return None if rows is None else rows.as_retained()
+        return rows.take(np.flatnonzero((due >= moment.clock[-1]) | (rows.position == moment.steps - 1))).as_retained()
+
+    def _gone(self, slot: int, rows: Rows, moment: Moment) -> Ints:
+        """Return before which step each row leaves; the number of steps, if it stays."""
+        due = self._due(slot, rows, moment)
+        if due is None or moment.clock is None:
             return np.full(len(rows), moment.steps, np.int64)
-        found = np.full(len(rows), moment.steps, np.int64)
-        for one in self.settled:
-            due = _due(one, slot, rows)
-            if due is not None:
-                passed = np.searchsorted(moment.clock, due, side="right")
-                np.minimum(found, np.maximum(passed, rows.position + 1), out=found)
-        return found
+        return np.maximum(np.searchsorted(moment.clock, due, side="right"), rows.position + 1)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
@@ -155,19 +169,24 @@ def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
     return [Bound(right, left, copy.upper), Bound(left, right, -copy.lower)]
 
 
-def _due(installed: Installed, slot: int, rows: Rows) -> Ints | None:
-    """Return the last end that a partner of each row may have; None if the restriction says nothing of the slot."""
-    copy, meaning = installed.stateless, installed.restriction.meaning
+def delay_of(installed: Installed, slot: int) -> int | None:
+    """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
+    copy = installed.stateless
     if slot not in [named.index for named in installed.named]:
         return None
-    after: int = (
-        copy.duration if meaning is not Meaning.APART else copy.upper if slot == copy.left.index else -copy.lower
-    )
-    return (rows.start if meaning is Meaning.BAND else rows.end) + after
+    if installed.restriction.meaning is Meaning.APART:
+        delay: int = copy.upper if slot == copy.left.index else -copy.lower
+    else:
+        delay = copy.duration
+    return delay
 
 
-def _remaining(rows: Rows, gone: Ints, steps: int) -> Rows:
-    return rows.as_retained() if (gone >= steps).all() else rows.take(np.flatnonzero(gone >= steps)).as_retained()
+def _due(installed: Installed, slot: int, rows: Rows) -> Ints | None:
+    """Return the last end that a partner of each row may have; None if the restriction does not say."""
+    delay = delay_of(installed, slot)
+    if delay is None:
+        return None
+    return (rows.start if installed.restriction.meaning is Meaning.BAND else rows.end) + delay
 
 
 def _all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:

@@ -230,17 +230,16 @@ def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) ->
     """
     present = [index for index, mine in enumerate(rows) if mine is not None]
     found = []
+    count = 1
     for component in components:
         sides = [[component.columns[index](mine)] for index in present if (mine := rows[index]) is not None]
-        found.append(encoded(sides, skips_null=component.skips_null)[0])
-    if len(found) == 1:
-        (codes,) = found
-    else:
-        codes, _ = encoded(
+        codes, count = encoded(sides, skips_null=component.skips_null)
+        found.append(codes)
+    if len(found) != 1:
+        codes, count = encoded(
             [[Leaf(pa.array(one, mask=one == NEVER)) for one in side] for side in zip(*found, strict=True)],
             skips_null=True,
         )
-    nobody = max([int(mine.max(initial=NEVER)) for mine in codes], default=NEVER) + 1
     by_slot = dict(zip(present, codes, strict=True))
     every = [by_slot.get(index, np.zeros(0, np.int64)) for index in range(len(rows))]
-    return [np.where(mine == NEVER, nobody, mine) for mine in every], nobody + 1
+    return [np.where(mine == NEVER, count, mine) if mine.min(initial=0) < 0 else mine for mine in every], count + 1

@@ -64,7 +64,7 @@ class Consuming(Stage):
         super().__init__(join)
         self.shape = shape
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
-        keeps = any(one.newest is not None or one.oldest is not None for one in shape.slots)
+        keeps = bool(shape.aligned) or any(one.newest is not None or one.oldest is not None for one in shape.slots)
         divides = [one for one in shape.components if not keeps or (one.space is not None and one.space == shape.space)]
         self.under, self.guards = divides, [one for one in shape.components if one not in divides]
         self.body = ColumnarBody(join, linking(join))

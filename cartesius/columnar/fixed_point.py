@@ -122,9 +122,12 @@ def running(segments: Segments, before: Fixed | None, numbers: NDArray[np.float6
     if longest * max(most, 1 << _LOW) >= _MOST:
         raise _spread()
     high, low = segments.running(segments.sorted(rows.high)), segments.running(segments.sorted(rows.low))
-    high += low >> _LOW
-    low &= _MASK
-    return Fixed(high, low, rows.exponent)
+    return carried(high, low, rows.exponent)
+
+
+def carried(high: NDArray[np.int64], low: NDArray[np.int64], exponent: int) -> Fixed:
+    """Return sums of limbs as numbers: what the lower ones exceed is carried over."""
+    return Fixed(high + (low >> _LOW), low & _MASK, exponent)
 
 
 def rounded(numbers: Fixed) -> NDArray[np.float64]:

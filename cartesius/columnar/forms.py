@@ -146,12 +146,14 @@ class FormCode:
     """The code of a form, over the slots of ``names``, and the functions that it defines."""
 
     def __init__(self, form: Form, names: Sequence[str]) -> None:
+        self.form = form
         self._slots = {name: place for place, name in enumerate(names)}
         self._parameters = ", ".join(f"p{place}" for place in range(len(names)))
         self._constants = Constants()
         self._bound: dict[Any, str] = {}
         self._texts: list[str] = []
         self._made = 0
+        self.numbers = _Numbers()
         bound = ", ".join(f"p{place}: {commented(name)}" for name, place in self._slots.items())
         meaning = _Lines(self)
         found = ", ".join([meaning.code(one) for one in form.meaning])
@@ -191,6 +193,27 @@ class FormCode:
         self._texts.append(head + "".join(lines.lines) + f"    return {result}\n")
 
 
+class _Numbers:
+    """Numbers of expressions, the same for equal ones: 1 and 1.0 are not equal."""
+
+    def __init__(self) -> None:
+        self.by_identity: dict[int, int] = {}
+        self.by_key: dict[Any, int] = {}
+
+    def of(self, expression: Expression) -> int:
+        """Return the number of an expression."""
+        if id(expression) not in self.by_identity:  # the form keeps them all, so that identities are not used again
+            match expression:
+                case Constant(value=value):
+                    key: Any = ("constant", type(value), repr(value))
+                case Apply(function=function, arguments=arguments):
+                    key = (function, *[self.of(one) for one in arguments])
+                case _:
+                    key = expression
+            self.by_identity[id(expression)] = self.by_key.setdefault(key, len(self.by_key))
+        return self.by_identity[id(expression)]
+
+
 class _Lines:
     """The lines of one function: each expression once."""
 
@@ -198,28 +221,16 @@ class _Lines:
         self.lines: list[str] = []
         self._code = code
         self._named: dict[Any, str] = {}
-        self._numbers: dict[Any, int] = {}
 
     def code(self, expression: Expression, *, is_item: bool = False) -> str:
         """Return the name of the result of an expression; of an item of what is made, a vector."""
-        key = (self._number(expression), is_item and isinstance(expression, Constant))
+        key = (self._code.numbers.of(expression), is_item and isinstance(expression, Constant))
         if key not in self._named:
             text = self._text(expression, is_item=is_item)
             name = f"v{len(self._named)}"
             self.lines.append(f"    {name} = {text}{_comment(expression)}\n")
             self._named[key] = name
         return self._named[key]
-
-    def _number(self, expression: Expression) -> int:
-        """Number expressions, equal ones alike: 1 and 1.0 are not."""
-        match expression:
-            case Constant(value=value):
-                key: Any = ("constant", type(value), repr(value))
-            case Apply(function=function, arguments=arguments):
-                key = (function, *[self._number(one) for one in arguments])
-            case _:
-                key = expression
-        return self._numbers.setdefault(key, len(self._numbers))
 
     def _text(self, expression: Expression, *, is_item: bool) -> str:
         match expression:

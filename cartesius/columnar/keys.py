@@ -33,6 +33,8 @@ def encoded(sides: Sequence[Sequence[Vector]], *, skips_null: bool) -> tuple[lis
         sides: Of each side the vectors whose values together are the key; as many on every side.
         skips_null: Whether a null in it means that the key matches nothing; otherwise None equals None.
     """
+    if not sides:
+        return [], 0
     lengths = [len(side[0]) for side in sides]
     codes, count = _component([side[0] for side in sides], skips_null=skips_null)
     for place in range(1, len(sides[0])):

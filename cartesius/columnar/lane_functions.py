@@ -16,7 +16,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.lanes import Lane, Truth, all_valid, is_text, kind_of, lane, of_vector, spread, without_nan
+from cartesius.columnar.lanes import (
+    EXACT,
+    Lane,
+    Truth,
+    all_valid,
+    bound,
+    is_text,
+    kind_of,
+    lane,
+    of_vector,
+    spread,
+    wholeness,
+    without_nan,
+)
 from cartesius.columnar.vectors import Leaf, NotColumnar
 from cartesius.missing_values import Turning, greatest, least
 
@@ -25,7 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_EXACT: Final = 2**53
 _INT64: Final = np.iinfo(np.int64)
 _COMPARISONS: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 _ARITHMETIC: Final = (operator.add, operator.sub, operator.mul, operator.truediv)
@@ -50,23 +62,23 @@ def lifted(function: Callable[..., Any], keeps_nan: bool, n: int, *given: Lane |
     return _called(function, keeps_nan, n, lanes)
 
 
-def _bound(values: Any) -> int:
-    """The greatest magnitude among ints."""
-    if not isinstance(values, np.ndarray):
-        return abs(int(values))
-    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
-
-
 def _as_floats(values: Any) -> Any:
     return values.astype(np.float64, copy=False) if isinstance(values, np.ndarray) else float(values)
+
+
+def _plain(values: Any) -> Any:
+    """Return numbers, as Python's if they are the same for all rows."""
+    return values if getattr(values, "shape", ()) else getattr(values, "item", lambda: values)()
 
 
 def _calculated(function: Any, left: Lane, right: Lane, *, keeps_nan: bool) -> Lane:
     a, b = left.values, right.values
     valid = all_valid(left, right)
+    if (left.whole is not None or right.whole is not None) and function is not operator.truediv:
+        return _mixed(function, left, right, valid)
     is_whole = kind_of(a) == "i" and kind_of(b) == "i"
     if function is operator.truediv:
-        if is_whole and max(_bound(a), _bound(b)) > _EXACT:
+        if is_whole and max(bound(a), bound(b)) > EXACT:
             reason = "an int beyond 2**53 is divided"
             raise NotColumnar(reason)
         b = np.asarray(b)
@@ -75,28 +87,40 @@ def _calculated(function: Any, left: Lane, right: Lane, *, keeps_nan: bool) -> L
             b = np.where(is_zero, 1, b)
         found = _as_floats(a) / b.astype(np.float64, copy=False)
     elif is_whole:
-        bound = _bound(a) * _bound(b) if function is operator.mul else _bound(a) + _bound(b)
-        if bound > _INT64.max:
+        most = bound(a) * bound(b) if function is operator.mul else bound(a) + bound(b)
+        if most > _INT64.max:
             reason = "an int leaves 64 bits"
             raise NotColumnar(reason)
         found = function(a, b)
     else:
         found = function(_as_floats(a), _as_floats(b))
-    return Lane(found, valid) if keeps_nan else without_nan(Lane(found, valid))
+    given = Lane(_plain(found), valid)
+    return given if keeps_nan else without_nan(given)
+
+
+def _mixed(function: Any, left: Lane, right: Lane, valid: Any) -> Lane:
+    """Calculate with floats of which some stand for ints."""
+    whole = wholeness(left) & wholeness(right)
+    found = function(_as_floats(left.values), _as_floats(right.values))
+    if (np.abs(np.where(whole, found, 0)) > EXACT).any():
+        reason = "ints beyond 2**53 and floats are mixed"
+        raise NotColumnar(reason)
+    found = without_nan(Lane(found, valid))
+    return Lane(found.values, found.valid, whole if whole.any() else None)
 
 
 def _signed(function: Any, given: Lane) -> Lane:
-    if kind_of(given.values) == "i" and _bound(given.values) > _INT64.max:
+    if kind_of(given.values) == "i" and bound(given.values) > _INT64.max:
         reason = "an int leaves 64 bits"
         raise NotColumnar(reason)
-    return Lane(function(given.values), given.valid)
+    return Lane(_plain(function(given.values)), given.valid, given.whole)
 
 
 def _comparable(left: Lane, right: Lane) -> tuple[Any, Any]:
     a, b = left.values, right.values
     if kind_of(a) != kind_of(b):
         for values in (a, b):
-            if kind_of(values) == "i" and _bound(values) > _EXACT:
+            if kind_of(values) == "i" and bound(values) > EXACT:
                 reason = "an int beyond 2**53 is compared with a float"
                 raise NotColumnar(reason)
     return a, b
@@ -105,7 +129,7 @@ def _comparable(left: Lane, right: Lane) -> tuple[Any, Any]:
 def _chosen(function: Any, left: Lane, right: Lane) -> Lane:
     a, b = _comparable(left, right)
     is_second = b < a if function is least else b > a
-    return Lane(np.where(is_second, b, a), all_valid(left, right))
+    return Lane(_plain(np.where(is_second, b, a)), all_valid(left, right))
 
 
 def _turned(function: Turning, *lanes: Lane) -> Truth:

@@ -17,8 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.columnar.conversions import repeated
+from cartesius.columnar.conversions import of_values, repeated
 from cartesius.columnar.vectors import Leaf, NotColumnar, Struct
+
+EXACT: Final = 2**53
+"""Ints of a magnitude up to this are floats exactly."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +38,12 @@ class Lane:
     Args:
         values: Numbers or Booleans as numpy has them, one Python value for all rows, or a vector.
         valid: Which are there; None: all of them.
+        whole: Which of the floats stand for ints; None: those are no floats.
     """
 
     values: Any
     valid: Mask = None
+    whole: Mask = None
 
     @property
     def is_number(self) -> bool:
@@ -51,6 +56,10 @@ class Lane:
     def vector(self, n: int) -> Vector:
         """Return ``n`` values as a vector."""
         values = self.values
+        if self.whole is not None and not self.whole.all():
+            return of_values(self._mixed(n))
+        if self.whole is not None:
+            values = values.astype(np.int64)
         if isinstance(values, np.ndarray):
             return Leaf(pa.array(values, mask=None if self.valid is None else ~spread(self.valid, n)))
         if not isinstance(values, Leaf | Struct):
@@ -58,6 +67,12 @@ class Lane:
         if self.valid is None or self.valid.all():
             return values
         return values.take(np.where(self.valid, np.arange(n), -1), may_miss=True)
+
+    def _mixed(self, n: int) -> list[int | float | None]:
+        """Return floats of which some stand for ints, one by one."""
+        valid = np.ones(n, np.bool_) if self.valid is None else spread(self.valid, n)
+        columns = zip(self.values.tolist(), spread(wholeness(self), n).tolist(), valid.tolist(), strict=True)
+        return [None if not there else int(value) if whole else value for value, whole, there in columns]
 
 
 @attrs.frozen(eq=False)
@@ -101,7 +116,11 @@ def truth(given: Lane | Truth) -> Truth:
 
 def lane(given: Lane | Truth) -> Lane:
     """Return values, also of a condition."""
-    return given if isinstance(given, Lane) else Lane(given.true, given.known)
+    if isinstance(given, Lane):
+        return given
+    if given.true.shape == ():
+        return Lane(bool(given.true) if given.known is None or given.known.all() else None)
+    return Lane(given.true, given.known)
 
 
 def all_valid(*lanes: Lane) -> Mask:
@@ -175,14 +194,42 @@ def where_there(missing: Truth, given: Lane | Truth) -> Lane | Truth:
 def first_known(value: Lane | Truth, default: Lane | Truth) -> Lane:
     """A value, or another where it is missing."""
     first, second = lane(value), lane(default)
-    if first.valid is None:
+    if first.values is None:
+        return second
+    if first.valid is None or second.values is None:
         return first
-    a, b = _numbers(first), _numbers(second)
-    if kind_of(a) != kind_of(b):
+    valid = None if second.valid is None else first.valid | second.valid
+    if isinstance(first.values, Leaf) or not first.is_number or not second.is_number:
+        return _chosen_text(first, second, valid)
+    a, b = first.values, second.values
+    found = np.where(first.valid, a, b)
+    whole = np.where(first.valid, wholeness(first), wholeness(second))
+    return Lane(found, valid, None if whole.all() == whole.any() else whole)
+
+
+def _chosen_text(first: Lane, second: Lane, valid: Mask) -> Lane:
+    if not isinstance(first.values, Leaf) or not is_text(first.values.type) or type(second.values) is not str:
         reason = "a value and its default are of two types"
         raise NotColumnar(reason)
-    valid = None if second.valid is None else first.valid | second.valid
-    return Lane(np.where(first.valid, a, b), valid)
+    return Lane(Leaf(first.values.array.fill_null(second.values)), valid)
+
+
+def wholeness(given: Lane) -> NDArray[np.bool_]:
+    """Return which numbers are ints, or stand for them; the floats that do are exact."""
+    if given.whole is not None:
+        return given.whole
+    is_whole = kind_of(given.values) == "i"
+    if is_whole and bound(given.values) > EXACT:
+        reason = "ints beyond 2**53 and floats are mixed"
+        raise NotColumnar(reason)
+    return np.asarray(is_whole)
+
+
+def bound(values: Any) -> int:
+    """Return the greatest magnitude among ints, or among floats that stand for them."""
+    if not isinstance(values, np.ndarray):
+        return abs(int(values))
+    return max(abs(int(values.max())), abs(int(values.min()))) if len(values) else 0
 
 
 def first_case(values: Sequence[str], conditions: Sequence[Truth], n: int) -> Lane:
@@ -241,13 +288,6 @@ def without_nan(given: Lane) -> Lane:
     if not is_nan.any():
         return given
     return Lane(np.asarray(values), ~is_nan if given.valid is None else given.valid & ~is_nan)
-
-
-def _numbers(given: Lane) -> Any:
-    if kind_of(given.values) not in "ifb":
-        reason = "values are no numbers"
-        raise NotColumnar(reason)
-    return given.values
 
 
 def kind_of(values: Any) -> str:

@@ -24,9 +24,13 @@ def column_of(column: Any) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:
     """Return a column as a user gives it, as Arrow and with its field: a list stands for its values, exactly.
 
     Raises:
-        pa.ArrowException: It is no column, or of several types that Arrow cannot hold.
+        TypeError: It is no column.
+        pa.ArrowException: Nor is it one that Arrow can hold.
     """
-    if isinstance(column, Sequence) and not isinstance(column, str | bytes):
+    if isinstance(column, str | bytes):
+        message = f"the one value {column!r}"
+        raise TypeError(message)
+    if isinstance(column, Sequence):
         try:
             vector = of_values(list(column))
         except NotStorable:  # such as scalars of numpy: Arrow may know them

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cartesius.columnar.bands import band_stage
 from cartesius.columnar.consumption import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
+from cartesius.columnar.merging import merge_stage
 from cartesius.columnar.table_plans import table_stage
 from cartesius.columnar.versions import version_stage
 from cartesius.columnar.window_joins import window_join_stage
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
 KERNELS: tuple[Callable[[Join], Stage | str], ...] = (
-    version_stage, zip_stage, judging_stage, table_stage, band_stage, consuming_stage, window_totals_stage,
+    version_stage, zip_stage, judging_stage, table_stage, band_stage, merge_stage, consuming_stage, window_totals_stage,
     window_join_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
@@ -39,6 +40,19 @@ def plan(engine: Engine) -> list[Stage] | str:
             return f"{join.name}: {found}"
         stages.append(found)
     return stages
+
+
+def way_of(engine: Engine, join: Join) -> str:
+    """Say how a batch runs through a correlation: by which kernel, or why row by row."""
+    found = stage_of(join)
+    reason = _objection(engine) or (found if isinstance(found, str) else "")
+    if not reason and isinstance(others := plan(engine), str):
+        reason = f"all of a program is compiled, or nothing is, and of {others}"
+    return f"row by row, as {reason}" if reason else f"compiled: the kernel of {_kernel(found)}"
+
+
+def _kernel(stage: Stage | str) -> str:
+    return type(stage).__module__.rpartition(".")[2].replace("_", " ")
 
 
 def _objection(engine: Engine) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.rows import LAST, Flow
-from cartesius.columnar.vectors import Vector, concatenated, from_arrow
+from cartesius.columnar.rows import LAST, Flow, nothing
+from cartesius.columnar.vectors import NotColumnar, Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ ArrowTable: TypeAlias = pa.Table
 
 def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table:
     """Return what the outputs, by name, give as one table, in the order of steps and then of the outputs."""
+    flows = flows or [("", nothing())]
     names = pa.array([name for name, _ in flows], pa.string())
     sources = np.concatenate(
         [np.full(len(flow), place, np.int8 if len(flows) < 128 else np.int32) for place, (_, flow) in enumerate(flows)]
@@ -84,10 +85,10 @@ def _times(times: NDArray[Any]) -> pa.Array:
 
 def together(vectors: Sequence[Vector]) -> Vector:
     """Return vectors one after the other, as texts of plain data if their types differ."""
-    types = {str(vector.field("")) + str(vector.field("").metadata) for vector in vectors if len(vector)}
-    if len(types) <= 1:
+    try:
         return concatenated(vectors)
-    return of_values([value for vector in vectors for value in vector.to_list()])
+    except NotColumnar:
+        return of_values([value for vector in vectors for value in vector.to_list()])
 
 
 def events_of(table: pa.Table) -> list[Event]:

@@ -7,10 +7,12 @@ Invariant: a batch that stages cannot do exactly has changed nothing when it is 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from cartesius.columnar.feeds import Feed, fed, timed
 from cartesius.columnar.kept import as_flow, keep, latest
@@ -19,12 +21,12 @@ from cartesius.columnar.results import as_table, table_of
 from cartesius.columnar.rows import Flow, Rows, nothing
 from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.vectors import NotColumnar
+from cartesius.errors import NotStorable
 from cartesius.events import EARLIEST, Delete, Event, Update
+from cartesius.generated import commented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
 
     from cartesius.columnar.stages import Late
     from cartesius.engine import Engine
@@ -62,8 +64,10 @@ class Compiled:
         return sum(state.nbytes for state in self.states or ())
 
     def source(self) -> str:
-        """Return the generated code of all stages, each with its pattern."""
-        return "\n\n".join(stage.source() for stage in self.stages)
+        """Return the generated code of all stages, each with its pattern, or why there is none."""
+        if self.reason:
+            return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
+        return "\n".join(stage.source() for stage in self.stages)
 
     def run(self, engine: Engine, feed: Feed) -> pa.Table:
         """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
@@ -79,11 +83,8 @@ class Compiled:
             for slot in stage.join.slots:
                 if slot.reactive in rows:
                     arriving[slot.index] = rows[slot.reactive]
-                elif slot.reactive in flows:
-                    if flows[slot.reactive].turn is not None:
-                        reason = "what is due comes in steps of its own"
-                        raise NotColumnar(reason)
-                    arriving[slot.index] = flows[slot.reactive].as_rows(number)
+                elif len(flows.get(slot.reactive, ())):
+                    arriving[slot.index] = _given_on(flows[slot.reactive], number)
                     number += len(flows[slot.reactive])
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
@@ -112,6 +113,17 @@ class Compiled:
         engine._latest = max([engine._latest, *ends])
         engine._is_touched = engine._has_begun = True
         return table
+
+
+def _given_on(flow: Flow, number: int) -> Rows:
+    """Return what one correlation gives as what comes to another."""
+    if flow.turn is not None:
+        reason = "what is due comes in steps of its own"
+        raise NotColumnar(reason)
+    if flow.weight is not None and (flow.weight < 0).any():
+        reason = "results that are taken back go on into another correlation"
+        raise NotColumnar(reason)
+    return flow.as_rows(number)
 
 
 def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
@@ -172,6 +184,14 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
     return moment, late, Feed(rest, feed.steps, is_timed=True)
 
 
+def compiled_of(engine: Engine) -> Compiled:
+    """Return the program of an engine, compiled as far as that goes."""
+    if engine._compiled is None or engine._compiled.program is not engine._program:
+        engine._settle()
+        engine._compiled = Compiled(engine)
+    return engine._compiled
+
+
 def push_many(engine: Engine, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
@@ -179,10 +199,8 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     for reactive, rows in feed.rows.items():
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
-    if engine._compiled is None or engine._compiled.program is not program:
-        engine._settle()
-        engine._compiled = Compiled(engine)
-    compiled = engine._compiled
+    compiled = compiled_of(engine)
+    engine._why_row_by_row = ""
     if compiled.reason or engine._is_watched:
         return _one_by_one(engine, feed)
     engine._steps.check_idle()
@@ -190,7 +208,7 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     try:
         with np.errstate(all="ignore"):
             return compiled.run(engine, timed(feed, engine._latest, engine._world.clock))
-    except NotColumnar as why:
+    except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False
@@ -210,9 +228,14 @@ def _one_by_one(engine: Engine, feed: Feed) -> pa.Table:
             f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
             " gave is the attribute `emitted` of this error, a table"
         )
-        error.emitted = table_of(out, outputs)  # type: ignore[attr-defined]  # any error of a body leaves as it is
+        with suppress(AttributeError, NotStorable):  # it may be frozen, and they no plain data
+            error.emitted = table_of(out, outputs)  # type: ignore[attr-defined]  # any error of a body leaves as it is
         raise
-    return table_of(out, outputs)
+    try:
+        return table_of(out, outputs)
+    except NotStorable as error:
+        error.add_note("in push_many: all rows were pushed, but what they gave is nothing that columns hold; use push")
+        raise
 
 
 def _in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:

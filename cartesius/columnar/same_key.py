@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cartesius.columnar.causes import OfParts, OfRows, OfSteps
-from cartesius.columnar.keys import encoded
+from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.ordering import begins, by_code, by_position
 from cartesius.columnar.rows import BEFORE, nothing
 from cartesius.columnar.stages import Outcome, State
@@ -45,8 +45,7 @@ class SameKey(TableStage):
         there = [slot for slot, one in enumerate(them) if len(one)]
         if not there:
             return Outcome(nothing(), state, 0)
-        found, count = encoded([[them[slot].key] for slot in there], skips_null=False)
-        codes = dict(zip(there, found, strict=True))
+        codes, count = self._codes(them, there)
         retained = [one.live(codes[slot], count) if slot in codes else None for slot, one in enumerate(them)]
         if self.is_read_only:
             return Outcome(nothing(), State(tuple(retained), state.more), 0)
@@ -54,6 +53,18 @@ class SameKey(TableStage):
         what = self._alone(them[0], codes[0], count) if alone else self._together(them, codes, count, moment.steps)
         flow, more = self.output.given(what, state.more, moment.steps)
         return Outcome(flow, State(tuple(retained), more), what.shown.timeline.tuples)
+
+    def _codes(self, them: list[Versions], there: list[int]) -> tuple[dict[int, NDArray[np.int64]], int]:
+        """Return the codes of the keys of each slot. The key None matches nothing: each slot has a code for it."""
+        found, count = encoded([[them[slot].key] for slot in there], skips_null=True)
+        codes = dict(zip(there, found, strict=True))
+        nulls = [slot for slot in there if has_null(them[slot].key)]
+        if len(nulls) > 1 and all(self.missing):
+            reason = "keys are null on both sides of an outer join"
+            raise NotColumnar(reason)
+        for place, slot in enumerate(nulls):
+            codes[slot] = np.where(codes[slot] == NEVER, count + place, codes[slot])
+        return codes, count + len(nulls)
 
     def _alone(self, one: Versions, codes: NDArray[np.int64], count: int) -> Found:
         """Return the states of a single table: its versions, by key."""
@@ -79,14 +90,13 @@ class SameKey(TableStage):
         parts = _carried(slot, target, first, len(them))
         if any(one.has_deletions for one in them):
             keep = ~_in_vain(slot, target, first, parts)
-            order, code, position, parts = order[keep], code[keep], position[keep], [part[keep] for part in parts]
+            code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         if not is_single:
             keep = np.append(begins(code, position)[1:], True)[: len(code)]
-            order, code, position, parts = order[keep], code[keep], position[keep], [part[keep] for part in parts]
+            code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE)
-        self._match_no_nulls(timeline, them, there, order)
         causes: Causes = OfSteps(them, steps) if is_single else self._of_parts(them, codes, count, steps)
         return Found(shown(timeline, them, self.body), them, causes, None)
 
@@ -96,17 +106,6 @@ class SameKey(TableStage):
         some = [part != MISSING for part in parts]
         exists: NDArray[np.bool_] = np.logical_and.reduce(needed) if needed else np.logical_or.reduce(some)
         return exists
-
-    def _match_no_nulls(self, timeline: Timeline, them: list[Versions], there: list[int], order: Indices) -> None:
-        """Let rows of the key None match nothing."""
-        nulls = [them[one].key for one in there if has_null(them[one].key)]
-        if not nulls:
-            return
-        if any(self.missing):
-            reason = "a key is null where parts may be missing"
-            raise NotColumnar(reason)
-        valid = [np.ones(len(them[one]), np.bool_) if (v := them[one].key.valid) is None else v for one in there]
-        timeline.exists[~np.concatenate(valid)[order]] = False
 
     def _of_parts(
         self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int

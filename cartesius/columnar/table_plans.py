@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from cartesius.columnar.foreign_keys import ForeignKeys, Naming
 from cartesius.columnar.same_key import SameKey
 from cartesius.columnar.table_stages import has_known_keys
+from cartesius.columnar.table_totals import ToTotals
 from cartesius.columnar.timelines import ToRows
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import KeyOf
-from cartesius.meanings import Meaning
+from cartesius.meanings import Meaning, Total
+from cartesius.totals import Totals
 from cartesius.views import View
 
 if TYPE_CHECKING:
@@ -26,7 +28,15 @@ if TYPE_CHECKING:
     from cartesius.columnar.table_stages import Output
     from cartesius.join_shape import Join
 
-_KNOWN = {Meaning.RETRACTS, Meaning.ROWS, Meaning.OPTIONAL, Meaning.UPSERTS, Meaning.RECALLS, Meaning.COMPLETION}
+_KNOWN = {
+    Meaning.RETRACTS,
+    Meaning.ROWS,
+    Meaning.OPTIONAL,
+    Meaning.UPSERTS,
+    Meaning.RECALLS,
+    Meaning.TOTALS,
+    Meaning.COMPLETION,
+}
 
 
 def table_stage(join: Join) -> Stage | str:
@@ -59,7 +69,18 @@ def _missing(join: Join) -> list[bool]:
 def _output(join: Join) -> Output | str:
     if isinstance(join.batch.output, View):
         return ToRows(keyed(join))
+    if isinstance(join.batch.output, Totals):
+        return _totals(join)
     return "its results are no rows by the key of a slot"
+
+
+def _totals(join: Join) -> Output | str:
+    (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
+    group = restriction.configuration["group"]
+    known = getattr(group, "known", None)
+    if known is None or known[0] not in (Total.COUNT, Total.SUM, Total.MEAN):
+        return f"{group!r} is no count, sum or mean"
+    return ToTotals(group, restriction.configuration.get("by"))
 
 
 def keyed(join: Join) -> list[int]:
@@ -93,10 +114,11 @@ def _same_key(join: Join, output: Output, missing: Sequence[bool]) -> Stage | st
 
 
 def _foreign_keys(join: Join, output: Output, missing: Sequence[bool]) -> Stage | str:
-    root = output.keyed[0] if isinstance(output, ToRows) else 0
-    names = _names(join, root)
-    if names is None:
+    roots = output.keyed[:1] if isinstance(output, ToRows) else [slot.index for slot in join.slots]
+    found = next(((root, names) for root in roots if (names := _names(join, root)) is not None), None)
+    if found is None:
         return "its rows have several candidates"
+    root, names = found
     if missing[root] or any(missing[one.of] and not missing[one.slot] for one in names):
         return "parts may be missing that name others"
     if any(missing) and len(join.pattern.conditions()) != len(names):

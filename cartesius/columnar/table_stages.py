@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
 from cartesius.columnar.stages import Stage, State, load_rows, store_rows
 from cartesius.columnar.table_rows import is_nan_or_null, versions
 from cartesius.columnar.vectorising import ColumnarBody
-from cartesius.columnar.vectors import NotColumnar, Struct
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct
 from cartesius.generated import commented
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
@@ -92,6 +93,8 @@ class TableStage(Stage):
         return State(tuple(kept), self.output.load(self.join))
 
     def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        if like is not None and not _says_types(like):
+            like = None
         if slot.kept is None:
             return load_rows(slot, like)
         rows = slot.kept.rows()
@@ -123,6 +126,13 @@ class TableStage(Stage):
         """Return the versions of each slot."""
         arriving = self.with_keys(arriving)
         return [versions(rows, arriving.get(index)) for index, rows in enumerate(state.retained)]
+
+
+def _says_types(rows: Rows) -> bool:
+    """Whether the types of rows can be those of others: not so if they are deletions, or all None."""
+    if not len(rows) or (rows.deletes is not None and rows.deletes.all()):
+        return False
+    return not any(isinstance(one, Leaf) and one.type == pa.null() for one in (rows.payload, rows.key))
 
 
 def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:

@@ -180,17 +180,27 @@ def mentioned(found: Found, showed: NDArray[np.bool_], states: Indices, last: in
 
     What is taken back is mentioned before what comes, each newest first, slot by slot, up to the ``last`` one.
     """
-    timeline, them, arrival = found.shown.timeline, found.them, found.arrival
+    timeline = found.shown.timeline
     order = by_position(timeline.position[states], steps)
     if order is not None:
         return order
     is_new = ~showed[states]
-    columns = [(timeline.position[states], steps), (is_new.astype(np.int64), 1)]
-    if arrival is not None:
-        columns.append((len(them[0]) - arrival[states], len(them[0])))
-        return by_several(columns)
-    ranked = np.where(is_new, states, states - 1)
-    for slot in range(last + 1):
-        rows, count = timeline.parts[slot][ranked], len(them[slot])
-        columns.append((np.where(rows == MISSING, count, count - 1 - rows), count))
+    columns = [
+        (timeline.position[states], steps),
+        (is_new.astype(np.int64), 1),
+        *ranks(found, states, is_new)[: last + 1],
+    ]
     return by_several(columns)
+
+
+def ranks(found: Found, states: Indices, is_new: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], int]]:
+    """Return what candidates are sorted by, newest first, slot by slot: those of states, or those before them."""
+    them, arrival = found.them, found.arrival
+    if arrival is not None:
+        return [(len(them[0]) - arrival[states], len(them[0]))]
+    ranked = np.where(is_new, states, states - 1)
+    columns = []
+    for one, part in zip(them, found.shown.timeline.parts, strict=True):
+        rows, count = part[ranked], len(one)
+        columns.append((np.where(rows == MISSING, count, count - 1 - rows), count))
+    return columns

@@ -130,9 +130,10 @@ class Struct:
     def take(self, indices: Indices, *, may_miss: bool = False) -> Struct:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         items = [item.take(indices, may_miss=may_miss) for item in self.items]
-        valid = None if self.valid is None else self.valid[indices]
         if may_miss and (is_missing := indices == MISSING).any():
-            valid = ~is_missing if valid is None else valid & ~is_missing
+            valid = ~is_missing if self.valid is None else np.append(self.valid, False)[indices]  # the last: it is none
+        else:
+            valid = None if self.valid is None else self.valid[indices]
         return Struct(self.kind, self.names, items, len(indices), valid)
 
     def to_list(self) -> list[Any]:
@@ -228,7 +229,7 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
     some = [vector for vector in vectors if len(vector)] or vectors[:1]
     if len(some) == 1:
         return some[0]
-    first = some[0]
+    first = next((vector for vector in some if isinstance(vector, Struct)), some[0])
     if isinstance(first, Leaf):
         leaves = [vector for vector in some if isinstance(vector, Leaf) and vector.kind == first.kind]
         if len(leaves) != len(some):
@@ -237,8 +238,14 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
         arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
         return Leaf(pa.concat_arrays(arrays), first.kind)
+    none = [vector for vector in some if isinstance(vector, Leaf) and vector.type == pa.null() and not vector.kind]
+    missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
+    some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]
-    if len(structs) != len(some) or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
+    if len(structs) != len(some):
+        reason = "values with fields and without are mixed"
+        raise NotColumnar(reason)
+    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}:
         reason = "values with different fields are mixed"
         raise NotColumnar(reason)
     items = [concatenated(same) for same in zip(*[one.items for one in structs], strict=True)]

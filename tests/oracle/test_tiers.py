@@ -14,13 +14,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine
+from cartesius.columnar.judging import Judging
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import events_of
+from cartesius.columnar.stages import Stage
 from tests.oracle.tier_programs import FAMILIES, Choices, batch_of, case_of, trace_of
 
 TIERS = ("reference", "in_place", None)
 ran = settings().max_examples
-EXAMPLES = settings(max_examples=max(300, ran) // len(FAMILIES) if ran >= 100 else ran)
+EXAMPLES = settings(max_examples=max(300, ran) // 2 if ran >= 100 else ran)
 
 
 class Run:
@@ -62,7 +64,7 @@ class Runs:
     def agree(self, found, what):
         first, *others = found
         for tier, other in zip(TIERS[1:], others, strict=True):
-            assert other == first, (what, tier)
+            assert other == first, (tier, what)
 
     def feed(self, rows, **how):
         there = set(self.runs[0].engine.inputs.values())  # fewer, if an output is gone
@@ -168,18 +170,22 @@ def test_all_tiers_give_what_the_reference_gives_however_events_come(family, pro
     event(f"{family}: {'some batches compiled' if compiled else 'row by row'}")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_most_programs_that_are_drawn_compile_and_each_kernel_is_among_them(family):
-    kinds, reasons, n = Counter(), Counter(), 0
-    draw = random.Random(7)
-    for _ in range(300):
-        case = case_of(family, draw.randbytes(24))
-        if case is None:
-            continue
-        n += 1
-        found = plan(Engine(*case.outputs, **case.options))
-        if isinstance(found, str):
-            reasons[found] += 1
-        else:
-            kinds.update(type(stage).__name__ for stage in found)
-    print(family, n, n - reasons.total(), kinds, reasons.most_common(12))
+def test_half_of_what_is_drawn_compiles_and_every_kernel_is_among_it():
+    """Without this, the law could hold because nothing ever compiles."""
+    draw, kinds, compiled = random.Random(7), Counter(), Counter()
+    for family in FAMILIES:
+        for _ in range(60):
+            case = case_of(family, draw.randbytes(24))
+            found = "it is refused" if case is None else plan(Engine(*case.outputs, **case.options))
+            compiled[family] += not isinstance(found, str)
+            kinds.update(type(stage) for stage in found if not isinstance(stage, str))
+    assert min(compiled.values()) >= 60 * 2 // 5, compiled
+    assert sum(compiled.values()) >= 60 * len(FAMILIES) // 2, compiled
+    missing = kernels(Stage) - set(kinds)
+    assert all(issubclass(one, Judging) for one in missing), missing  # rule packs have a test of their own
+
+
+def kernels(stage):
+    """The stages that are no base of others."""
+    inner = [one for kind in stage.__subclasses__() for one in kernels(kind)]
+    return set(inner) or {stage}

@@ -467,7 +467,7 @@ def trace_of(case: Case, data: bytes) -> list[Row]:
         start = max(0, now - (time >> 4) % 4) if time >> 3 & 1 else now
         k, j = domain[numbers % 4], domain[(numbers >> 2) % 4]
         k = 7 if is_bomb and more % 16 == 15 else k
-        value = {"n": n, "k": k, "j": j, "v": values[(numbers >> 4) % len(values)]}
+        value = {"n": n, "k": fresh(k), "j": fresh(j), "v": fresh(values[(numbers >> 4) % len(values)])}
         if reactive.table:
             key = k if reactive.key == "k" else [0, 1, 2, "x"][more % 4] if more & 16 else more % 3
             if reactive.key == "k" and (key is None or key != key):  # noqa: PLR0124 - NaN
@@ -476,6 +476,11 @@ def trace_of(case: Case, data: bytes) -> list[Row]:
         else:
             found.append(Row(reactive, value, (start, now)))
     return found
+
+
+def fresh(value: Any) -> Any:
+    """A NaN of its own for each event, as each has in a column: a dict takes the same object for the same key."""
+    return float("nan") if value != value else value  # noqa: PLR0124
 
 
 def used_inputs(case: Case) -> list[Reactive]:

@@ -13,12 +13,16 @@ from cartesius.columnar.results import events_of
 from cartesius.expressions import Apply, Constant, Expression, KeyOf, Part
 from restrictions import as_table, optionally, retracting
 from restrictions.tables import (
+    count,
     filter_table,
     foreign_join,
     inner_join,
     left_join,
     map_table,
+    mean,
     outer_join,
+    reduce,
+    sum_,
     to_table,
 )
 from tests.unit.cartesius.columnar.stream_traces import counts, exactly
@@ -117,6 +121,9 @@ def triple(first: Reactive, second: Reactive, third: Reactive) -> Reactive:
 UNARY = {
     "map": lambda t: map_table(t, halved),
     "filter": lambda t: filter_table(t, keeps),
+    "sum by": lambda t: reduce(t, sum_.of(score), by=named),
+    "count by": lambda t: reduce(t, count, by=halved),
+    "mean by": lambda t: reduce(t, mean.of(score), by=halved),
 }
 BINARY = {
     "inner": inner_join,

@@ -156,7 +156,10 @@ def test_a_failing_condition_spends_nothing() -> None:
     [
         (most_recently("left", n=3) | earliest("left", n=2), "the newest and the oldest"),
         (key_by(left="id") | most_recently("left") | affinely("left"), "not all slots are keyed"),
-        (most_recently("left") | key_by(left="id", right="id") | earliest("right"), "keyed differently"),
+        (
+            most_recently("left") | key_by(left="id", right="id") | affinely("left") | earliest("right"),
+            "keyed differently",
+        ),
         (momentarily("left") | aligning("left", "right"), "leaves at once"),
     ],
 )

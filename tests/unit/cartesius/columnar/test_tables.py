@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cartesius import correlate
+from cartesius.expressions import KeyOf
+from restrictions import optionally, retracting
+from restrictions.aggregation import totalling, totalling_by
+from restrictions.tables import count, mean, reduce, sum_
 from tests.unit.cartesius.columnar.stream_traces import cuts
-from tests.unit.cartesius.columnar.table_traces import BINARY, LEFT, RIGHT, TERNARY, built, check, programs, traces
+from tests.unit.cartesius.columnar.table_traces import (
+    BINARY,
+    LEFT,
+    RIGHT,
+    TERNARY,
+    built,
+    check,
+    equal,
+    named,
+    of,
+    programs,
+    score,
+    traces,
+)
 
 
 @given(programs(), traces(), cuts())
@@ -15,13 +33,18 @@ def test_programs_of_tables_give_in_batches_what_they_give_in_the_reference(tree
     check([built(tree)], trace, cut)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(programs(), programs(), traces(), cuts())
 def test_correlations_of_one_program_share_what_they_keep(one, other, trace, cut):
     outputs = [built(one), built(other)]
     check(outputs if outputs[0] is not outputs[1] else outputs[:1], trace, cut)
 
 
+FEWER = settings(max_examples=settings().max_examples // 4)  # of each of some fifteen parameters
+
+
 @pytest.mark.parametrize("name", sorted(BINARY))
+@FEWER
 @given(traces(most=60, keys=2), cuts())
 def test_joins_of_two_inputs_are_exact(name, trace, cut):
     check([BINARY[name](LEFT, RIGHT)], trace, cut)
@@ -29,11 +52,53 @@ def test_joins_of_two_inputs_are_exact(name, trace, cut):
 
 
 @pytest.mark.parametrize("name", sorted(TERNARY))
+@FEWER
 @given(traces(most=60), cuts(), st.permutations(["left", "right", "stream"]))
 def test_joins_of_three_inputs_are_exact(name, trace, cut, tables):
     check([built((name, *tables))], trace, cut)
 
 
+@FEWER
 @given(programs(), traces(), cuts())
 def test_an_input_may_be_an_output_as_well(tree, trace, cut):
     check([LEFT, built(tree)], trace, cut)
+
+
+TOTALS = {
+    "sum": lambda t: reduce(t, sum_.of(score)),
+    "count": lambda t: reduce(t, count),
+    "mean": lambda t: reduce(t, mean.of(score)),
+    "kept": lambda t: correlate(x=t, yields=lambda x: x, restrict=retracting() | totalling(sum_.of(score))),
+    "joined": lambda t: correlate(
+        x=t,
+        y=RIGHT,
+        where=equal(of(named, "x"), KeyOf("y")),
+        yields=lambda x, y: (y, x),
+        restrict=retracting() | totalling_by(sum_.of(score), named) | optionally("y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TOTALS))
+@FEWER
+@given(programs(), traces(), cuts())
+def test_totals_are_exact(name, tree, trace, cut):
+    check([TOTALS[name](built(tree))], trace, cut)
+
+
+def halves(value):
+    """Return a float."""
+    return score(value) * 0.1 if score(value) % 3 else -score(value) / 1024
+
+
+FLOATS = {
+    "sum by": lambda t: reduce(t, sum_.of(halves), by=named),
+    "mean by": lambda t: reduce(t, mean.of(halves), by=named),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FLOATS))
+@FEWER
+@given(programs(), traces(), cuts())
+def test_totals_of_floats_are_exact(name, tree, trace, cut):
+    check([FLOATS[name](built(tree))], trace, cut)
