@@ -166,7 +166,9 @@ def entries_of(found: Found, steps: int) -> Entries:
     nobody = np.zeros(len(shows), np.bool_)
     times = [found.causes.of(timeline, nobody, showed, old), found.causes.of(timeline, shows, nobody, new)]
     states, is_new = np.concatenate([old, new]), np.repeat([0, 1], [len(old), len(new)])
-    order = by_several([(timeline.position[states], steps), (is_new, 1), *ranks(found, states, is_new == 1)])
+    order = by_several(
+        [(timeline.position[states], steps), (is_new, 1), *ranks(found, states, is_new == 1, len(found.them) - 1)]
+    )
     start, end = (np.concatenate([one[place] for one in times])[order] for place in (0, 1))
     value = np.concatenate([what.index[old - 1], what.index[new]])
     return Entries(timeline.position[states][order], (2 * is_new - 1)[order], value[order], start, end)

@@ -123,17 +123,19 @@ class ForeignKeys(TableStage):
             holds &= found.ordered.codes[begin - 1] == codes
             part = np.where(holds, one.target[rows[begin - 1]], MISSING)
             n = np.where(here, end - begin, 0)
-            if n.any():
-                whose = np.repeat(np.arange(len(n)), n + 1)
-                later = np.arange(len(whose)) - np.repeat(np.cumsum(n + 1) - (n + 1), n + 1)
-                is_split = later > 0
-                at = rows[begin[whose[is_split]] + later[is_split] - 1]
-                parts = [other[whose] for other in parts]
-                part, position, first = part[whose], position[whose], first[whose] & ~is_split
+            more = int(n.sum())
+            if more:
+                before = np.cumsum(n) - n
+                is_split = np.ones(len(n) + more, np.bool_)
+                is_split[np.arange(len(n)) + before] = False
+                at = rows[np.repeat(begin - before, n) + np.arange(more)]
+                parts = [np.repeat(other, n + 1) for other in parts]
+                part, position, first = np.repeat(part, n + 1), np.repeat(position, n + 1), np.repeat(first, n + 1)
                 part[is_split], position[is_split] = one.target[at], one.position[at]
+                first &= ~is_split
             parts[naming.slot] = part
         needed = [part != MISSING for part, may_miss in zip(parts, self.missing, strict=True) if not may_miss]
-        return Timeline(position, first, parts, np.logical_and.reduce(needed), position != BEFORE)
+        return Timeline(position, first, parts, np.logical_and.reduce(needed), position != BEFORE, any(self.missing))
 
     def _causes(self, them: Sequence[Versions], ordered: Mapping[int, ByKey], steps: int) -> Causes:
         coming = np.concatenate([one.position[one.position != BEFORE] for one in them])

@@ -47,13 +47,16 @@ def by_position(positions: NDArray[np.int64], steps: int) -> Indices | None:
 
 
 def by_several(columns: Sequence[tuple[NDArray[Any], int]]) -> Indices:
-    """Return the order by several columns, the first one first; each is in ``range`` of what stands beside it."""
+    """Return the order by several columns, the first one first; each is at most what stands beside it.
+
+    No two rows have the same in all of them.
+    """
     if sum(bound.bit_length() for _, bound in columns) > _BITS:
         return np.lexsort([column for column, _ in reversed(columns)])
     packed = np.zeros(len(columns[0][0]), np.int64)
     for column, bound in columns:
         packed = (packed << bound.bit_length()) | column
-    return np.argsort(packed, kind="stable")
+    return np.argsort(packed)
 
 
 def last_of_each(codes: NDArray[np.int64], count: int) -> Indices:

@@ -152,6 +152,8 @@ def has_null(vector: Vector) -> bool:
 
 def first_present(keys: list[Vector], choice: list[Indices]) -> tuple[Vector, Indices]:
     """Return vectors together, and which of the values each choice is: that of the first vector that is not missing."""
+    if len(keys) == 1:
+        return keys[0], choice[0]
     offset, found = 0, np.full(len(choice[0]), MISSING, np.int64)
     for key, indices in zip(keys, choice, strict=True):
         found = np.where((found == MISSING) & (indices != MISSING), indices + offset, found)

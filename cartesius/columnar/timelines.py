@@ -45,6 +45,7 @@ class Timeline:
         parts: Of each slot the row, `MISSING` where there is none.
         exists: Whether its parts are a candidate.
         changed: Whether it is another one than the state before, in a step of the batch.
+        may_miss: Whether parts of a candidate may be missing.
     """
 
     position: NDArray[np.int64]
@@ -52,6 +53,7 @@ class Timeline:
     parts: list[Indices]
     exists: NDArray[np.bool_]
     changed: NDArray[np.bool_]
+    may_miss: bool
 
     @property
     def tuples(self) -> int:
@@ -185,22 +187,18 @@ def mentioned(found: Found, showed: NDArray[np.bool_], states: Indices, last: in
     if order is not None:
         return order
     is_new = ~showed[states]
-    columns = [
-        (timeline.position[states], steps),
-        (is_new.astype(np.int64), 1),
-        *ranks(found, states, is_new)[: last + 1],
-    ]
-    return by_several(columns)
+    columns = ranks(found, states, is_new, last)
+    return by_several([(timeline.position[states], steps), (is_new.astype(np.int64), 1), *columns])
 
 
-def ranks(found: Found, states: Indices, is_new: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], int]]:
+def ranks(found: Found, states: Indices, is_new: NDArray[np.bool_], last: int) -> list[tuple[NDArray[np.int64], int]]:
     """Return what candidates are sorted by, newest first, slot by slot: those of states, or those before them."""
     them, arrival = found.them, found.arrival
     if arrival is not None:
         return [(len(them[0]) - arrival[states], len(them[0]))]
     ranked = np.where(is_new, states, states - 1)
     columns = []
-    for one, part in zip(them, found.shown.timeline.parts, strict=True):
-        rows, count = part[ranked], len(one)
+    for slot in range(last + 1):
+        rows, count = found.shown.timeline.parts[slot][ranked], len(them[slot])
         columns.append((np.where(rows == MISSING, count, count - 1 - rows), count))
     return columns

@@ -82,7 +82,11 @@ class Leaf:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
         if self.is_number and len(self):
             missing = indices == MISSING if self.valid is None else (indices == MISSING) | ~self.valid[indices]
-            return Leaf(pa.array(self.numbers[indices], type=self.type, mask=missing), self.kind)
+            numbers = self.numbers[indices]
+            numbers[missing] = 0
+            taken = Leaf(pa.array(numbers, type=self.type, mask=missing), self.kind)
+            vars(taken)["numbers"] = numbers
+            return taken
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 

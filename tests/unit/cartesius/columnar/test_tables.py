@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,18 @@ from cartesius import correlate
 from cartesius.expressions import KeyOf
 from restrictions import optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
-from restrictions.tables import count, mean, reduce, sum_
+from restrictions.tables import (
+    count,
+    filter_table,
+    foreign_join,
+    inner_join,
+    left_join,
+    map_table,
+    mean,
+    outer_join,
+    reduce,
+    sum_,
+)
 from tests.unit.cartesius.columnar.stream_traces import cuts
 from tests.unit.cartesius.columnar.table_traces import (
     BINARY,
@@ -20,6 +33,7 @@ from tests.unit.cartesius.columnar.table_traces import (
     built,
     check,
     equal,
+    keeps,
     named,
     of,
     programs,
@@ -28,6 +42,7 @@ from tests.unit.cartesius.columnar.table_traces import (
 )
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(programs(), traces(), cuts())
 def test_programs_of_tables_give_in_batches_what_they_give_in_the_reference(tree, trace, cut):
     check([built(tree)], trace, cut)
@@ -62,6 +77,38 @@ def test_joins_of_three_inputs_are_exact(name, trace, cut, tables):
 @given(programs(), traces(), cuts())
 def test_an_input_may_be_an_output_as_well(tree, trace, cut):
     check([LEFT, built(tree)], trace, cut)
+
+
+FAN_OUT = foreign_join(LEFT, RIGHT, on=lambda value: value // 100)
+WITH_NONE = foreign_join(LEFT, RIGHT, on=lambda value: value // 100, how="left")
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        FAN_OUT,
+        WITH_NONE,
+        filter_table(FAN_OUT, keeps),
+        map_table(WITH_NONE, score),
+        outer_join(WITH_NONE, FAN_OUT),
+        left_join(FAN_OUT, RIGHT),
+        inner_join(LEFT, WITH_NONE),
+        foreign_join(FAN_OUT, WITH_NONE, on=named, how="left"),
+        reduce(WITH_NONE, sum_.of(score), by=named),
+        reduce(FAN_OUT, count),
+    ],
+    ids=lambda output: output.name,
+)
+def test_one_change_that_concerns_many_rows_gives_them_in_order(output):
+    """Sixty rows name three others, of which one changes in every third step, or all lefts move to another one."""
+    draw = random.Random(7)
+    trace = [(0, key, 100 * (key % 3) + key, key) for key in range(60)]
+    for at in range(60, 200):
+        if at % 3:
+            trace.append((0, draw.randrange(60), draw.choice([None, *range(0, 400, 7)]), at))
+        else:
+            trace.append((1, draw.randrange(4), draw.choice([None, 1, 2, 3, 4]), draw.randrange(300)))
+    check([output], trace, [("many", 90), ("push", 5), ("many", 60), ("restore", 20)])
 
 
 TOTALS = {

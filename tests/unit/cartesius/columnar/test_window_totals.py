@@ -53,9 +53,9 @@ NUMBERS = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e3, 1e3), st.samp
 VALUES = st.builds(
     lambda n, f, key: {"n": n, "f": f, "key": key}, st.integers(-3, 3), NUMBERS, st.sampled_from(["a", "bb", "ccc"])
 )
-EVENTS = st.lists(st.tuples(VALUES, st.integers(-4, 4), st.integers(0, 1)), max_size=9)
+EVENTS = st.lists(st.tuples(VALUES, st.integers(-4, 4), st.integers(0, 1)), max_size=7)
 CALLS = st.lists(
-    st.tuples(st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "query"]), EVENTS), max_size=5
+    st.tuples(st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "query"]), EVENTS), max_size=4
 )
 
 
