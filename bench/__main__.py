@@ -42,6 +42,7 @@ class Extent:
     rule_events: int = 2_000
 
 
+FILE: Final = click.Path(dir_okay=False, writable=True, path_type=Path)
 QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200)
 
 
@@ -59,6 +60,15 @@ def _sizes(context: click.Context, option: click.Parameter, given: str | None) -
     return sizes
 
 
+def _page(context: click.Context, option: click.Parameter, given: Path | None) -> Path | None:
+    try:
+        if given is not None:
+            sheets.around(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return given
+
+
 @click.command(help="Measure our tiers against RxPY, hand-written Python and numpy, and tables against dicts.")
 @click.option("--only", type=click.Choice((*PARTS, *SPEED)), multiple=True, help="What to measure; all by default.")
 @click.option("--quick", is_flag=True, help="Much fewer events and rows: for a look, not for figures.")
@@ -73,8 +83,8 @@ def _sizes(context: click.Context, option: click.Parameter, given: str | None) -
 @click.option("--rule-events", type=int, help="Rules: events a repetition.")
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the values.")
-@click.option("--json", "data", type=click.Path(dir_okay=False, path_type=Path), help="Speed: write all to this file.")
-@click.option("--markdown", type=click.Path(dir_okay=False, path_type=Path), help="Speed: write the tables to a page.")
+@click.option("--json", "data", type=FILE, help="Speed: write all to this file.")
+@click.option("--markdown", type=FILE, callback=_page, help="Speed: write the tables between the marks of this page.")
 def main(
     only: tuple[str, ...],
     quick: bool,
@@ -92,6 +102,9 @@ def main(
         message = f"expected one repetition or more, and a scale in (0, 1], but got {repetitions} and {scale:g}"
         raise click.UsageError(message)
     wanted = set(only or PARTS)
+    if (data or markdown) and not wanted.intersection(("speed", *SPEED)):
+        message = "expected a speed figure to write, but --only names none; add --only speed"
+        raise click.UsageError(message)
     extent = attrs.evolve(
         QUICK if quick else Extent(), **{key: each for key, each in given.items() if each is not None}
     )

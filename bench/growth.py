@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 BY_HAND_PUSHED: Final = "by hand, row by row"
 CHECKED: Final = "by hand, as many"  # whose number of results must be that of ours
+FILLING: Final = 30  # times as long as a run may take, filling may, once
 MORE: Final = 20  # times as many updates for the join by hand, which needs a hundredth of the time
 _SAMPLE: Final = 2_000  # rows from which it is foreseen how long filling takes
 
@@ -81,8 +82,8 @@ def measure(
         for n in sizes.rows:
             tell(f"program {name}: filling with {n:,} rows a table")
             filled = Filled(name, n, seed)
-            if filled.is_slow(6 * sizes.patience):
-                tell(f"program {name}: given up, filling would take more than {6 * sizes.patience:g} s")
+            if filled.is_slow(FILLING * sizes.patience):
+                tell(f"program {name}: given up, filling would take more than {FILLING * sizes.patience:g} s")
                 break
             every[n] = filled.sides(sizes)
             engine = filled.columnar

@@ -51,16 +51,24 @@ def write(page: Path, text: str) -> None:
     Raises:
         ValueError: The page is there but has no marks.
     """
-    marked = f"{BEGIN}\n\n{text}\n\n{END}"
+    before, after = around(page)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def around(page: Path) -> tuple[str, str]:
+    """Return what stands before and after the marks of a page; of one that is not there, nothing.
+
+    Raises:
+        ValueError: The page is there but has no marks.
+    """
     if not page.exists():
-        page.write_text(f"{marked}\n", encoding="utf-8")
-        return
+        return "", "\n"
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
         message = f"{page}: expected the lines {BEGIN!r} and {END!r}, between which the figures are written"
         raise ValueError(message)
-    page.write_text(f"{before}{marked}{after}", encoding="utf-8")
+    return before, after
 
 
 def verdict(is_kept: bool) -> str:

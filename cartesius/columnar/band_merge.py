@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
+from cartesius.columnar.arrivals import arrival, by_key
 from cartesius.columnar.band_pairs import FAR
 from cartesius.columnar.rows import BEFORE
 
@@ -75,7 +76,7 @@ class Merge:
         self.is_possible = span * (nobody + 2) <= FAR
         if not self.is_possible:
             return
-        self.order = _by_key(_arrival(rows, steps), code, nobody + 1)
+        self.order = by_key(arrival(rows, steps), code, nobody + 1)
         n_each = np.bincount(code, minlength=nobody + 1)
         n = int(n_each[:nobody].sum())  # the rest meets nothing, and comes last
         self.order = self.order[:n]
@@ -182,29 +183,6 @@ def _least(bounds: Sequence[Bound], slot: int) -> int:
 
 def _both(columns: Sequence[Ints]) -> Ints:
     return np.concatenate(columns)
-
-
-def _arrival(rows: Sequence[Rows], steps: int) -> Ints:
-    """Return the order of arrival of all rows, those of the left slot counted first."""
-    n_before = [int(np.searchsorted(one.position, 0)) for one in rows]
-    firsts = (0, len(rows[0]))
-    at = np.full(steps, -1, np.int64)
-    for one, n, first in zip(rows, n_before, firsts, strict=True):
-        at[one.position[n:]] = np.arange(first + n, first + len(one))
-    fresh = at[at >= 0] if (at < 0).any() else at
-    if not any(n_before):
-        return fresh
-    retained = _both([first + np.arange(n) for n, first in zip(n_before, firsts, strict=True)])
-    number = _both([one.number[:n] for one, n in zip(rows, n_before, strict=True)])
-    return _both([retained[np.argsort(number, kind="stable")], fresh])
-
-
-def _by_key(arrival: Ints, code: Ints, count: int) -> Ints:
-    """Return the order of rows by key, and by arrival under one key."""
-    if not code.any():
-        return arrival
-    small = code.astype(np.uint16) if count <= 1 << 16 else code
-    return arrival[np.argsort(small[arrival], kind="stable")]
 
 
 def _reached_back(places: Ints, since: Ints) -> tuple[Ints, Ints]:

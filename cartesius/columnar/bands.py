@@ -57,6 +57,7 @@ class Near(Stage):
         self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
         self.settled = [one for one in self.bands if one.is_settled]
         delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
+        self.leaves_twice = any(sum(one is not None for one in mine) > 1 for mine in delays)
         self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
@@ -71,6 +72,9 @@ class Near(Stage):
         """Find what lies in the bands."""
         if not moment.steps:
             return Outcome(nothing(), state, 0)
+        if moment.meets_deadlines and self.leaves_twice:
+            reason = "two restrictions wait for the time when an event leaves"
+            raise NotColumnar(reason)
         rows: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             coming = filtered(self.shape, slot, arriving.get(slot.index))

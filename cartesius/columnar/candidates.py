@@ -76,6 +76,12 @@ class Parts:
         return self._key.take(self.indices, may_miss=self.missing is not None)
 
     @property
+    def window(self) -> Vector:
+        """The windows of the candidates."""
+        reason = "a part is in no window"
+        raise NotColumnar(reason)
+
+    @property
     def start(self) -> NDArray[np.int64]:
         """The first instants, late where a part is missing."""
         return self._times(self.rows.start, _MOST.max)
@@ -84,6 +90,12 @@ class Parts:
     def end(self) -> NDArray[np.int64]:
         """The last instants, early where a part is missing."""
         return self._times(self.rows.end, _MOST.min)
+
+    @property
+    def times(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and the last instants, one array where all of them are the same."""
+        start = self.start
+        return start, start if self.rows.end is self.rows.start and self.missing is None else self.end
 
     def _times(self, times: NDArray[np.int64], default: int) -> NDArray[np.int64]:
         if self.missing is None:
@@ -100,9 +112,12 @@ class Parts:
 
 def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the convex hull of the parts' times, candidate by candidate."""
-    start, end = parts[0].start, parts[0].end
-    for one in parts[1:]:
-        start, end = np.minimum(start, one.start), np.maximum(end, one.end)
+    start, end = parts[0].times
+    for place, one in enumerate(parts[1:]):
+        since, until = one.times
+        is_own = place > 0  # the first hull is another array than the times of the first part
+        start = np.minimum(start, since, out=start if is_own else None)
+        end = np.maximum(end, until, out=end if is_own else None)
     return start, end
 
 

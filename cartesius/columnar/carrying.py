@@ -122,7 +122,7 @@ def find(
         holds: Returns of combinations which are candidates, and which of those are results; None: all.
         visible: Of each slot, which rows are seen as parts that may be missing; None: all.
     """
-    newest = carried(places.of_slot, codes, count)
+    newest = carried(places.of_slot, codes, count, with_previous=rule.takes_back)
     parts = [
         part if seen is None else np.where((part != NONE) & seen[part], part, NONE)
         for part, seen in zip(newest.parts, visible, strict=True)
@@ -148,6 +148,7 @@ def find(
     if candidates is not None or results is not None:
         is_result[:] = False
         is_result[chosen_ if results is None else chosen_[results]] = True
+    assert newest.previous is not None  # Invariant: it is asked for
     return _with_retractions(places, parts, newest.previous, is_result, tuples, may_repeat=_any(visible))
 
 

@@ -210,3 +210,61 @@ def _combined(mine: Any, its: Any, theirs: Any, more: Any, n: int) -> tuple[Any,
 def _together(one: Combinations, other: Combinations) -> Combinations:
     rows = {slot: np.concatenate([mine, other.rows[slot]]) for slot, mine in one.rows.items()}
     return Combinations(rows, np.concatenate([one.born, other.born]), np.concatenate([one.died, other.died]))
+
+
+# -- the turns of slots ------------------------------------------------------------------------------------------------
+
+
+def in_a_chain(n: int, edges: Sequence[tuple[int | None, Edge]]) -> list[Turn]:
+    """Return the turns of slots of which no part is missing: each is joined to those before it, if it can be."""
+    turns, met = [Turn(0, ())], {0}
+    while len(met) < n:
+        left = [slot for slot in range(n) if slot not in met]
+        slot = next((slot for slot in left if _between(edges, slot, met)), left[0])
+        turns.append(Turn(slot, tuple(_between(edges, slot, met))))
+        met.add(slot)
+    return turns
+
+
+def _between(edges: Sequence[tuple[int | None, Edge]], slot: int, met: set[int]) -> list[Edge]:
+    """Return the edges from a slot to those that are there; of a key space one, as the others follow from it."""
+    found, spaces = [], set()
+    for space, edge in edges:
+        ends = {edge.left, edge.right}
+        if slot not in ends or not (ends - {slot}) <= met or space in spaces:
+            continue
+        if space is not None:
+            spaces.add(space)
+        found.append(edge)
+    return found
+
+
+def in_a_tree(
+    edges: Sequence[Edge], pairs: dict[frozenset[int], list[Code]], may_miss: Sequence[bool]
+) -> list[Turn] | str:
+    """Return the turns of slots that hang on each other, of which some may be missing."""
+    n = len(may_miss)
+    joined = {frozenset((edge.left, edge.right)) for edge in edges} | set(pairs)
+    root = next((slot for slot in range(n) if not may_miss[slot]), 0)
+    if all(may_miss) and n != 2:
+        return "more than two parts may be missing, and none must be there"
+    parents: dict[int, int | None] = {root: None}
+    order = [root]
+    for slot in order:
+        for other in range(n):
+            if other not in parents and frozenset((slot, other)) in joined:
+                parents[other] = slot
+                order.append(other)
+    if len(order) < n:
+        return "parts may be missing of slots that no condition connects"
+
+    def ends(slot: int) -> bool:
+        return may_miss[slot] and all(ends(other) for other, parent in parents.items() if parent == slot)
+
+    turns = []
+    for slot in order:
+        parent = parents[slot]
+        pair = frozenset([slot] if parent is None else [slot, parent])
+        mine = tuple([edge for edge in edges if {edge.left, edge.right} == pair])
+        turns.append(Turn(slot, mine, parent, parent is not None and ends(slot), tuple(pairs.get(pair, ()))))
+    return turns

@@ -110,11 +110,14 @@ class Keys:
 
     def __init__(self, join: Join) -> None:
         self.join = join
-        opened = [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
+        opened = iter(
+            [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
+        )
         self.spaces: list[dict[int, Column]] = []
         for number, space in enumerate(join.bindings.spaces):
             by_slot: dict[int, Column] = {}
-            for name, key in opened[number].items():
+            keys = {} if number == join.bindings.window_space else next(opened)  # the window comes with the event
+            for name, key in keys.items():
                 for slot in join.slots:
                     if slot.index in space and name in (slot.name, slot.reactive, slot.reactive.name):
                         by_slot.setdefault(slot.index, of_function(key, slot))
@@ -141,6 +144,7 @@ class Keys:
         links = [
             (same[link.left, link.left_position], same[link.right, link.right_position], link.skips_null)
             for link in self.join.bindings.links
+            if not (link.is_key and link.left_position == self.join.bindings.window_space)
         ]
         if len(self.join.slots) == 2:
             classes = [sorted((left, right)) for left, right, _ in links]

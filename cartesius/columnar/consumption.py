@@ -11,7 +11,7 @@ Source: ICFP 2018, doi:10.1145/3236762, section 4.4.1; SEMANTICS 1.2 to 1.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
@@ -27,7 +27,6 @@ from cartesius.columnar.loop_texts import Plan
 from cartesius.columnar.loops import loop
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.scalars import Scalars
-from cartesius.columnar.shapes import Shape, shape_of
 from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
@@ -38,10 +37,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.shapes import Shape
     from cartesius.columnar.stages import Moment
     from cartesius.join_shape import Join
 
-_NOTHING = 255
+NOTHING: Final = 255
+"""The kind of a step in which nothing comes."""
 
 
 @attrs.frozen(eq=False)
@@ -154,15 +155,16 @@ class Consuming(Stage):
             rows.append(joined(parts) if parts else None)
         if all(one is None for one in rows):
             return Outcome(nothing(), State(state.retained, Rest(tuple(held), rest.uses)), 0)
-        return self._looped(state, rows, tuple(held), moment.steps)
+        return self.find(state, rows, tuple(held), moment.steps)
 
-    def _looped(
+    def find(
         self, state: State, rows: list[Rows | None], held: tuple[dict[int, Rows | None], ...], steps: int
     ) -> Outcome:
+        """Run the loop over what has come through the gates."""
         n = len(rows)
         before = [0 if one is None else len(one) for one in state.retained]
-        codes, count = self._codes(self.under, rows)
-        guards, most = self._codes(self.guards, rows)
+        codes, count = self.codes(self.under, rows)
+        guards, most = self.codes(self.guards, rows)
         guards = [np.where(one == most - 1, NEVER, one).tolist() for one in guards]
         uses = self._uses(state, rows)
         memories = [self._memory(slot, before[slot], codes, count) for slot in range(n)]
@@ -183,10 +185,11 @@ class Consuming(Stage):
             retained.append(None if mine is None else mine.take(chosen).as_retained())
             limited = left[slot]
             remaining.append(None if limited is None else np.array(limited, np.int64)[chosen])
-        flow = self._flow(rows, found, asked) if len(found) else nothing()
+        flow = self.flow(rows, found, asked) if len(found) else nothing()
         return Outcome(flow, State(tuple(retained), Rest(held, tuple(remaining))), tuples)
 
-    def _codes(self, components: list[Any], rows: list[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+    def codes(self, components: list[Any], rows: list[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
+        """Return the codes of the key that components are, and how many there are."""
         if not components:
             return [np.zeros(0, np.int64)] * len(rows), 0
         return codes_under(components, rows)
@@ -232,7 +235,7 @@ class Consuming(Stage):
         self, rows: list[Rows | None], before: list[int], codes: list[NDArray[np.int64]], steps: int
     ) -> tuple[bytes, list[int], list[int]]:
         """Return the kind, the row and the key of what comes, step by step."""
-        kind = np.full(steps, _NOTHING, np.uint8)
+        kind = np.full(steps, NOTHING, np.uint8)
         number = np.zeros(steps, np.int64)
         key = np.zeros(steps, np.int64)
         for place, (slot, *others) in enumerate(self.kinds):
@@ -244,8 +247,8 @@ class Consuming(Stage):
             number[at] = np.arange(len(at)) + (0 if others else before[slot])
             if self.under:
                 key[at] = codes[slot][before[slot] :]
-        if (kind == _NOTHING).any():
-            there = kind != _NOTHING
+        if (kind == NOTHING).any():
+            there = kind != NOTHING
             kind, number, key = kind[there], number[there], key[there]
         return kind.tobytes(), number.tolist(), key.tolist() if self.under else []
 
@@ -270,7 +273,7 @@ class Consuming(Stage):
 
         return ask
 
-    def _flow(self, rows: list[Rows | None], found: NDArray[np.int64], asked: list[Any]) -> Flow:
+    def flow(self, rows: list[Rows | None], found: NDArray[np.int64], asked: list[Any]) -> Flow:
         """Return what the candidates found give."""
         parts = []
         position = np.full(len(found), BEFORE, np.int64)
@@ -285,16 +288,3 @@ class Consuming(Stage):
         counts = np.array([len(values) for values in asked], np.int64)
         value = of_values([one for values in asked for one in values])
         return Flow(np.repeat(position, counts), value, np.repeat(start, counts), np.repeat(end, counts))
-
-
-def consuming_stage(join: Join) -> Stage | str:
-    """Return the stage of a product of streams whose candidates depend on those before."""
-    shape = shape_of(join)
-    if isinstance(shape, str):
-        return shape
-    if len(shape.slots) + len(shape.aligned) >= _NOTHING:
-        return "it has too many slots"
-    aligned = {slot for _, slots in shape.aligned for slot in slots}
-    if aligned and any(slot.leaves for slot in shape.slots):
-        return "what is aligned meets what leaves at once"
-    return Consuming(join, shape)

@@ -11,10 +11,11 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.candidates import hull
-from cartesius.columnar.differences import differing
 from cartesius.columnar.keys import encoded
+from cartesius.columnar.ordering import begins, sorted_rows
 from cartesius.columnar.overlap import FOREVER, NONE
 from cartesius.columnar.rows import Flow
+from cartesius.columnar.sameness import unchanged
 from cartesius.columnar.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.candidates import Parts
     from cartesius.columnar.chaining import Combinations
+    from cartesius.columnar.lifetimes import Lifetimes
+    from cartesius.columnar.rows import Rows
     from cartesius.columnar.vectorising import ColumnarBody
     from cartesius.columnar.vectors import Indices, Vector
 
@@ -52,8 +55,8 @@ class Emissions:
 
 def in_order(
     found: Combinations, sizes: Sequence[int], *, oldest_first: bool, takes_back: bool
-) -> tuple[Indices, NDArray[np.int64], NDArray[np.int8] | None]:
-    """Return what is emitted, in order: which combination, in which step, and its weight.
+) -> tuple[list[Indices], NDArray[np.int64], NDArray[np.int8] | None]:
+    """Return what is emitted, in order: the row of each slot, in which step, and the weight.
 
     Args:
         found: The combinations.
@@ -61,36 +64,23 @@ def in_order(
         oldest_first: Whether memories are visited so.
         takes_back: Whether those that end are taken back.
     """
-    given = np.flatnonzero(found.born >= 0)
-    which, position, is_given = given, found.born[given], np.ones(len(given), np.int64)
+    which = np.flatnonzero(found.born >= 0)
+    position, is_given = found.born[which], np.ones(len(which), np.int64)
     if takes_back:
         ended = np.flatnonzero(found.died != FOREVER)
-        which = np.concatenate([ended, given])
+        which = np.concatenate([ended, which])
         position = np.concatenate([found.died[ended], position])
         is_given = np.concatenate([np.zeros(len(ended), np.int64), is_given])
-    columns: list[tuple[NDArray[np.int64], int]] = [(position, int(position.max()) + 1 if len(position) else 1)]
-    if takes_back:
-        columns.append((is_given, 2))
+    columns = [(position, int(position.max()) + 1 if len(position) else 1), (is_given, 2)]
     for slot, size in enumerate(sizes):
         row = found.rows[slot][which]
         rank = row if oldest_first else size - 1 - row
         columns.append((np.where(row == NONE, size, rank), size + 1))
-    order = _sorted(columns)
-    weight = (2 * is_given[order] - 1).astype(np.int8) if takes_back else None
-    return which[order], position[order], weight
-
-
-def _sorted(columns: Sequence[tuple[NDArray[np.int64], int]]) -> Indices:
-    """Return the indices of rows by columns, each of which has values below its bound."""
-    bits = sum((bound - 1).bit_length() for _, bound in columns)
-    if bits >= 63:
-        return np.lexsort([column for column, _ in reversed(columns)])
-    packed = columns[0][0]
-    for column, bound in columns[1:]:
-        packed = (packed << (bound - 1).bit_length()) | column
-    if len(packed) < 2 or (packed[1:] > packed[:-1]).all():
-        return np.arange(len(packed))
-    return np.argsort(packed)
+    position, is_given, *ranks = sorted_rows(columns)
+    rows = [rank if oldest_first else size - 1 - rank for rank, size in zip(ranks, sizes, strict=True)]
+    if oldest_first:
+        rows = [np.where(row == size, NONE, row) for row, size in zip(rows, sizes, strict=True)]
+    return rows, position, (2 * is_given - 1).astype(np.int8) if takes_back else None
 
 
 def as_events(emissions: Emissions, body: ColumnarBody) -> Flow:
@@ -134,8 +124,7 @@ def as_changes(emissions: Emissions, body: ColumnarBody, key: Vector) -> Flow:
     # The emissions of a key alternate: each step takes one back, or gives one, or both, in this order.
     packed = position * count + codes
     order = np.arange(len(packed)) if (packed[1:] >= packed[:-1]).all() else np.argsort(packed, kind="stable")
-    alike = _neighbours(position[order], codes[order])
-    head = np.flatnonzero(~alike)
+    head = np.flatnonzero(begins(packed[order]))
     last = np.append(head[1:], len(order)) - 1
     first, final = order[head], order[last]
     since, until = np.minimum(since[first], since[final]), np.maximum(until[first], until[final])
@@ -144,7 +133,7 @@ def as_changes(emissions: Emissions, body: ColumnarBody, key: Vector) -> Flow:
     end = np.where(deletes, until, np.maximum(end[final], until))
     is_change = np.ones(len(first), np.bool_)
     both = np.flatnonzero(first != final)
-    is_change[both] = differing(value, first[both], final[both])
+    is_change[both] = ~unchanged(value.take(first[both]), value.take(final[both]))
     mentioned = np.flatnonzero(is_change)
     mentioned = mentioned[np.argsort(first[mentioned])]
     chosen = final[mentioned]
@@ -160,11 +149,36 @@ def as_changes(emissions: Emissions, body: ColumnarBody, key: Vector) -> Flow:
     )
 
 
-def _neighbours(*columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows equal the one before them."""
-    alike = np.zeros(len(columns[0]), np.bool_)
-    if len(alike) > 1:
-        alike[1:] = True
-        for column in columns:
-            alike[1:] &= column[1:] == column[:-1]
-    return alike
+def causes(
+    rows: Sequence[Rows],
+    lifetimes: Sequence[Lifetimes],
+    parts: Sequence[Parts],
+    position: NDArray[np.int64],
+    weight: NDArray[np.int8] | None,
+    steps: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the times of what caused emissions: of parts that came, or what displaced them; or else of the step."""
+    assert weight is not None  # Invariant: what is shown is taken back
+    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    since, until = np.full(len(position), most), np.full(len(position), least)
+    step_since, step_until = np.full(steps, most), np.full(steps, least)
+    given = weight > 0
+    for mine, life, part in zip(rows, lifetimes, parts, strict=True):
+        if not len(mine):
+            continue
+        came = given & (life.born[part.indices] == position)
+        left = ~given & (life.died[part.indices] == position) & (life.by[part.indices] != NONE)
+        cause = np.where(came, part.indices, life.by[part.indices])
+        known = (came | left) & (part.indices != NONE)
+        since = np.where(known, np.minimum(since, mine.start[cause]), since)
+        until = np.where(known, np.maximum(until, mine.end[cause]), until)
+        lives = life.born < life.died
+        new = np.flatnonzero(lives & (life.born >= 0))
+        gone = np.flatnonzero(lives & (life.by != NONE))
+        for at, row in ((life.born[new], new), (life.died[gone], life.by[gone])):
+            np.minimum.at(step_since, at, mine.start[row])
+            np.maximum.at(step_until, at, mine.end[row])
+    nothing_known = since > until
+    since = np.where(nothing_known, step_since[position], since)
+    until = np.where(nothing_known, step_until[position], until)
+    return since, until

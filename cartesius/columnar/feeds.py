@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from cartesius.events import Time
 
 ORDER: Final = "order"
+_DENSE: Final = 4
+"""How many times as many ints as there are rows an order may span to be ranked without sorting."""
 
 
 @attrs.frozen(eq=False)
@@ -231,6 +233,20 @@ def _positions(given: Sequence[_Columns]) -> dict[str, NDArray[np.int64]]:
     if not orders:
         return {}
     every = np.concatenate(orders)
+    positions = _ranks(every)
+    ends = np.cumsum([len(order) for order in orders])[:-1]
+    return {one.name: part for one, part in zip(given, np.split(positions, ends), strict=True)}
+
+
+def _ranks(every: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rank of each of some ints; raise `InvalidArgument` if one is there twice."""
+    n, low, high = len(every), int(every.min()), int(every.max())
+    if high - low < _DENSE * n:
+        places = every - low
+        is_there = np.zeros(high - low + 1, np.bool_)
+        is_there[places] = True
+        if np.count_nonzero(is_there) == n:
+            return places if len(is_there) == n else (np.cumsum(is_there) - 1)[places]
     ranked = np.argsort(every, kind="stable")
     in_order = every[ranked]
     if (twice := np.flatnonzero(in_order[1:] == in_order[:-1])).size:
@@ -238,10 +254,9 @@ def _positions(given: Sequence[_Columns]) -> dict[str, NDArray[np.int64]]:
             f"push_many: expected distinct ints in {ORDER!r} but {in_order[twice[0]]} is there twice; number all rows"
         )
         raise InvalidArgument(message)
-    positions = np.empty(len(every), np.int64)
-    positions[ranked] = np.arange(len(every))
-    ends = np.cumsum([len(order) for order in orders])[:-1]
-    return {one.name: part for one, part in zip(given, np.split(positions, ends), strict=True)}
+    positions = np.empty(n, np.int64)
+    positions[ranked] = np.arange(n)
+    return positions
 
 
 def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
@@ -249,9 +264,9 @@ def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
     if feed.is_timed:
         return feed
     first = int(max(1 if latest == float("-inf") else latest + 1, clock))
+    times = {reactive: one.position + first for reactive, one in feed.rows.items()}
     rows = {
-        reactive: attrs.evolve(one, start=one.position + first, end=one.position + first)
-        for reactive, one in feed.rows.items()
+        reactive: attrs.evolve(one, start=times[reactive], end=times[reactive]) for reactive, one in feed.rows.items()
     }
     return Feed(rows, feed.steps, is_timed=True)
 

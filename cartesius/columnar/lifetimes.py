@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.computed import codes_of, of_function, of_predicates
+from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.overlap import FOREVER, NONE, earliest, successors
 from cartesius.columnar.rows import joined
 from cartesius.meanings import Meaning
@@ -86,6 +87,13 @@ class Memory:
                 found, codes = np.unique(codes * (n + 1) + more, return_inverse=True)
                 count = len(found)
         return codes, count
+
+    def retained(self, keys: Keys, rows: Rows) -> Rows:
+        """Return the rows that stay, if the slot keeps the newest alone."""
+        if self.kind is Meaning.NEWEST and self.n == 1:
+            stays = np.sort(last_of_each(*self.codes(keys, rows)))
+            return rows.take(stays[np.searchsorted(stays, 0) :]).as_retained()
+        return rows.take(np.flatnonzero(self.lifetimes(keys, rows).died == FOREVER)).as_retained()
 
     def lifetimes(self, keys: Keys, rows: Rows) -> Lifetimes:
         """Return how long rows stay."""

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
+from cartesius.columnar.ordering import by_code
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,25 +30,6 @@ NONE: Final = -1
 """In the place of an index: there is no such row."""
 FOREVER: Final = 2**31
 """In the place of a death: there is none yet. Later than every step of a batch."""
-
-
-def by_code(codes: NDArray[Any], count: int) -> Indices:
-    """Return the indices of ``codes``, all in ``range(count)``, sorted by code and stably: by radix where they are few.
-
-    >>> by_code(np.array([1, 0, 1, 0]), 2).tolist()
-    [1, 3, 0, 2]
-    """
-    if count <= 1:
-        return np.arange(len(codes))
-    return np.argsort(_narrow(codes, count), kind="stable")
-
-
-def _narrow(codes: NDArray[Any], count: int) -> NDArray[Any]:
-    """Return codes as ints of as few bits as hold them: those of up to 16 are sorted by radix."""
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if count <= np.iinfo(kind).max + 1:
-            return codes.astype(kind, copy=False)
-    return codes
 
 
 def successors(codes: NDArray[np.int64], count: int, n: int = 1) -> Indices:
@@ -86,14 +69,16 @@ class Carried:
     Args:
         parts: For each slot and place, the index of the newest row of that slot up to there with the code of the place,
             `NONE` if there is none.
-        previous: The place before each that has the same code, `NONE` if it is the first.
+        previous: The place before each that has the same code, `NONE` if it is the first; None if not asked for.
     """
 
     parts: list[Indices]
-    previous: Indices
+    previous: Indices | None
 
 
-def carried(places: Sequence[Indices], codes: Sequence[NDArray[Any]], count: int) -> Carried:
+def carried(
+    places: Sequence[Indices], codes: Sequence[NDArray[Any]], count: int, *, with_previous: bool = True
+) -> Carried:
     """Carry the newest row of each slot and code forward: the overlap join of slots that have one key in common.
 
     One stable sort by code, and one running maximum a slot; no sort at all where there is one code.
@@ -106,41 +91,44 @@ def carried(places: Sequence[Indices], codes: Sequence[NDArray[Any]], count: int
         places: Of each slot: the place of each row in the order of arrival of all, from 0; ascending, and all distinct.
         codes: Of each slot: the code of each row.
         count: How many codes there are.
+        with_previous: Whether the place before each is asked for.
     """
     total = sum(map(len, places))
     if count <= 1:
-        parts = []
-        for mine in places:
-            lengths = np.diff(mine, append=total)
-            head = np.full(int(mine[0]) if len(mine) else total, NONE, np.int64)
-            parts.append(np.concatenate([head, np.repeat(np.arange(len(mine)), lengths)]))
-        return Carried(parts, np.arange(-1, total - 1))
-    kind = _narrow(np.zeros(0, np.int64), count).dtype
-    every = np.empty(total, kind)
-    row = np.empty(total, np.int64)
-    slot = np.empty(total, np.uint8 if len(places) < 256 else np.int64)
-    for index, (mine, code) in enumerate(zip(places, codes, strict=True)):
-        every[mine], row[mine], slot[mine] = code, np.arange(len(mine)), index
-    order = np.argsort(every, kind="stable")
-    alike = every[order]
-    is_first = np.empty(total, np.bool_)
-    is_first[:1] = True
-    np.not_equal(alike[1:], alike[:-1], out=is_first[1:])
-    previous = np.empty(total, np.int64)
-    previous[order[1:]] = np.where(is_first[1:], NONE, order[:-1])
-    previous[order[:1]] = NONE
-    # Rows are compared as if those of each code were beyond all of the codes before it: a running maximum that is below
-    # the first row of the present code has carried what belongs to another one.
-    base = np.maximum.accumulate(np.where(is_first, np.arange(total), 0))
-    row, slot = row[order], slot[order]
-    at = np.arange(total)
+        return Carried([_newest(mine, total) for mine in places], np.arange(-1, total - 1))
+    every = np.empty(total, np.int64)
+    for mine, code in zip(places, codes, strict=True):
+        every[mine] = code
+    order = by_code(every, count)
+    # Of each code rows are counted from where those of the code before it end: what a running maximum has carried from
+    # another code is below the base of the present one.
+    base = every[order]
+    previous = None
+    if with_previous:
+        previous = np.full(total, NONE, np.int64)
+        alike = base[1:] == base[:-1]
+        previous[order[1:][alike]] = order[:-1][alike]
+    base *= total + 1
     parts = []
-    for index in range(len(places)):
-        newest = np.maximum.accumulate(np.where(slot == index, at, NONE))
-        part = np.empty(total, np.int64)
-        part[order] = np.where(newest >= base, row[newest], NONE)
-        parts.append(part)
+    for mine in places:
+        row = np.zeros(total, np.int64)
+        row[mine] = np.arange(1, len(mine) + 1)
+        newest = row[order]
+        newest += base
+        np.maximum.accumulate(newest, out=newest)
+        newest -= base
+        newest -= 1
+        row[order] = newest
+        parts.append(row)
     return Carried(parts, previous)
+
+
+def _newest(mine: Indices, total: int) -> Indices:
+    """Return of each place the index of the newest row up to there."""
+    found = np.zeros(total, np.int64)
+    found[mine] = 1
+    found[:1] -= 1
+    return np.cumsum(found, out=found)
 
 
 # -- versions of any codes ---------------------------------------------------------------------------------------------

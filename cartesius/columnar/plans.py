@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.bands import band_stage
-from cartesius.columnar.consumption import consuming_stage
+from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
 from cartesius.columnar.merging import merge_stage
 from cartesius.columnar.table_plans import table_stage
 from cartesius.columnar.versions import version_stage
+from cartesius.columnar.window_joins import window_join_stage
 from cartesius.columnar.window_totals import window_totals_stage
 from cartesius.columnar.zipping import zip_stage
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 KERNELS: tuple[Callable[[Join], Stage | str], ...] = (
     version_stage, zip_stage, judging_stage, table_stage, band_stage, merge_stage, consuming_stage, window_totals_stage,
+    window_join_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or the reason why it is not its kind."""
 

@@ -56,10 +56,11 @@ class Rows:
 
     def take(self, indices: Indices) -> Rows:
         """Return the rows at ``indices``."""
+        start = self.start[indices]
         return Rows(
             self.payload.take(indices),
-            self.start[indices],
-            self.end[indices],
+            start,
+            start if self.end is self.start else self.end[indices],
             self.ordinal[indices],
             self.number[indices],
             self.position[indices],
@@ -92,6 +93,8 @@ def joined(parts: Sequence[Rows]) -> Rows:
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("start", "end", "ordinal", "number", "position")
     )
+    if all(part.end is part.start for part in parts):
+        end = start
     payload, key = concatenated([part.payload for part in parts]), concatenated(keys) if keys else None
     return Rows(payload, start, end, ordinal, number, position, key, deletes)
 

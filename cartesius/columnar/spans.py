@@ -19,9 +19,11 @@ from cartesius.events import EARLIEST, Window
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cartesius.columnar.stages import Moment
     from cartesius.columnar.vectors import Indices
     from cartesius.events import Time
     from cartesius.installations import Installed
+    from cartesius.world import World
 
 BEGINNING: Final = int(np.iinfo(np.int64).min)
 """The clock before all times."""
@@ -32,6 +34,11 @@ _REPORTS: Final = {"on_content_change", "on_close", "final", "non_empty"}
 def clock_of(time: Time) -> int:
     """Return the clock as an int."""
     return BEGINNING if time == EARLIEST else int(time)
+
+
+def until(moment: Moment, world: World) -> int:
+    """Return the clock after a batch."""
+    return int(moment.clock[-1]) if moment.clock is not None and len(moment.clock) else clock_of(world.clock)
 
 
 @attrs.frozen

@@ -28,6 +28,7 @@ from cartesius.expressions import (
     Part,
     TimeOf,
     Tuple,
+    WindowOf,
     show,
 )
 from cartesius.generated import Constants, commented, define
@@ -50,7 +51,7 @@ _NAMES = {
 
 def field(vector: Vector, name: str) -> Vector:
     """Return a field of records, or of times."""
-    if isinstance(vector, Struct) and vector.valid is None and vector.kind in ("record", "interval"):
+    if isinstance(vector, Struct) and vector.valid is None and vector.kind in ("record", "interval", "window"):
         item = vector.item(name)
         if item is not None:
             return item
@@ -104,6 +105,8 @@ class Code:
                 return f"{self._part(slot)}.time"
             case KeyOf(slot=slot):
                 return f"{self._part(slot)}.key"
+            case WindowOf():
+                return f"p{min(self._slots.values())}.window"
             case Field(target=Part(slot=slot), name=name):
                 return f"{self._part(slot)}.field({self._name(name)})"
             case Field(target=TimeOf(slot=slot), name="start" | "end" as name):
@@ -165,6 +168,11 @@ class ColumnarBody:
         except NotColumnar:
             self._produce = None
         self.codes = [*(self._conditions or ()), *([self._produce] if self._produce else [])]
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether all of it is code over columns."""
+        return self._produce is not None and (self._where is None or self._conditions is not None)
 
     @property
     def has_condition(self) -> bool:

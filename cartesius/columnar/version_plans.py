@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cartesius.columnar.chaining import Edge, Turn
+from cartesius.columnar.chaining import Edge, in_a_chain, in_a_tree
 from cartesius.columnar.computed import Keys, of_expression
 from cartesius.columnar.lifetimes import Memory, memory_of
 from cartesius.columnar.vectorising import Code
@@ -23,6 +23,7 @@ from cartesius.views import View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cartesius.columnar.chaining import Turn
     from cartesius.columnar.computed import Column
     from cartesius.columnar.rows import Rows
     from cartesius.columnar.vectors import Vector
@@ -148,11 +149,11 @@ def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
     is_carried = common is not None and not (any(may_miss) and (others or pairs))
     is_full = all(may_miss)
     if not any(may_miss):
-        turns = _in_a_chain(len(join.slots), edges)
+        turns = in_a_chain(len(join.slots), edges)
     else:
         links = zip(join.bindings.links, edges, strict=True)
         spokes = [edge for link, (_, edge) in links if not link.is_key or join.bindings.is_spoke(link, may_miss)]
-        found = _in_a_tree(spokes, pairs, may_miss)
+        found = in_a_tree(spokes, pairs, may_miss)
         if isinstance(found, str) and not is_carried:
             return found
         turns = [] if isinstance(found, str) else found
@@ -247,58 +248,3 @@ def _conditions(join: Join) -> tuple[list[tuple[int, Code]], dict[frozenset[int]
         else:
             pairs.setdefault(frozenset(slots.values()), []).append(code)
     return alone, pairs
-
-
-def _in_a_chain(n: int, edges: Sequence[tuple[int | None, Edge]]) -> list[Turn]:
-    """Return the turns of slots of which no part is missing: each is joined to those before it, if it can be."""
-    turns, met = [Turn(0, ())], {0}
-    while len(met) < n:
-        left = [slot for slot in range(n) if slot not in met]
-        slot = next((slot for slot in left if _between(edges, slot, met)), left[0])
-        turns.append(Turn(slot, tuple(_between(edges, slot, met))))
-        met.add(slot)
-    return turns
-
-
-def _between(edges: Sequence[tuple[int | None, Edge]], slot: int, met: set[int]) -> list[Edge]:
-    """Return the edges from a slot to those that are there; of a key space one, as the others follow from it."""
-    found, spaces = [], set()
-    for space, edge in edges:
-        ends = {edge.left, edge.right}
-        if slot not in ends or not (ends - {slot}) <= met or space in spaces:
-            continue
-        if space is not None:
-            spaces.add(space)
-        found.append(edge)
-    return found
-
-
-def _in_a_tree(
-    edges: Sequence[Edge], pairs: dict[frozenset[int], list[Code]], may_miss: Sequence[bool]
-) -> list[Turn] | str:
-    """Return the turns of slots that hang on each other, of which some may be missing."""
-    n = len(may_miss)
-    joined = {frozenset((edge.left, edge.right)) for edge in edges} | set(pairs)
-    root = next((slot for slot in range(n) if not may_miss[slot]), 0)
-    if all(may_miss) and n != 2:
-        return "more than two parts may be missing, and none must be there"
-    parents: dict[int, int | None] = {root: None}
-    order = [root]
-    for slot in order:
-        for other in range(n):
-            if other not in parents and frozenset((slot, other)) in joined:
-                parents[other] = slot
-                order.append(other)
-    if len(order) < n:
-        return "parts may be missing of slots that no condition connects"
-
-    def ends(slot: int) -> bool:
-        return may_miss[slot] and all(ends(other) for other, parent in parents.items() if parent == slot)
-
-    turns = []
-    for slot in order:
-        parent = parents[slot]
-        pair = frozenset([slot] if parent is None else [slot, parent])
-        mine = tuple([edge for edge in edges if {edge.left, edge.right} == pair])
-        turns.append(Turn(slot, mine, parent, parent is not None and ends(slot), tuple(pairs.get(pair, ()))))
-    return turns

@@ -18,7 +18,7 @@ from cartesius.columnar.candidates import Parts, whole
 from cartesius.columnar.carrying import Rule, find, places_of
 from cartesius.columnar.chaining import Joining
 from cartesius.columnar.computed import codes_of, linking
-from cartesius.columnar.emitting import Emissions, as_changes, as_events, in_order
+from cartesius.columnar.emitting import Emissions, as_changes, as_events, causes, in_order
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.overlap import FOREVER, NONE, TooMany
@@ -27,6 +27,7 @@ from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar, concatenated
 from cartesius.columnar.version_plans import Plan, plan_of
+from cartesius.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.chaining import Combinations
-    from cartesius.columnar.lifetimes import Lifetimes
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.join_shape import Join
 
@@ -50,7 +50,11 @@ class VersionJoin(Stage):
         super().__init__(join)
         self.plan = plan
         self.body = ColumnarBody(join, linking(join))
-        self.own_keys = [plan.keys.own(slot.index) for slot in join.slots]
+        yields = [join.pattern.yields] if isinstance(join.pattern.yields, Expression) else []
+        asked = frozenset().union(*map(_keys_in, [*join.pattern.conditions(), *yields]))
+        self.own_keys = [
+            plan.keys.own(slot.index) if slot.name in asked or slot.index in plan.shown else None for slot in join.slots
+        ]
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
@@ -62,42 +66,32 @@ class VersionJoin(Stage):
         plan = self.plan
         if not any(map(len, arriving.values())):
             return Outcome(nothing(), state, 0)
-        if any(slot.ended for slot in self.join.slots):
-            reason = "an input has ended"
-            raise NotColumnar(reason)
         found = [
             memory.rows(plan.keys, before, arriving.get(memory.slot.index))
             for memory, before in zip(plan.memories, state.retained, strict=True)
         ]
         rows = [mine for mine in found if mine is not None]
         if len(rows) < len(found) and (not plan.is_partial or not rows):
-            return Outcome(nothing(), State(self._waiting(found)), 0)
+            return Outcome(nothing(), State(self._retained(found)), 0)
         if len(rows) < len(found):
             rows = [no_rows() if mine is None else mine for mine in found]
         if not any(len(mine) and mine.position[-1] >= 0 for mine in rows):
             return Outcome(nothing(), state, 0)
-        lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
-        retained = tuple(
-            [
-                None if given is None else _alive(mine, life)
-                for given, mine, life in zip(found, rows, lifetimes, strict=True)
-            ]
-        )
         emissions, tuples = self._carried(rows, moment) if plan.is_carried else (None, 0)
         if emissions is None:
             try:
-                emissions, tuples = self._chained(rows, lifetimes, moment)
+                emissions, tuples = self._chained(rows, moment)
             except TooMany:
                 return self._in_two(state, arriving, moment)
-        return Outcome(self._flow(emissions), State(retained), tuples)
+        return Outcome(self._flow(emissions), State(self._retained(found)), tuples)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
-    def _waiting(self, found: Sequence[Rows | None]) -> tuple[Rows | None, ...]:
-        """Return what stays where nothing meets, as something has never come."""
+    def _retained(self, found: Sequence[Rows | None]) -> tuple[Rows | None, ...]:
+        """Return what stays."""
         return tuple(
             [
-                None if mine is None else _alive(mine, memory.lifetimes(self.plan.keys, mine))
+                None if mine is None else memory.retained(self.plan.keys, mine)
                 for memory, mine in zip(self.plan.memories, found, strict=True)
             ]
         )
@@ -192,8 +186,9 @@ class VersionJoin(Stage):
             meet = holds if meet is None else meet & holds
         return meet
 
-    def _chained(self, rows: list[Rows], lifetimes: list[Lifetimes], moment: Moment) -> tuple[Emissions, int]:
+    def _chained(self, rows: list[Rows], moment: Moment) -> tuple[Emissions, int]:
         plan = self.plan
+        lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
         if not plan.turns:
             reason = "several events come in one step, and parts may be missing of slots that no condition connects"
             raise NotColumnar(reason)
@@ -209,7 +204,7 @@ class VersionJoin(Stage):
             if plan.is_full
             else joining.joined(plan.turns, only_new=not plan.takes_back)
         )
-        if not plan.shown:
+        if plan.takes_back and not plan.shown:
             found = found.take(np.flatnonzero((found.born >= 0) | (found.died != FOREVER)))
         tuples = int(np.count_nonzero(found.born >= 0))
         slots = range(len(rows))
@@ -218,13 +213,13 @@ class VersionJoin(Stage):
             found = found.take(np.flatnonzero(holds))
         if plan.shown:
             self._check_one_at_a_time(rows, found)
-        which, position, weight = in_order(
+        chosen, position, weight = in_order(
             found, [len(mine) for mine in rows], oldest_first=plan.is_oldest_first, takes_back=plan.takes_back
         )
-        parts = self._parts(rows, [found.rows[slot][which] for slot in slots])
+        parts = self._parts(rows, chosen)
         emissions = Emissions(parts, position, weight)
         if plan.shown:
-            since, until = _causes(rows, lifetimes, parts, position, weight, moment.steps)
+            since, until = causes(rows, lifetimes, parts, position, weight, moment.steps)
             emissions = attrs.evolve(emissions, since=since, until=until)
         return emissions, tuples
 
@@ -263,39 +258,11 @@ class VersionJoin(Stage):
         return keys.take(chosen)
 
 
-def _causes(
-    rows: Sequence[Rows],
-    lifetimes: Sequence[Lifetimes],
-    parts: Sequence[Parts],
-    position: NDArray[np.int64],
-    weight: NDArray[np.int8] | None,
-    steps: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the times of what caused emissions: of parts that came, or what displaced them; or else of the step."""
-    assert weight is not None  # Invariant: what is shown is taken back
-    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    since, until = np.full(len(position), most), np.full(len(position), least)
-    step_since, step_until = np.full(steps, most), np.full(steps, least)
-    given = weight > 0
-    for mine, life, part in zip(rows, lifetimes, parts, strict=True):
-        if not len(mine):
-            continue
-        came = given & (life.born[part.indices] == position)
-        left = ~given & (life.died[part.indices] == position) & (life.by[part.indices] != NONE)
-        cause = np.where(came, part.indices, life.by[part.indices])
-        known = (came | left) & (part.indices != NONE)
-        since = np.where(known, np.minimum(since, mine.start[cause]), since)
-        until = np.where(known, np.maximum(until, mine.end[cause]), until)
-        lives = life.born < life.died
-        new = np.flatnonzero(lives & (life.born >= 0))
-        gone = np.flatnonzero(lives & (life.by != NONE))
-        for at, row in ((life.born[new], new), (life.died[gone], life.by[gone])):
-            np.minimum.at(step_since, at, mine.start[row])
-            np.maximum.at(step_until, at, mine.end[row])
-    nothing_known = since > until
-    since = np.where(nothing_known, step_since[position], since)
-    until = np.where(nothing_known, step_until[position], until)
-    return since, until
+def _keys_in(expression: Expression) -> frozenset[str]:
+    """Return the slots whose keys an expression mentions."""
+    if isinstance(expression, KeyOf):
+        return frozenset((expression.slot,))
+    return frozenset().union(*map(_keys_in, children(expression)))
 
 
 def _has_several_steps(rows: Sequence[Rows]) -> bool:
@@ -303,10 +270,6 @@ def _has_several_steps(rows: Sequence[Rows]) -> bool:
     new = [mine.position[mine.position >= 0] for mine in rows]
     ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
     return min(ends) < max(ends)
-
-
-def _alive(rows: Rows, lifetimes: Lifetimes) -> Rows:
-    return rows.take(np.flatnonzero(lifetimes.died == FOREVER)).as_retained()
 
 
 def version_stage(join: Join) -> Stage | str:

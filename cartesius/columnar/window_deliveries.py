@@ -63,7 +63,7 @@ def deliveries(
     place, window = spans.of(rows.start, rows.end)
     position = rows.position if place is None else rows.position[place]
     if moment.clock is None and spans.delay is None:
-        return Deliveries(rows, place, window, position, None, None, _opened(opened, window), [])
+        return Deliveries(rows, place, window, position, None, None, _together(opened, window), [])
     every = np.arange(len(rows)) if place is None else place
     since = clock_of(world.clock)
     clock = np.full(moment.steps, since, np.int64) if moment.clock is None else moment.clock
@@ -80,7 +80,7 @@ def deliveries(
         step[waits] = _reported(spans, window[waits], clock)
     stays = waits & (step == moment.steps)
     held = _held(rows, every[stays], world.steps + 1)
-    opened = _opened(opened, window[alive])
+    opened = _together(opened, window[alive])
     opened = opened[~spans.is_freed(opened, int(clock[-1]) if len(clock) else since)]
     comes = alive & ~stays
     if comes.all():
@@ -110,18 +110,22 @@ def _held(rows: Rows, places: Indices, step: int) -> Rows | None:
     return attrs.evolve(held.as_retained(), number=number)
 
 
-def _opened(before: NDArray[np.int64], coming: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the windows that were there, and those that come, each once, in the order in which it was first met."""
-    every = np.concatenate([before, coming])
+def first_met(every: NDArray[np.int64]) -> Indices:
+    """Return where each number is met first, in this order."""
     if not len(every):
-        return every
+        return np.zeros(0, np.int64)
     low, high = int(every.min()), int(every.max())
     if high - low > 4 * len(every) + 1_000:
-        _, first = np.unique(every, return_index=True)
-        return every[np.sort(first)]
+        return np.sort(np.unique(every, return_index=True)[1])
     first = np.full(high - low + 1, -1, np.int64)
     first[every[::-1] - low] = np.arange(len(every))[::-1]  # the last one written is the first one met
-    return every[np.sort(first[first >= 0])]
+    return np.sort(first[first >= 0])
+
+
+def _together(before: NDArray[np.int64], coming: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the windows that were there, and those that come, each once."""
+    every = np.concatenate([before, coming])
+    return every[first_met(every)]
 
 
 def _late(

@@ -21,6 +21,8 @@ from cartesius.columnar.vectors import NotColumnar
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cartesius.columnar.spans import Spans
@@ -86,39 +88,62 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
     return Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64))
 
 
-def opened(spans: Spans, installed: Installed) -> NDArray[np.int64]:
-    """Return the numbers of the windows that are not freed, as the objects have them."""
-    contents = installed.copies[()].contents if () in installed.copies else {}
-    return np.array([spans.number(window) for window in contents], np.int64)
+def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the numbers of the windows that are not freed, as the objects have them, and the key of each, if any."""
+    found = [(spans.number(window), key) for key, copy in installed.copies.items() for window in copy.contents]
+    return np.array([number for number, _ in found], np.int64), [key[0] if key else None for _, key in found]
 
 
-def store_windows(spans: Spans, installed: Installed, opened: NDArray[np.int64], held: Rows | None) -> None:
-    """Let the objects have the windows: what they hold, which of them are reported, and what is due when."""
-    join, world = installed.join, installed.join.world
-    clock = clock_of(world.clock)
-    world.deadlines.forget_all(join)
+def store_windows(
+    spans: Spans,
+    installed: Installed,
+    opened: NDArray[np.int64],
+    held: Rows | None,
+    keys: Sequence[Any] | None = None,
+) -> None:
+    """Let the objects have the windows: what they hold, which of them are reported, and what is due when.
+
+    Args:
+        spans: Which windows there are.
+        installed: The restriction that opens them.
+        opened: Those that are not freed, in the order in which they were opened.
+        held: What they hold back.
+        keys: The key of each, if every key has windows of its own.
+    """
+    world = installed.join.world
+    world.deadlines.forget_all(installed.join)
     installed.due.clear()
-    if not len(opened):
-        installed.copies.pop((), None)
-        return
-    windows = spans.objects(opened)
-    contents: dict[Window, list[Entry]] = {window: [] for window in windows}
-    if held is not None:
-        (slot,) = join.slots
-        entries = entries_of(join, slot, held)
-        rows, numbers = spans.of(held.start, held.end)
-        places = np.arange(len(held)) if rows is None else rows
-        hidden = ~spans.is_visible(numbers, clock)
-        for window, place in zip(spans.objects(numbers[hidden]), places[hidden].tolist(), strict=True):
-            contents[window].append(entries[place])
-        for entry in entries:
-            entry.note(step=entry.number)
-            entry.number = -1
-    copy: Any = installed.copies.get(()) or installed.make(())
-    copy.contents = {window: Queue(entries) for window, entries in contents.items()}
-    visible = spans.is_visible(opened, clock) if spans.delay is not None else np.zeros(len(opened), np.bool_)
-    copy.reported = frozenset(window for window, shown in zip(windows, visible.tolist(), strict=True) if shown)
-    for window, shown in zip(windows, visible.tolist(), strict=True):
-        if spans.delay is not None and not shown:
-            world.deadlines.add(window.end + spans.delay - 1, installed, ())  # type: ignore[arg-type]  # it is finite
-        world.deadlines.add(window.end + spans.lateness - 1, installed, ())  # type: ignore[arg-type]  # likewise
+    installed.copies.clear()
+    clock = clock_of(world.clock)
+    queues = _queues(spans, installed, held)
+    by_key: dict[tuple[Any, ...], list[Window]] = {}
+    for place, window in enumerate(spans.objects(opened)):
+        by_key.setdefault(() if keys is None else (keys[place],), []).append(window)
+    for key, windows in by_key.items():
+        copy = installed.make(key)
+        copy.contents = {window: Queue(queues.get(window, ())) for window in windows}
+        delay = spans.delay
+        if delay is not None:
+            copy.reported = frozenset(window for window in windows if window.end + delay <= clock)
+        for window in windows:
+            if delay is not None and window.end + delay > clock:
+                world.deadlines.add(window.end + delay - 1, installed, key)  # type: ignore[arg-type]  # it is finite
+            world.deadlines.add(window.end + spans.lateness - 1, installed, key)  # type: ignore[arg-type]  # likewise
+
+
+def _queues(spans: Spans, installed: Installed, held: Rows | None) -> dict[Window, list[Entry]]:
+    """Return what is held, by window."""
+    queues: dict[Window, list[Entry]] = {}
+    if held is None:
+        return queues
+    (slot,) = installed.join.slots
+    entries = entries_of(installed.join, slot, held)
+    rows, numbers = spans.of(held.start, held.end)
+    places = np.arange(len(held)) if rows is None else rows
+    hidden = ~spans.is_visible(numbers, clock_of(installed.join.world.clock))
+    for window, place in zip(spans.objects(numbers[hidden]), places[hidden].tolist(), strict=True):
+        queues.setdefault(window, []).append(entries[place])
+    for entry in entries:
+        entry.note(step=entry.number)
+        entry.number = -1
+    return queues

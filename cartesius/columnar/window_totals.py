@@ -21,7 +21,7 @@ from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import encoded
 from cartesius.columnar.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.segments import Segments
-from cartesius.columnar.spans import clock_of, spans_of
+from cartesius.columnar.spans import spans_of, until
 from cartesius.columnar.stages import Outcome, Stage, State
 from cartesius.columnar.sums import Counts, Means, Sums
 from cartesius.columnar.totalling import Totalled, chosen, combined, widened
@@ -89,7 +89,7 @@ class WindowTotals(Stage):
         """Deliver what comes, total it, and let go of the windows that are over."""
         before: Windows = state.more
         parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None]
-        clock = self._until(moment)
+        clock = until(moment, self.join.world)
         if not parts:
             freed = self.spans.is_freed(before.opened, clock)
             windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock))
@@ -98,11 +98,6 @@ class WindowTotals(Stage):
         flow, groups = self._totalled(found, before.groups) if len(found) else (nothing(), before.groups)
         windows = Windows(found.opened, self._unfreed(groups, clock))
         return Outcome(flow, State((found.held,), windows), len(found), found.late)
-
-    def _until(self, moment: Moment) -> int:
-        if moment.clock is not None and len(moment.clock):
-            return int(moment.clock[-1])
-        return clock_of(self.join.world.clock)
 
     def _unfreed(self, groups: Groups, clock: int) -> Groups:
         freed = self.spans.is_freed(groups.window, clock)
@@ -213,7 +208,7 @@ class WindowTotals(Stage):
         counts = np.array([n for _, n in totals.values()], np.int64)
         key = widened(of_values(keys)) if self._has_key else None
         groups = Groups(number, key, counts, [total for total, _ in totals.values()])
-        return State((held,), Windows(opened(self.spans, self.installed), groups))
+        return State((held,), Windows(opened(self.spans, self.installed)[0], groups))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""

@@ -255,6 +255,17 @@ def test_options_that_are_none_are_refused(options):
     assert "Error" in run.output
 
 
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    run = CliRunner().invoke(main, ["--only", "speed", "--markdown", str(page)])
+    assert run.exit_code == 2
+    assert "expected the lines" in run.output
+    run = CliRunner().invoke(main, ["--only", "rules", "--markdown", str(tmp_path / "new.md")])
+    assert run.exit_code == 2
+    assert "--only speed" in run.output
+
+
 def test_a_page_without_marks_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing")

@@ -183,9 +183,12 @@ def test_a_condition_that_raises_is_met_at_its_row() -> None:
 
 
 def test_the_source_is_a_loop_for_the_pattern() -> None:
-    engine = Engine(cartesian(LEFT, RIGHT, restrict=affinely("left", "right")))
+    engine = Engine(cartesian(LEFT, RIGHT, restrict=affinely("left") | at_most(2, "right")))
     engine.push_many({"left": {"value": [1]}})
     assert engine._compiled is not None
     source = engine._compiled.source()
-    assert source.startswith("# cartesian(left, right): left=left, right=right\n# restrict affinely('left', 'right')\n")
-    assert "out += (q0.pop(), r,)" in source
+    assert source.startswith(
+        "# cartesian(left, right): left=left, right=right\n# restrict affinely('left') | at_most(2"
+    )
+    assert "out += (r, h1,)" in source
+    assert "u1[h1] -= 1" in source

@@ -63,6 +63,7 @@ def test_what_is_carried_is_the_newest_row_of_each_slot_and_code(rows: list[tupl
             mine = [row for row, p in enumerate(places[slot]) if p <= place and coded[p][1] == code]
             assert found.parts[slot][place] == (mine[-1] if mine else NONE)
         before = [p for p in range(place) if coded[p][1] == code]
+        assert found.previous is not None
         assert found.previous[place] == (before[-1] if before else NONE)
 
 

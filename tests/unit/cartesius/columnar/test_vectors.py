@@ -147,3 +147,10 @@ def test_a_registered_type_comes_back_as_such():
     (found,) = of_values([_Pair((1, 2))]).to_list()
     assert type(found) is _Pair
     assert found == (1, 2)
+
+
+def test_nothing_can_be_taken_of_no_values():
+    gone = np.array([MISSING, MISSING])
+    none = of_values([{"id": 1}, None]).take(np.zeros(0, np.int64))
+    assert none.take(gone, may_miss=True).to_list() == [None, None]
+    assert of_values([]).take(gone, may_miss=True).to_list() == [None, None]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Reactive, correlate
+from cartesius import Engine, Reactive, correlate
+from cartesius.columnar import versions
+from cartesius.columnar.results import events_of
 from restrictions import (
     as_table,
     cartesian,
@@ -22,7 +26,7 @@ from restrictions import (
 )
 from restrictions.separation import momentarily
 from restrictions.streams import with_latest_from
-from tests.unit.cartesius.columnar.stream_traces import check, cuts, traces
+from tests.unit.cartesius.columnar.stream_traces import batch_of, check, cuts, exactly, push, traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,3 +210,76 @@ def test_results_are_rows_of_a_table(program: str, shows_both: bool, trace: list
     yields = either if shows_both or not has_all else (lambda x, y: x.v)
     (condition,) = where or [None]
     check(lambda: pair(restrict | retracting() | as_table(key), condition, yields), (A, B), trace, cut)
+
+
+# -- how it is done ----------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "MOST", 3)
+    trace = [(n % 2, n % 2, n % 3, n) for n in range(12)]
+    taken_back = most_recently("x", "y", n=3) | retracting()
+    for restrict in (fifo(), taken_back, taken_back | optionally("y")):
+        check(partial(pair, restrict, same), (A, B), trace, [("many", 5)])
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (lambda: pair(most_recently("x") | earliest("x")), "two restrictions say what one slot keeps"),
+        (lambda: pair(momentarily("x") | optionally("y") | retracting()), "a slot keeps nothing"),
+        (lambda: pair(most_recently("x", "y") | as_table(lambda value: value[0].id)), "do not follow from its memory"),
+        (
+            lambda: pair(latest("x", "y") | retracting() | as_table("x") | as_table("y")),
+            "two restrictions make a table",
+        ),
+        (lambda: triple(most_recently("x", "y", n=2) | optionally("z") | retracting()), "no condition connects"),
+        (
+            lambda: pair(optionally("x", "y") | retracting(), lambda x, y: (x.v == y.v) & (1 > 2)),  # noqa: PLR0133
+            "a condition is on no slot",
+        ),
+        (
+            lambda: cartesian(pair(most_recently("x", "y") | retracting()), C, restrict=most_recently("c")),
+            "what comes to it may be taken back",
+        ),
+    ],
+)
+def test_what_the_kernel_does_not_know_is_pushed_row_by_row(program: Callable[[], Reactive], reason: str) -> None:
+    output = program()
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    inputs = [reactive for reactive in INPUTS if reactive in engine.inputs.values()]
+    trace = [(n % len(inputs), n % 2, n % 3, n) for n in range(9)]
+    found = events_of(engine.push_many(batch_of(inputs, trace)))
+    assert engine._compiled is not None
+    assert reason in engine._compiled.reason
+    assert exactly(found) == exactly(push(reference, inputs, trace))
+
+
+FULL = latest("x", "y") | optionally("x", "y") | retracting() | as_table(("x", "y"))
+MANY = most_recently("y") | key_by(x="id") | retracting() | as_table("x")
+
+
+@pytest.mark.parametrize(("restrict", "key", "reason"), [(FULL, None, "no key"), (MANY, 1, "one key at a time")])
+def test_what_it_finds_out_too_late_is_pushed_row_by_row(restrict: Any, key: int | None, reason: str) -> None:
+    output = pair(restrict)
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    trace = [(n % 2, key, n, n) for n in range(5)]
+    found = events_of(engine.push_many(batch_of((A, B), trace)))
+    assert reason in engine._why_row_by_row
+    assert exactly(found) == exactly(push(reference, (A, B), trace))
+
+
+def test_the_error_of_a_key_is_that_of_push() -> None:
+    engine = Engine(pair(latest("x", "y")))
+    with pytest.raises(AttributeError, match="no field 'id'"):
+        engine.push_many({A: {"v": [1]}})
+
+
+def test_the_source_shows_the_pattern_and_how_it_is_joined() -> None:
+    engine = Engine(pair(foreign | optionally("y") | retracting(), lambda x, y: (x.v == y.id) & (x.id < y.v)))
+    engine.push_many({A: {"id": [1], "v": [2]}})
+    assert engine._compiled is not None
+    source = engine._compiled.source()
+    assert "where (x.v == y.id)" in source
+    assert "chaining.Joining" in source
+    assert "lt(p0.field('id'), p1.field('v'))" in source

@@ -1,0 +1,27 @@
+"""Which products of streams consumption kernels compute, and which of them does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.columnar.consumption import NOTHING, Consuming
+from cartesius.columnar.shapes import shape_of
+from cartesius.columnar.stacking import Stacking, uses_each_once
+
+if TYPE_CHECKING:
+    from cartesius.columnar.stages import Stage
+    from cartesius.join_shape import Join
+
+
+def consuming_stage(join: Join) -> Stage | str:
+    """Return the stage of a product of streams whose candidates depend on those before."""
+    shape = shape_of(join)
+    if isinstance(shape, str):
+        return shape
+    if len(shape.slots) + len(shape.aligned) >= NOTHING:
+        return "it has too many slots"
+    aligned = {slot for _, slots in shape.aligned for slot in slots}
+    if aligned and any(slot.leaves for slot in shape.slots):
+        return "what is aligned meets what leaves at once"
+    stage = Consuming(join, shape)
+    return Stacking(join, shape) if uses_each_once(stage.plan) else stage
