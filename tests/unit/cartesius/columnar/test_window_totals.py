@@ -337,3 +337,31 @@ def test_what_closes_comes_in_a_step_of_its_own_so_that_tables_of_it_are_left_to
     rows = [(READ, 5, 3), (READ, 6, 4), (READ, 1, 12), (READ, 9, 13), (READ, 2, 31)]
     assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
     assert engine._why_row_by_row == "what is due comes in steps of its own"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[None, "a", None, "a"], [None] * 4, [1, 2, None, 1], [0.5, -0.0, 0.0, 0.5], [True, None, False, True]],
+    ids=str,
+)
+@pytest.mark.parametrize("report", REPORTS[:2], ids=str)
+def test_a_key_may_be_missing_and_is_shown_as_it_came(keys, report):
+    totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(10, **report))
+    engine, reference = (Engine(totals, lateness=0, tier=tier) for tier in (None, "reference"))
+    for since in (0, 2, 10):
+        rows = [(READ, {"n": n, "key": key}, since + n) for n, key in enumerate(keys)]
+        batch = {READ: {"n": list(range(4)), "key": keys, "at": [since + n for n in range(4)]}}
+        assert shown(events_of(engine.push_many(batch))) == shown(one_by_one(reference, rows))
+        assert engine._why_row_by_row == ""
+        assert repr(engine.query(totals)) == repr(reference.query(totals))
+
+
+def test_a_durable_engine_leaves_totals_of_ones_own_to_the_objects():
+    totals = aggregate(READ, Monoid(None, lambda a, b: object()), restrict=tumbling(10))
+    engine = Engine(totals, durable=True)
+    with pytest.raises(TypeError, match="expected plain data"):
+        engine.push_many({READ: {"value": [1], "at": [1]}})
+    assert "its totals may be what no snapshot can hold" in compiled(engine).reason
+    engine = Engine(aggregate(READ, sum_, restrict=tumbling(10)), durable=True)
+    assert engine.push_many({READ: {"value": [1], "at": [1]}}).num_rows == 1
+    assert compiled(engine).reason == ""
