@@ -72,6 +72,7 @@ class VersionJoin(Stage):
         ]
         rows = [mine for mine in found if mine is not None]
         if len(rows) < len(found) and (not plan.is_partial or not rows):
+            plan.keys.try_out(arriving)
             return Outcome(nothing(), State(self._retained(found)), 0)
         if len(rows) < len(found):
             rows = [no_rows() if mine is None else mine for mine in found]

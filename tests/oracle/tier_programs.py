@@ -216,8 +216,8 @@ def consumed(choices: Choices, names: list[str]) -> list[Any]:
     return found[::-1] if choices.rarely() else found
 
 
-def once(choices: Choices, names: list[str]) -> list[Any]:
-    return [*keys(choices, names), affinely(*names), *([fifo()] if choices.rarely() else [])]
+def used_once(choices: Choices, names: list[str]) -> list[Any]:
+    return [*keys(choices, names), *choices.of([[], [fifo()]]), affinely(*names)]
 
 
 def zipped(choices: Choices, names: list[str]) -> list[Any]:
@@ -238,7 +238,7 @@ def plain(choices: Choices, names: list[str]) -> list[Any]:
 
 STACKS: dict[str, Callable[[Choices, list[str]], list[Any]]] = {
     "latest": latest, "outer": outer, "retracted": retracted, "rows": rows, "consumed": consumed, "zipped": zipped,
-    "banded": banded, "plain": plain, "once": once,
+    "banded": banded, "plain": plain, "used once": used_once,
 }  # fmt: skip
 
 
