@@ -66,7 +66,7 @@ class Choices:
     def byte(self) -> int:
         return next(self.data, 0)
 
-    def of(self, options: Sequence[T]) -> T:
+    def of(self, options: Sequence[Any]) -> Any:
         return options[self.byte() % len(options)]
 
     def often(self) -> bool:
