@@ -33,7 +33,7 @@ OUTPUTS = st.sampled_from(["table", "warnings", "both"])
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
 
 
-@given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=5))
+@given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=3))
 def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], which: str, cuts: list[tuple[int, str]]
 ):
