@@ -208,12 +208,12 @@ def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: b
     return position[order], [chosen[order] for chosen in found]
 
 
-def band_stage(join: Join) -> Stage | str:
+def band_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams whose parts must be near each other in time."""
     if not any(one.restriction.meaning in _BANDS for one in join.installed):
-        return "it has no bands"
+        return None
     shape = shape_of(join, _KNOWN)
-    if isinstance(shape, str):
+    if not isinstance(shape, Shape):
         return shape
     stage = Near(join, shape)
     if any(abs(bound.most) > FAR for bound in stage.bounds):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.consumption import NOTHING, Consuming
-from cartesius.columnar.shapes import shape_of
+from cartesius.columnar.shapes import Shape, shape_of
 from cartesius.columnar.stacking import Stacking, uses_each_once
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
 
-def consuming_stage(join: Join) -> Stage | str:
+def consuming_stage(join: Join) -> Stage | str | None:
     """Return the stage of a product of streams whose candidates depend on those before."""
     shape = shape_of(join)
-    if isinstance(shape, str):
+    if not isinstance(shape, Shape):
         return shape
     if len(shape.slots) + len(shape.aligned) >= NOTHING:
         return "it has too many slots"

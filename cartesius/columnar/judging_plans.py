@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _KNOWN: Final = {Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS}
 
 
-def judging_stage(join: Join) -> Stage | str:
+def judging_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that is a table of judgements."""
     yields = join.pattern.yields
     form = form_of(yields.function) if isinstance(yields, Apply) else None
     if not isinstance(yields, Apply) or form is None:
-        return "it yields no judgement"
+        return None
     if isinstance(form, str):
         return form
     objection = _objection(join, yields)

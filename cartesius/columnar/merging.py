@@ -66,12 +66,12 @@ def _one_missing() -> Rows:
     return Rows(Leaf(pa.nulls(1)), none, none, none, none, none)
 
 
-def merge_stage(join: Join) -> Stage | str:
+def merge_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation in which no parts meet, and nothing stays."""
     if not any(one.restriction.meaning is Meaning.ALONE for one in join.installed):
-        return "its parts meet"
+        return None
     shape = shape_of(join, _KNOWN)
-    if isinstance(shape, str):
+    if not isinstance(shape, Shape):
         return shape
     if not all(slot.leaves for slot in shape.slots):
         return "events that stand alone stay in memory"

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
 
-KERNELS: tuple[Callable[[Join], Stage | str], ...] = (
+KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     version_stage, zip_stage, judging_stage, table_stage, band_stage, merge_stage, consuming_stage, window_totals_stage,
     window_join_stage,
 )  # fmt: skip
-"""Each returns the stage of a correlation, or the reason why it is not its kind."""
+"""Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
 
 
 def plan(engine: Engine) -> list[Stage] | str:
@@ -76,7 +76,8 @@ def stage_of(join: Join) -> Stage | str:
     reasons = []
     for kernel in KERNELS:
         found = kernel(join)
-        if not isinstance(found, str):
+        if isinstance(found, str):
+            reasons.append(found)
+        elif found is not None:
             return found
-        reasons.append(found)
-    return "; ".join(dict.fromkeys(reasons)) or "there is no kernel for it"
+    return "; ".join(dict.fromkeys(reasons)) or "there is no kernel for its restrictions together"

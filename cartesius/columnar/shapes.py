@@ -73,9 +73,11 @@ class Shape:
     is_oldest_first: bool
 
 
-def shape_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Shape | str:
-    """Return the shape of a correlation of streams, or why it has none: it knows no others than these meanings."""
-    reason = _objection(join, known)
+def shape_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Shape | str | None:
+    """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
+    if not {one.restriction.meaning for one in join.installed} <= known:
+        return None
+    reason = _objection(join)
     if reason:
         return reason
     slots = tuple([Keeping() for _ in join.slots])
@@ -135,9 +137,7 @@ def _keyed(
     return Shape(slots, aligned, keys, components, space, is_oldest_first)
 
 
-def _objection(join: Join, known: frozenset[Meaning]) -> str:
-    if not {one.restriction.meaning for one in join.installed} <= known:
-        return "there is no kernel for its restrictions together"
+def _objection(join: Join) -> str:
     if not isinstance(join.batch.output, Events):
         return "its results are no events"
     if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):

@@ -39,11 +39,11 @@ _KNOWN = {
 }
 
 
-def table_stage(join: Join) -> Stage | str:
+def table_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of tables that gives a table."""
     meanings = {one.restriction.meaning for one in join.installed}
-    if not meanings <= _KNOWN:
-        return "its restrictions are not those of tables"
+    if not meanings <= _KNOWN or not any(slot.is_table for slot in join.slots):
+        return None
     if not all(slot.is_table for slot in join.slots):
         return "a slot has no rows"
     if any(slot.memory.finds for slot in join.slots):

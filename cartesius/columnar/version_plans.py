@@ -103,8 +103,10 @@ class Plan:
         return f"{first}, emitting.{'as_changes' if self.shown else 'as_events'}"
 
 
-def plan_of(join: Join) -> Plan | str:
-    """Return how a correlation of streams is computed, or why it is not."""
+def plan_of(join: Join) -> Plan | str | None:
+    """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
+    if not {one.restriction.meaning for one in join.installed} <= _KNOWN or all(slot.is_table for slot in join.slots):
+        return None
     reason = _objection(join)
     if reason:
         return reason
@@ -119,8 +121,6 @@ def plan_of(join: Join) -> Plan | str:
 
 
 def _objection(join: Join) -> str:
-    if not {one.restriction.meaning for one in join.installed} <= _KNOWN:
-        return "its restrictions are not those of versions alone"
     if any(slot.is_table or slot.n is not None for slot in join.slots):
         return "a slot is no plain stream"
     if join.pattern.absent.names or join.bindings.moment is not None or join.bindings.shown is not None:

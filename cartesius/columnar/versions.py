@@ -273,7 +273,7 @@ def _has_several_steps(rows: Sequence[Rows]) -> bool:
     return min(ends) < max(ends)
 
 
-def version_stage(join: Join) -> Stage | str:
+def version_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
     plan = plan_of(join)
-    return plan if isinstance(plan, str) else VersionJoin(join, plan)
+    return VersionJoin(join, plan) if isinstance(plan, Plan) else plan

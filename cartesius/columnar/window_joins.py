@@ -243,12 +243,12 @@ class WindowJoin(Stage):
         return space
 
 
-def window_join_stage(join: Join) -> Stage | str:
+def window_join_stage(join: Join) -> Stage | str | None:
     """Return the stage of two streams that meet in windows, at once."""
     meanings = {one.restriction.meaning for one in join.installed}
     opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
     if len(opening) != 1 or not meanings <= _KNOWN or not isinstance(join.batch.output, Events):
-        return "it is no product in windows"
+        return None
     if len(join.slots) != 2 or join.slots[0].reactive is join.slots[1].reactive:
         return "not two sources meet in its windows"
     if any(slot.reactive.table or slot.reactive.pattern is not None or slot.is_table for slot in join.slots):

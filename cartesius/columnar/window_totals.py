@@ -249,13 +249,13 @@ def _reported(found: Deliveries, segments: Segments) -> tuple[Indices, Indices, 
     return last, first, np.minimum.reduceat(start, bounds)[::2], np.maximum.reduceat(end, bounds)[::2]
 
 
-def window_totals_stage(join: Join) -> Stage | str:
+def window_totals_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that totals one stream in windows."""
     output, yields = join.batch.output, join.pattern.yields
     opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
     meanings = {one.restriction.meaning for one in join.installed}
     if len(opening) != 1 or not isinstance(output, Totals):
-        return "it totals nothing in windows"
+        return None
     if len(join.slots) != 1 or Meaning.MOMENTARY not in meanings or not meanings <= _KNOWN or output.keeps_elements:
         return "the events that its windows total are kept, as they may be taken back"
     slot = join.slots[0]

@@ -142,13 +142,13 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     return Flow(position, value, start, end)
 
 
-def zip_stage(join: Join) -> Stage | str:
+def zip_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation whose slots come in lock-step, one event of each at a time."""
     shape = shape_of(join)
-    if isinstance(shape, str):
+    if not isinstance(shape, Shape):
         return shape
     if len(shape.aligned) != 1 or set(shape.aligned[0][1]) != set(range(len(join.slots))):
-        return "its slots do not come in lock-step"
+        return None
     if any(one.newest != 1 or one.uses is not None or one.leaves for one in shape.slots):
-        return "not every slot keeps one event"
+        return None
     return Zip(join, shape)

@@ -170,7 +170,7 @@ def rows(where, key, *others, **slots):
 
 
 SEVERAL = "its rows have several candidates"
-OTHERS = "its restrictions are not those of tables"
+OTHERS = "there is no kernel for its restrictions together"
 
 
 @pytest.mark.parametrize(

@@ -153,8 +153,8 @@ def test_a_window_that_is_freed_inside_a_batch_lets_go_of_what_is_in_it():
     ("restrict", "reason"),
     [
         (tumbling(5, report=on_close), "what meets in its windows waits for their end"),
-        (tumbling(5) | affinely("bid"), "it is no product in windows"),
-        (tumbling(5) | retracting(), "it is no product in windows"),
+        (tumbling(5) | affinely("bid"), "no kernel for its restrictions together"),
+        (tumbling(5) | retracting(), "no kernel for its restrictions together"),
         (key_by(bid="n") | tumbling(5), "its slots are not keyed once, together"),
         (most_recently("bid") | tumbling(5), "what is kept of a slot is common to all windows"),
     ],

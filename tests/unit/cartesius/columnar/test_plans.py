@@ -1,0 +1,35 @@
+"""Why a batch is pushed row by row: one reason that concerns the program, and none of kernels of another kind."""
+
+import pytest
+
+from cartesius import Engine, Reactive, correlate
+from restrictions import aligning, as_table, at_most, key_by, most_recently, retracting, tumbling, within
+
+LEFT, RIGHT = Reactive("left"), Reactive("right")
+ROWS, OTHERS = Reactive("rows", table=True), Reactive("others", table=True)
+TOGETHER = "there is no kernel for its restrictions together"
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=within(5, "x", "y") | most_recently("x")), TOGETHER),
+        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=tumbling(5) | at_most(1, "x")), TOGETHER),
+        (
+            correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=aligning("x", "y", limit=3)),
+            "how many events are held is limited",
+        ),
+        (
+            correlate(x=ROWS, y=OTHERS, yields=lambda x: x, restrict=as_table("x") | retracting()),
+            "its rows have several candidates",
+        ),
+        (
+            correlate(x=ROWS, yields=lambda x: x, restrict=key_by(x=lambda x: x) | as_table("x") | retracting()),
+            TOGETHER,
+        ),
+    ],
+    ids=str,
+)
+def test_the_reason_is_one_that_concerns_the_program(output, reason):
+    (line,) = [line for line in Engine(output).explain().splitlines() if line.startswith("  push_many")]
+    assert line == f"  push_many     row by row, as {reason}"
