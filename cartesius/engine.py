@@ -259,9 +259,9 @@ class Engine:
         return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
 
     def source(self) -> str:
-        """Show the code that was generated: the functions that push, each with the pattern that it came from.
+        """Show the code that was generated, for pushes and for batches, each with the pattern that it came from.
 
-        What comes from the pattern, be it a constant, a function or the name of a field, is a bound name in it.
+        Constants and functions of the pattern are bound names in it: ``c0``, ``c1``, …, listed above the code.
 
         >>> from cartesius import Engine, Reactive
         >>> from restrictions import combine_latest

@@ -1,7 +1,7 @@
 """Expressions as Python text: what a traced body means, as an expression over the parts of a candidate.
 
-Operators become Python's own, so that they mean, and raise, what they mean there. Constants, functions and the names of
-fields are bound names (`generated.Constants`), never text.
+Operators become Python's own, so that they mean, and raise, what they mean there. Constants and functions are bound
+names (`generated.Constants`), never text.
 
 Source: DESIGN 4; SEMANTICS 1.15.
 """
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
     from cartesius.generated import Constants
 
-_OPERATORS = {
+OPERATORS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
     operator.mod: "%", operator.pow: "**", operator.and_: "&", operator.or_: "|", operator.xor: "^",
 }  # fmt: skip
+"""The operators that have a sign, of two values of Python."""
 
 
 class Texts:
@@ -47,27 +48,27 @@ class Texts:
             case Field(target=Part() as part, name=name):
                 return self.field(self.of(part), name)
             case Field(target=target, name=name):
-                return f"getattr({self.of(target)}, {self._constants.name(name)})"
+                return f"getattr({self.of(target)}, {self._constants.quoted(name)})"
             case TimeOf(slot=slot):
                 return f"Interval({self._part(slot)}.start, {self._part(slot)}.end)"
-            case Apply(function=function, arguments=(one, two)) if function in _OPERATORS:
-                return f"({self.of(one)} {_OPERATORS[function]} {self.of(two)})"
+            case Apply(function=function, arguments=(one, two)) if function in OPERATORS:
+                return f"({self.of(one)} {OPERATORS[function]} {self.of(two)})"
             case Apply(function=function, arguments=arguments):
                 return f"{self._constants.name(function)}({', '.join(map(self.of, arguments))})"
             case Tuple(items=items):
                 return f"({''.join(f'{self.of(item)}, ' for item in items)})"
             case Fields(names=names, items=items):
-                pairs = zip(map(self._constants.name, names), map(self.of, items), strict=True)
+                pairs = zip(map(self._constants.quoted, names), map(self.of, items), strict=True)
                 return f"{{{', '.join(f'{name}: {item}' for name, item in pairs)}}}"
         row = "".join(f"part{index}, " for index in sorted(self._slots.values()))
         return f"{self._constants.name(evaluator(expression, self._slots))}(({row}))"
 
     def field(self, target: str, name: str) -> str:
         """Return the text that reads a field of ``target``, which has no effect: directly, if it is a record."""
-        bound = self._constants.name(name)
+        quoted = self._constants.quoted(name)
         if name.startswith("_"):  # a record has attributes of its own that are called so
-            return f"getattr({target}, {bound})"
-        return f"({target}._fields[{bound}] if type({target}) is Record else getattr({target}, {bound}))"
+            return f"getattr({target}, {quoted})"
+        return f"({target}._fields[{quoted}] if type({target}) is Record else getattr({target}, {quoted}))"
 
     def _part(self, slot: str) -> str:
         return f"part{self._slots[slot]}"

@@ -1,7 +1,8 @@
 """Generated code: the one place where text becomes functions.
 
-The text is composed by our own generators of their own tokens. What comes from a user, be it a constant, a function or
-the name of a field, is a *bound* name in it and never part of it, so that no input can become code.
+The text is composed by our own generators of their own tokens. What comes from a user, be it a constant or a function,
+is a *bound* name in it and never part of it, so that no input can become code. The name of a field may be quoted, where
+it is a plain identifier: that is letters, digits and underscores.
 
 Source: DESIGN 4.
 """
@@ -57,6 +58,16 @@ class Constants:
         name = f"c{len(self.bound)}"
         self.bound[name] = value
         return name
+
+    def quoted(self, name: Any) -> str:
+        """Return the text of the name of a field: in quotes if it is a plain identifier, otherwise bound.
+
+        >>> constants = Constants()
+        >>> constants.quoted("depth"), constants.quoted("max. depth")
+        ("'depth'", 'c0')
+        """
+        is_plain = type(name) is str and name.isidentifier() and name.isascii()  # a subclass has a repr of its own
+        return repr(name) if is_plain else self.name(name)
 
 
 def commented(text: str) -> str:

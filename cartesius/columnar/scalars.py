@@ -5,11 +5,11 @@ Source: SEMANTICS 1.4 (enumeration is lazy), 1.15.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 from cartesius.columnar.computed import of_expression
 from cartesius.columnar.vectors import NotColumnar
+from cartesius.expression_texts import OPERATORS
 from cartesius.expressions import Apply, Constant, Expression, Tuple, slots_of
 from cartesius.generated import Constants
 
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from cartesius.columnar.computed import Column, Keys
     from cartesius.columnar.rows import Rows
     from cartesius.join_shape import Join
-
-_SIGNS = {
-    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
-    operator.mod: "%", operator.and_: "&", operator.or_: "|", operator.xor: "^",
-}  # fmt: skip
 
 
 class Scalars:
@@ -70,8 +64,8 @@ class Scalars:
         match expression:
             case Constant(value=value):
                 return self._constants.name(value)
-            case Apply(function=function, arguments=(left, right)) if function in _SIGNS:
-                return f"({self._text(left)} {_SIGNS[function]} {self._text(right)})"
+            case Apply(function=function, arguments=(left, right)) if function in OPERATORS:
+                return f"({self._text(left)} {OPERATORS[function]} {self._text(right)})"
             case Apply(function=function, arguments=arguments):
                 return f"{self._constants.name(function)}({', '.join(map(self._text, arguments))})"
             case Tuple(items=items):

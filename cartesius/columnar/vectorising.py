@@ -108,11 +108,11 @@ class Code:
             case WindowOf():
                 return f"p{min(self._slots.values())}.window"
             case Field(target=Part(slot=slot), name=name):
-                return f"{self._part(slot)}.field({self._name(name)})"
+                return f"{self._part(slot)}.field({self._constants.quoted(name)})"
             case Field(target=TimeOf(slot=slot), name="start" | "end" as name):
                 return f"times({self._part(slot)}.{name})"
             case Field(target=target, name=name):
-                return f"field({self._code(target)}, {self._name(name)})"
+                return f"field({self._code(target)}, {self._constants.quoted(name)})"
             case Apply(function=function, arguments=arguments):
                 inner = ", ".join(map(self._code, arguments))
                 if function in _NAMES:
@@ -128,10 +128,6 @@ class Code:
 
     def _part(self, slot: str) -> str:
         return f"p{self._slots[slot]}"
-
-    def _name(self, name: str) -> str:
-        is_plain = name.isidentifier() and name.isascii()
-        return repr(name) if is_plain else self._constants.name(name)
 
 
 def _shown(value: Any) -> str:

@@ -72,3 +72,17 @@ def test_constants_are_bound_in_order_and_comments_are_one_line():
     assert [constants.name(one) for one in ("x", [1], "x")] == ["c0", "c1", "c2"]
     assert constants.bound == {"c0": "x", "c1": [1], "c2": "x"}
     assert commented("a\nb\u2028ü") == "a\\nb\\u2028\\xfc"
+
+
+class Odd(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "exit()"
+
+
+def test_only_names_that_are_plain_identifiers_are_quoted_in_code():
+    constants = Constants()
+    assert [constants.quoted(one) for one in ("x", "_x1", "x y", "ü", "'", "", Odd("x"), 1)] == [
+        "'x'", "'_x1'", "c0", "c1", "c2", "c3", "c4", "c5"
+    ]  # fmt: skip
