@@ -259,11 +259,6 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
     return Struct(first.kind, first.names, items, sum(map(len, structs)), valid)
 
 
-def selected(vector: Vector, keep: NDArray[np.bool_]) -> Vector:
-    """Return the values where ``keep`` is true."""
-    return vector.take(np.flatnonzero(keep))
-
-
 def any_nan(leaf: Leaf) -> bool:
     """Whether a leaf of floats has one that is no number."""
     return bool(pc.any(pc.is_nan(leaf.array)).as_py()) if pa.types.is_floating(leaf.type) else False

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cartesius import storable
 from cartesius.columnar.conversions import of_values, repeated
-from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated, from_arrow, selected
+from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated, from_arrow
 from cartesius.records import Record
 from tests.unit.cartesius.columnar.values import all_told, columns, told, values
 
@@ -34,13 +34,10 @@ def test_it_is_the_same_after_a_way_through_arrow(column):
 
 
 @given(column=columns(), data=st.data())
-def test_taking_and_selecting_are_those_of_lists(column, data):
+def test_taking_is_that_of_lists(column, data):
     vector = of_values(column)
     indices = data.draw(st.lists(st.integers(0, len(column) - 1), max_size=5)) if column else []
     assert all_told(vector.take(np.array(indices, np.int64)).to_list()) == all_told([column[i] for i in indices])
-    keep = data.draw(st.lists(st.booleans(), min_size=len(column), max_size=len(column)))
-    kept = [value for value, is_kept in zip(column, keep, strict=True) if is_kept]
-    assert all_told(selected(vector, np.array(keep, np.bool_)).to_list()) == all_told(kept)
     if column:
         some = [*indices, MISSING]
         found = vector.take(np.array(some, np.int64), may_miss=True).to_list()
