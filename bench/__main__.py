@@ -84,9 +84,7 @@ def _page(context: click.Context, option: click.Parameter, given: Path | None) -
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the values.")
 @click.option("--json", "data", type=FILE, help="Speed: write all to this file.")
-@click.option(
-    "--markdown", type=FILE, callback=_page, help="Speed: write the tables into this page, between its marks."
-)
+@click.option("--markdown", type=FILE, callback=_page, help="Speed: write the tables between the marks of this page.")
 def main(
     only: tuple[str, ...],
     quick: bool,

@@ -65,7 +65,7 @@ class Runs:
 
 
 def race(sides: Sequence[Side], repetitions: int, clock: str = "wall") -> dict[str, Runs]:
-    """Run all sides, alternating; return what was measured, by name.
+    """Run all sides, alternating, once more than is timed, to warm up; return what was measured, by name.
 
     Args:
         sides: Those that are timed.
@@ -76,12 +76,13 @@ def race(sides: Sequence[Side], repetitions: int, clock: str = "wall") -> dict[s
         Disagreement: Sides of equal feeds give other numbers of results, or, the first time, other tables.
     """
     runs = {side.name: Runs(side.name, side.n) for side in sides}
-    for repetition in range(repetitions):
+    for repetition in range(repetitions + 1):
         counts: dict[str, tuple[str, int]] = {}
         tables: dict[str, tuple[str, pa.Table]] = {}
         for side in sides:
             found, seconds = timed(side.prepare, CLOCKS[clock])
-            runs[side.name].seconds.append(seconds)
+            if repetition:
+                runs[side.name].seconds.append(seconds)
             runs[side.name].results = n = found.num_rows if isinstance(found, pa.Table) else found
             other, expected = counts.setdefault(side.feed, (side.name, n))
             if n != expected:

@@ -154,9 +154,9 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             uses |= {index: min(restriction.n, uses.get(index, restriction.n)) for index in indexes}
         elif meaning is Meaning.MOMENTARY:
             momentary |= set(indexes)
+        elif meaning is Meaning.FILTER and gate is not None:  # of whatever slot: the row has a part of each
+            return f"{restriction!r} sees what {gate.restriction!r} lets through"
         elif meaning is Meaning.FILTER and slot.index in indexes:
-            if gate is not None:
-                return f"{restriction!r} sees what {gate.restriction!r} lets through"
             filters.append(restriction.predicate)
         elif meaning is Meaning.ALIGNED:
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or restriction.limit is not None:

@@ -15,6 +15,7 @@ In reading order:
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
+- `dsl.forms`, `dsl.term_forms`: what a judge computes, as an expression that columns can run
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit
 - `dsl.simplifying`: conditions by three-valued logic; `dsl.intervals`: sets of values
 - `dsl.linear_forms`, `dsl.formulas`, `dsl.proving`, `dsl.witnesses`: what can hold, by two-valued logic

@@ -16,23 +16,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.expressions import Apply, Constant, Part
-from cartesius.missing_values import (
-    Chained,
-    FirstCase,
-    Form,
-    Labelled,
-    Made,
-    Names,
-    Noted,
-    Observed,
-    Present,
-    both,
-    either,
-    is_missing,
-    is_true,
-    only_if,
-    opposite,
-)
+from cartesius.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
+from cartesius.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.dimensions import Measure
 from dsl.margins import written_measure
 from dsl.simplifying import simplified

@@ -29,7 +29,7 @@ from cartesius.meanings import Meaning
 from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,6 +137,12 @@ class Keys:
         for by_slot in self.spaces:
             if slot in by_slot:
                 by_slot[slot](rows)
+
+    def try_out(self, rows: Mapping[int, Rows]) -> None:
+        """Compute what is equated of rows that meet nothing: an error in it is one whoever is there."""
+        for (slot, _), column in self._columns()[0].items():
+            if slot in rows:
+                column(rows[slot])
 
     def components(self) -> list[Component] | str:
         """Return the equalities that all slots are in, or why they are not all of that kind."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from cartesius.columnar.candidates import hull
 from cartesius.columnar.keys import encoded
-from cartesius.columnar.ordering import begins, by_several
+from cartesius.columnar.ordering import begins, sorted_rows
 from cartesius.columnar.overlap import FOREVER, NONE
 from cartesius.columnar.rows import Flow
 from cartesius.columnar.sameness import unchanged
@@ -55,8 +55,8 @@ class Emissions:
 
 def in_order(
     found: Combinations, sizes: Sequence[int], *, oldest_first: bool, takes_back: bool
-) -> tuple[Indices, NDArray[np.int64], NDArray[np.int8] | None]:
-    """Return what is emitted, in order: which combination, in which step, and its weight.
+) -> tuple[list[Indices], NDArray[np.int64], NDArray[np.int8] | None]:
+    """Return what is emitted, in order: the row of each slot, in which step, and the weight.
 
     Args:
         found: The combinations.
@@ -64,23 +64,23 @@ def in_order(
         oldest_first: Whether memories are visited so.
         takes_back: Whether those that end are taken back.
     """
-    given = np.flatnonzero(found.born >= 0)
-    which, position, is_given = given, found.born[given], np.ones(len(given), np.int64)
+    which = np.flatnonzero(found.born >= 0)
+    position, is_given = found.born[which], np.ones(len(which), np.int64)
     if takes_back:
         ended = np.flatnonzero(found.died != FOREVER)
-        which = np.concatenate([ended, given])
+        which = np.concatenate([ended, which])
         position = np.concatenate([found.died[ended], position])
         is_given = np.concatenate([np.zeros(len(ended), np.int64), is_given])
-    columns: list[tuple[NDArray[np.int64], int]] = [(position, int(position.max()) + 1 if len(position) else 1)]
-    if takes_back:
-        columns.append((is_given, 2))
+    columns = [(position, int(position.max()) + 1 if len(position) else 1), (is_given, 2)]
     for slot, size in enumerate(sizes):
         row = found.rows[slot][which]
         rank = row if oldest_first else size - 1 - row
         columns.append((np.where(row == NONE, size, rank), size + 1))
-    order = by_several(columns)
-    weight = (2 * is_given[order] - 1).astype(np.int8) if takes_back else None
-    return which[order], position[order], weight
+    position, is_given, *ranks = sorted_rows(columns)
+    rows = [rank if oldest_first else size - 1 - rank for rank, size in zip(ranks, sizes, strict=True)]
+    if oldest_first:
+        rows = [np.where(row == size, NONE, row) for row, size in zip(rows, sizes, strict=True)]
+    return rows, position, (2 * is_given - 1).astype(np.int8) if takes_back else None
 
 
 def as_events(emissions: Emissions, body: ColumnarBody) -> Flow:

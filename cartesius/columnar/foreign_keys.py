@@ -20,7 +20,7 @@ from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.ordering import bisected
 from cartesius.columnar.rows import BEFORE, nothing
 from cartesius.columnar.stages import Outcome, State
-from cartesius.columnar.table_rows import NOTHING, ByKey, by_key, followed
+from cartesius.columnar.table_rows import NOTHING, ByKey, by_key, followed, hot_codes
 from cartesius.columnar.table_stages import TableStage
 from cartesius.columnar.timelines import Found, Timeline, shown
 from cartesius.columnar.vectorising import Code
@@ -55,6 +55,8 @@ class Lookup:
     """The versions of a slot by key, as they are looked up by those that name them."""
 
     ordered: ByKey
+    keys: NDArray[np.int64]  # the codes of all versions
+    count: int  # they are in its range
     codes: NDArray[np.int64]  # of each version of the slot that names: what it names, or `NEVER`
     retained: Rows | None
 
@@ -87,22 +89,34 @@ class ForeignKeys(TableStage):
         them = self.versions(state, arriving)
         retained: list[Rows | None] = [None] * len(them)
         ordered: dict[int, ByKey] = {}
-        if len(them[self.root]):
-            (codes,), count = encoded([[them[self.root].key]], skips_null=False)
-            retained[self.root] = them[self.root].live(codes, count)
-            ordered[self.root] = by_key(them[self.root], codes, count)
         lookups = {}
         for naming, probe in zip(self.names, self.probes, strict=True):
             if len(them[naming.slot]):
                 found = _lookup(them[naming.slot], them[naming.of], naming.of, probe)
                 retained[naming.slot], ordered[naming.slot] = found.retained, found.ordered
                 lookups[naming] = found
+        root = them[self.root]
+        if len(root):
+            (codes,), count = encoded([[root.key]], skips_null=False)
+            retained[self.root] = root.live(codes, count)
+            hot = hot_codes(codes, self._changing(them, lookups), count)
+            ordered[self.root] = by_key(root, codes, count, hot)
         if self.is_read_only or not len(ordered.get(self.root, NOTHING).rows):
             return Outcome(nothing(), State(tuple(retained), state.more), 0)
         timeline = self._split(them, ordered[self.root], lookups, moment.steps)
         what = Found(shown(timeline, them, self.body), them, self._causes(them, ordered, moment.steps), None)
         flow, more = self.output.given(what, state.more, moment.steps)
         return Outcome(flow, State(tuple(retained), more), timeline.tuples)
+
+    def _changing(self, them: Sequence[Versions], lookups: Mapping[Naming, Lookup]) -> NDArray[np.bool_]:
+        """Return which versions of the first slot come in the batch, or name, by whatever way, what does."""
+        changing: list[NDArray[np.bool_]] = [one.position != BEFORE for one in them]
+        for naming in reversed(self.names):
+            if naming in lookups and len(them[naming.of]):
+                found = lookups[naming]
+                hot = hot_codes(found.keys, changing[naming.slot], found.count)
+                changing[naming.of] |= (found.codes != NEVER) & hot[found.codes]
+        return changing[self.root]
 
     def _split(self, them: Sequence[Versions], roots: ByKey, lookups: Mapping[Naming, Lookup], steps: int) -> Timeline:
         position, first = them[self.root].position[roots.rows], roots.first
@@ -156,7 +170,7 @@ def _lookup(one: Versions, namer: Versions, index: int, probe: Code) -> Lookup:
     if named:
         names[rows] = named[0]
     keys = np.where(keys == NEVER, count, keys)  # the row of the key None is one that nobody names
-    return Lookup(by_key(one, keys, count + 1), names, one.live(keys, count + 1))
+    return Lookup(by_key(one, keys, count + 1), keys, count + 1, names, one.live(keys, count + 1))
 
 
 def _bounds(

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from cartesius import made_values as mk
 from cartesius import missing_values as mv
 from cartesius.columnar import lanes, making
-from cartesius.columnar.lane_functions import lifted
+from cartesius.columnar.lane_functions import first_known, lifted
 from cartesius.columnar.lanes import Lane, Truth
 from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.expressions import Apply, Constant, Part
@@ -109,10 +110,11 @@ def _vector(given: Lane | Truth | Vector, n: int) -> Vector:
 
 _FUNCTIONS: Final[dict[Any, str]] = {
     mv.both: "both", mv.either: "either", mv.opposite: "opposite", mv.is_missing: "is_missing",
-    mv.is_true: "is_true", mv.first_known: "first_known",
+    mv.is_true: "is_true",
 }  # fmt: skip
 _SCOPE: Final[dict[str, Any]] = {
     **{name: getattr(lanes, name) for name in _FUNCTIONS.values()},
+    "first_known": first_known,
     "Lane": Lane,
     "absent": lambda part: part.absence,
     "observe": lambda part, function: part.observe(function),
@@ -132,7 +134,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "only_if": _only_if,
 }
 _MAKERS: Final = {
-    mv.Made: "made", mv.Present: "present", mv.Chained: "chained", mv.Labelled: "labelled", mv.Noted: "noted",
+    mk.Made: "made", mk.Present: "present", mk.Chained: "chained", mk.Labelled: "labelled", mk.Noted: "noted",
 }  # fmt: skip
 
 
@@ -251,16 +253,18 @@ class _Lines:
                 return f"absent({self._code.part(slot)})"
             case mv.where_there, (Part(slot=slot), value):
                 return f"where_there({self._code.part(slot)}, {self.code(value)})"
-            case mv.only_if, (condition, value):
+            case mk.only_if, (condition, value):
                 comment = commented(value.name) if isinstance(value, Apply) else ""
                 return f"only_if(truth({self.code(condition)}), {self._code.function_of(value, comment)})"
             case mv.Lifted(function=inner, keeps_nan=keeps_nan), _:
                 return f"lifted({bound(inner)}, {keeps_nan}, n, {self._several(arguments)})"
-            case mv.FirstCase(), _:
+            case mk.FirstCase(), _:
                 conditions = ", ".join(f"truth({self.code(one)})" for one in arguments)
                 return f"first_case({bound(function)}, n, {conditions})"
-            case mv.Names(), _:
+            case mk.Names(), _:
                 return f"named({bound(function)}, n, {self._several(arguments)})"
+            case mv.first_known, _:
+                return f"first_known({self._several(arguments)})"
         if type(function) in _MAKERS:
             items = ", ".join([self.code(one, is_item=True) for one in arguments])
             return f"{_MAKERS[type(function)]}({bound(function)}, n, {items})"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.codec import registered, unpack
 from cartesius.events import Interval, Window
-from cartesius.missing_values import Chained, Labelled, Made, Names, Noted, Present
+from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
 from cartesius.records import Record
 
 if TYPE_CHECKING:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.vectors import Mask
+
 _INT64: Final = np.iinfo(np.int64)
 _COMPARISONS: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 _ARITHMETIC: Final = (operator.add, operator.sub, operator.mul, operator.truediv)
@@ -183,3 +185,26 @@ def _called(function: Any, keeps_nan: bool, n: int, lanes: Sequence[Lane]) -> La
             raise NotColumnar(reason) from error
         found[place] = value if keeps_nan or value == value else None  # noqa: PLR0124 - NaN
     return of_vector(of_values(found))
+
+
+def first_known(value: Lane | Truth, default: Lane | Truth) -> Lane:
+    """A value, or another where it is missing."""
+    first, second = lane(value), lane(default)
+    if first.values is None:
+        return second
+    if first.valid is None or second.values is None:
+        return first
+    valid = None if second.valid is None else first.valid | second.valid
+    if isinstance(first.values, Leaf) or not first.is_number or not second.is_number:
+        return _chosen_text(first, second, valid)
+    a, b = first.values, second.values
+    found = np.where(first.valid, a, b)
+    whole = np.where(first.valid, wholeness(first), wholeness(second))
+    return Lane(found, valid, None if whole.all() == whole.any() else whole)
+
+
+def _chosen_text(first: Lane, second: Lane, valid: Mask) -> Lane:
+    if not isinstance(first.values, Leaf) or not is_text(first.values.type) or type(second.values) is not str:
+        reason = "a value and its default are of two types"
+        raise NotColumnar(reason)
+    return Lane(Leaf(first.values.array.fill_null(second.values)), valid)

@@ -191,29 +191,6 @@ def where_there(missing: Truth, given: Lane | Truth) -> Lane | Truth:
     return Lane(given.values, there if given.valid is None else given.valid & there)
 
 
-def first_known(value: Lane | Truth, default: Lane | Truth) -> Lane:
-    """A value, or another where it is missing."""
-    first, second = lane(value), lane(default)
-    if first.values is None:
-        return second
-    if first.valid is None or second.values is None:
-        return first
-    valid = None if second.valid is None else first.valid | second.valid
-    if isinstance(first.values, Leaf) or not first.is_number or not second.is_number:
-        return _chosen_text(first, second, valid)
-    a, b = first.values, second.values
-    found = np.where(first.valid, a, b)
-    whole = np.where(first.valid, wholeness(first), wholeness(second))
-    return Lane(found, valid, None if whole.all() == whole.any() else whole)
-
-
-def _chosen_text(first: Lane, second: Lane, valid: Mask) -> Lane:
-    if not isinstance(first.values, Leaf) or not is_text(first.values.type) or type(second.values) is not str:
-        reason = "a value and its default are of two types"
-        raise NotColumnar(reason)
-    return Lane(Leaf(first.values.array.fill_null(second.values)), valid)
-
-
 def wholeness(given: Lane) -> NDArray[np.bool_]:
     """Return which numbers are ints, or stand for them; the floats that do are exact."""
     if given.whole is not None:

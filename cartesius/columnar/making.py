@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.vectors import Vector
-    from cartesius.missing_values import Chained, Labelled, Made, Names, Noted, Present
+    from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
 
 
 def constant(value: Any, n: int) -> Leaf:

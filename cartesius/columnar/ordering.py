@@ -59,6 +59,27 @@ def by_several(columns: Sequence[tuple[NDArray[Any], int]]) -> Indices:
     return np.argsort(packed)
 
 
+def sorted_rows(columns: Sequence[tuple[NDArray[np.int64], int]]) -> list[NDArray[np.int64]]:
+    """Return the columns of rows sorted by all of them; each is in ``range`` of what stands beside it.
+
+    Numbers are sorted much faster than the places of numbers, so rows are packed into one number each, if they fit.
+    """
+    bits = [(bound - 1).bit_length() for _, bound in columns]
+    if sum(bits) > _BITS:
+        order = np.lexsort([column for column, _ in reversed(columns)])
+        return [column[order] for column, _ in columns]
+    packed = np.zeros(len(columns[0][0]), np.int64)
+    for (column, _), width in zip(columns, bits, strict=True):
+        packed <<= width
+        packed |= column
+    packed.sort()
+    found = []
+    for width in reversed(bits):
+        found.append(packed & ((1 << width) - 1))
+        packed >>= width
+    return found[::-1]
+
+
 def last_of_each(codes: NDArray[np.int64], count: int) -> Indices:
     """Return the place of the last of each code in ``range(count)``, `MISSING` where there is none."""
     last = np.full(count, MISSING, np.int64)

@@ -21,7 +21,8 @@ from cartesius.columnar.rows import Rows, joined
 from cartesius.columnar.stages import Outcome, State, entries_of, rows_of
 from cartesius.columnar.vectors import NotColumnar, Struct
 from cartesius.expressions import Apply, children
-from cartesius.missing_values import Form, Made, Observed, form_of
+from cartesius.made_values import Made
+from cartesius.missing_values import Form, Observed, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.ordering import begins, by_code, by_position
 from cartesius.columnar.rows import BEFORE, nothing
 from cartesius.columnar.stages import Outcome, State
-from cartesius.columnar.table_rows import NOTHING, by_key, changes_something, followed, has_null
+from cartesius.columnar.table_rows import NOTHING, by_key, changes_something, followed, has_null, hot_codes
 from cartesius.columnar.table_stages import TableStage
 from cartesius.columnar.timelines import Found, Timeline, shown
 from cartesius.columnar.vectors import MISSING, NotColumnar
@@ -68,7 +68,7 @@ class SameKey(TableStage):
 
     def _alone(self, one: Versions, codes: NDArray[np.int64], count: int) -> Found:
         """Return the states of a single table: its versions, by key."""
-        ordered = by_key(one, codes, count)
+        ordered = by_key(one, codes, count, hot_codes(codes, one.position != BEFORE, count))
         position, part = one.position[ordered.rows], one.target[ordered.rows]
         changed = position != BEFORE
         if self.is_transient:
@@ -80,9 +80,14 @@ class SameKey(TableStage):
     def _together(self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int) -> Found:
         """Return the states of several tables: which row of each is there."""
         there = sorted(codes)
-        slot = np.repeat(np.array(there), [len(them[one]) for one in there])
-        target, position = (np.concatenate([getattr(them[one], n) for one in there]) for n in ("target", "position"))
-        every = np.concatenate([codes[one] for one in there])
+        hot = np.logical_or.reduce([hot_codes(codes[one], them[one].position != BEFORE, count) for one in there])
+        rows = [np.flatnonzero(hot[codes[one]]) for one in there]  # of keys of which nothing changes there is no state
+        slot = np.repeat(np.array(there), list(map(len, rows)))
+        target, position = (
+            np.concatenate([getattr(them[one], name)[mine] for one, mine in zip(there, rows, strict=True)])
+            for name in ("target", "position")
+        )
+        every = np.concatenate([codes[one][mine] for one, mine in zip(there, rows, strict=True)])
         order, is_single = _by_arrival(position, steps)
         order = order[by_code(every[order], count)]
         code, slot, target, position = every[order], slot[order], target[order], position[order]

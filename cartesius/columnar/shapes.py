@@ -130,7 +130,7 @@ def _keyed(
     components = keys.components()
     if isinstance(components, str):
         return components
-    if space is not None and len(join.slots) > 1 and not any(one.space == space for one in components):
+    if space is not None and not any(one.space == space for one in components):
         return "not all slots are keyed"
     return Shape(slots, aligned, keys, components, space, is_oldest_first)
 

@@ -34,6 +34,7 @@ class Stacking(Consuming):
         """Match what comes with what is left."""
         present = [one for one in rows if one is not None]
         if len(present) < len(rows):
+            self.codes(self.under, rows)  # an error in what is equated is one, whoever is there
             retained = [None if one is None else one.as_retained() for one in rows]
             uses = [None if one is None else np.ones(len(one), np.int64) for one in rows]
             return Outcome(nothing(), State(tuple(retained), Rest(held, tuple(uses))), 0)

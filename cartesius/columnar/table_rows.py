@@ -110,9 +110,13 @@ class ByKey:
 NOTHING: Final = ByKey(_NONE, _NONE, np.zeros(0, np.bool_))
 
 
-def by_key(them: Versions, codes: NDArray[np.int64], count: int) -> ByKey:
-    """Return the versions by key; without those whose code is negative."""
-    order = by_code(codes, count)
+def by_key(them: Versions, codes: NDArray[np.int64], count: int, hot: NDArray[np.bool_] | None = None) -> ByKey:
+    """Return the versions by key; if it is said which codes are ``hot``, those alone."""
+    if hot is None:
+        order = by_code(codes, count)
+    else:
+        order = np.flatnonzero(hot[codes])
+        order = order[by_code(codes[order], count)]
     codes = codes[order]
     first = begins(codes)
     if them.has_deletions:
@@ -123,6 +127,13 @@ def by_key(them: Versions, codes: NDArray[np.int64], count: int) -> ByKey:
             order, codes = order[~is_vain], codes[~is_vain]
             first = begins(codes)
     return ByKey(order, codes, first)
+
+
+def hot_codes(codes: NDArray[np.int64], rows: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    """Return which codes some of the ``rows`` have."""
+    hot = np.zeros(count, np.bool_)
+    hot[codes[rows]] = True
+    return hot
 
 
 def followed(them: Versions, ordered: ByKey) -> Indices:

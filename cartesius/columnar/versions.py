@@ -27,6 +27,7 @@ from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar, concatenated
 from cartesius.columnar.version_plans import Plan, plan_of
+from cartesius.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,11 @@ class VersionJoin(Stage):
         super().__init__(join)
         self.plan = plan
         self.body = ColumnarBody(join, linking(join))
-        self.own_keys = [plan.keys.own(slot.index) for slot in join.slots]
+        yields = [join.pattern.yields] if isinstance(join.pattern.yields, Expression) else []
+        asked = frozenset().union(*map(_keys_in, [*join.pattern.conditions(), *yields]))
+        self.own_keys = [
+            plan.keys.own(slot.index) if slot.name in asked or slot.index in plan.shown else None for slot in join.slots
+        ]
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
@@ -67,6 +72,7 @@ class VersionJoin(Stage):
         ]
         rows = [mine for mine in found if mine is not None]
         if len(rows) < len(found) and (not plan.is_partial or not rows):
+            plan.keys.try_out(arriving)
             return Outcome(nothing(), State(self._retained(found)), 0)
         if len(rows) < len(found):
             rows = [no_rows() if mine is None else mine for mine in found]
@@ -199,7 +205,7 @@ class VersionJoin(Stage):
             if plan.is_full
             else joining.joined(plan.turns, only_new=not plan.takes_back)
         )
-        if not plan.shown:
+        if plan.takes_back and not plan.shown:
             found = found.take(np.flatnonzero((found.born >= 0) | (found.died != FOREVER)))
         tuples = int(np.count_nonzero(found.born >= 0))
         slots = range(len(rows))
@@ -208,10 +214,10 @@ class VersionJoin(Stage):
             found = found.take(np.flatnonzero(holds))
         if plan.shown:
             self._check_one_at_a_time(rows, found)
-        which, position, weight = in_order(
+        chosen, position, weight = in_order(
             found, [len(mine) for mine in rows], oldest_first=plan.is_oldest_first, takes_back=plan.takes_back
         )
-        parts = self._parts(rows, [found.rows[slot][which] for slot in slots])
+        parts = self._parts(rows, chosen)
         emissions = Emissions(parts, position, weight)
         if plan.shown:
             since, until = causes(rows, lifetimes, parts, position, weight, moment.steps)
@@ -251,6 +257,13 @@ class VersionJoin(Stage):
             is_there = chosen == NONE if part.missing is None else (chosen == NONE) & ~part.missing
             chosen[is_there] = np.flatnonzero(is_there) + place * n
         return keys.take(chosen)
+
+
+def _keys_in(expression: Expression) -> frozenset[str]:
+    """Return the slots whose keys an expression mentions."""
+    if isinstance(expression, KeyOf):
+        return frozenset((expression.slot,))
+    return frozenset().union(*map(_keys_in, children(expression)))
 
 
 def _has_several_steps(rows: Sequence[Rows]) -> bool:

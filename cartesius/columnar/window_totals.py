@@ -264,6 +264,8 @@ def window_totals_stage(join: Join) -> Stage | str:
     key = _key_of(join, yields)
     if key is None:
         return "its totals are not by window, or by key and window"
+    if output.is_durable and getattr(output.group, "known", None) is None:
+        return "its totals may be what no snapshot can hold"
     spans = spans_of(opening[0])
     if isinstance(spans, str):
         return spans

@@ -66,7 +66,7 @@ class Choices:
     def byte(self) -> int:
         return next(self.data, 0)
 
-    def of(self, options: Sequence[T]) -> T:
+    def of(self, options: Sequence[Any]) -> Any:
         return options[self.byte() % len(options)]
 
     def often(self) -> bool:
@@ -216,6 +216,10 @@ def consumed(choices: Choices, names: list[str]) -> list[Any]:
     return found[::-1] if choices.rarely() else found
 
 
+def used_once(choices: Choices, names: list[str]) -> list[Any]:
+    return [*keys(choices, names), *choices.of([[], [fifo()]]), affinely(*names)]
+
+
 def zipped(choices: Choices, names: list[str]) -> list[Any]:
     found = [*keys(choices, names), most_recently(*names), aligning(*names)]
     return choices.of([found, [found[-1], *found[:-1]], [*found[:-2], found[-1]]])
@@ -234,7 +238,7 @@ def plain(choices: Choices, names: list[str]) -> list[Any]:
 
 STACKS: dict[str, Callable[[Choices, list[str]], list[Any]]] = {
     "latest": latest, "outer": outer, "retracted": retracted, "rows": rows, "consumed": consumed, "zipped": zipped,
-    "banded": banded, "plain": plain,
+    "banded": banded, "plain": plain, "used once": used_once,
 }  # fmt: skip
 
 

@@ -177,7 +177,7 @@ def steps(draw: Any) -> Step:
     return name, row, at
 
 
-TRACES = st.lists(steps(), min_size=1, max_size=25)
+TRACES = st.lists(steps(), min_size=1, max_size=16)
 
 
 def columns(part: Sequence[Step]) -> dict[str, dict[str, list[Any]]]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dsl
 from cartesius import Engine
-from tests.unit.dsl.rule_traces import TRACES, packs, pushed, pushed_at_once
+from cartesius.columnar.results import events_of
+from cartesius.errors import InvalidArgument
+from dsl import RulePack
+from dsl.dimensions import POSITION, TRUTH, Choice, Measure
+from dsl.units import centimetres, knots, metres, minutes
+from examples.port.places import GAUGES, STATIONS
+from examples.port.programs import PACKS, rule_pack
+from examples.port.rules_page import packs as packs_of_the_port
+from tests.unit.dsl.rule_traces import TRACES, berth, columns, packs, pushed, pushed_at_once, ship
 
 if TYPE_CHECKING:
-    from dsl import RulePack
     from tests.unit.dsl.rule_traces import Step
 
 
@@ -23,7 +33,7 @@ OUTPUTS = st.sampled_from(["table", "warnings", "both"])
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
 
 
-@given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=5))
+@given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=3))
 def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], which: str, cuts: list[tuple[int, str]]
 ):
@@ -52,3 +62,183 @@ def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
     for output in outputs:
         assert repr(engine.query(output)) == repr(reference.query(output))
     engine._check_invariants()
+
+
+# -- the packs that there are ------------------------------------------------------------------------------------------
+
+BERTHS = ["red-hook", "elizabeth", "howland-hook"]
+
+
+def value_of(name: str, kind: Any, draw: random.Random) -> Any:
+    """A value for a field: keys and links of few places, measures around the limits of the rules."""
+    places = {"destination": BERTHS, "sensor": list(GAUGES), "station": list(STATIONS)}
+    if name in places:
+        return draw.choice(places[name])
+    if name == "mmsi":
+        return draw.randrange(6)
+    if draw.random() < 0.1:
+        return None
+    match kind:
+        case Choice(members=members):
+            return draw.choice(members)
+        case Measure():
+            return draw.choice([0.0, 5.0, 14.5, 40.0, 120.0, 350.0]) * draw.random()
+    if kind == POSITION:
+        return (40.0 + draw.random(), -74.0 - draw.random())
+    return draw.random() < 0.5 if kind == TRUTH else draw.choice(["red-hook", "cargo", "inbound"])
+
+
+def row_of(source: Any, draw: random.Random) -> dict[str, Any]:
+    row = {name: value_of(name, kind, draw) for name, kind in source.fields}
+    return {**row, "id": draw.choice(BERTHS)} if source.name == "berth" else row
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_the_packs_of_the_harbour_and_of_the_thesis_are_compiled(name: str):
+    pack = rule_pack(name, BERTHS)
+    outputs = pack.table(), pack.warnings()
+    draw = random.Random(name)
+    inputs = pack.sources
+    known = {source.name: source for source in pack._used}
+    trace = [(source, row_of(known[source], draw), at) for at, source in enumerate(draw.choices(list(inputs), k=120))]
+    reference, engine = Engine(*outputs, tier="reference"), Engine(*outputs)
+    for first, last in ((0, 50), (50, 51), (51, 120)):
+        expected = pushed(reference, inputs, trace[first:last])
+        batch: dict[Any, dict[str, list[Any]]] = {}
+        for order, (source, row, at) in enumerate(trace[first:last]):
+            for field, value in {**row, "order": order, "at": at}.items():
+                batch.setdefault(inputs[source], {}).setdefault(field, []).append(value)
+        assert list(map(repr, events_of(engine.push_many(batch)))) == list(map(repr, expected))
+        assert engine._why_row_by_row == ""
+    assert engine.stats.tuples == reference.stats.tuples
+
+
+NOT_COMPILED = {
+    "traffic": "is run as written",  # only=: a stage by the clock
+    "arrivals": "is run as written",  # forecasts are collected
+    "rotterdam": "is run as written",  # now
+}
+
+
+@pytest.mark.parametrize("name", NOT_COMPILED)
+def test_packs_that_look_at_the_clock_or_at_other_rows_are_not(name: str):
+    engine = Engine(packs_of_the_port()[name].table())
+    assert NOT_COMPILED[name] in engine.explain()
+    assert "compiled: the kernel of judging" not in engine.explain()
+
+
+def a_pack(*rules: Any, **how: Any) -> RulePack:
+    pack = RulePack("port", subject=ship, links=[berth.id == ship.berth], **how)
+    with pack:
+        for rule in rules:
+            rule()
+    return pack
+
+
+def reason(pack: RulePack) -> str:
+    engine = Engine(pack.table())
+    engine.push_many({ship_of(pack): columns([("ship", SHIP, 0)])["ship"]})
+    assert engine._compiled is not None
+    return engine._compiled.reason
+
+
+def ship_of(pack: RulePack) -> Any:
+    return pack.sources["ship"]
+
+
+tide = dsl.Source("tide", key=None, height=metres, forecast=True)
+old = dsl.Source("old", key=None, velocity=knots, stale_after=30 * minutes)
+SHIP: dict[str, Any] = {
+    "id": 1, "berth": "A", "draught": 3.0, "length": 9.0, "kind": "box", "heading": 90.0, "pilot": True, "flag": "NL",
+    "eta": 3, "pos": (0.0, 0.0), "pumps": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (lambda: dsl.require(dsl.count(berth) > 1), "it looks at count(berth)"),
+        (lambda: dsl.require(tide.at(ship.eta).height > 1 * metres), "'tide' is a forecast"),
+        (lambda: dsl.require(old.velocity < 3 * knots), "is run as written"),
+        (lambda: dsl.require(ship.eta >= dsl.now), "is run as written"),
+    ],
+)
+def test_what_else_a_rule_looks_at_is_said(rule: Any, why: str):
+    assert why in Engine(a_pack(rule).table()).explain()
+
+
+def test_who_is_not_considered_is_decided_row_by_row():
+    assert "is run as written" in reason(a_pack(only=ship.pilot))
+    assert reason(a_pack()) == ""
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+
+
+def shallow() -> RulePack:
+    return a_pack(lambda: dsl.require(berth.depth - ship.draught >= 50 * centimetres, "clearance", because="mud"))
+
+
+def ships(**fields: Any) -> dict[str, list[Any]]:
+    n = len(next(iter(fields.values())))
+    return {**{name: [value] * n for name, value in SHIP.items()}, **fields}
+
+
+def test_status_and_reasons_can_be_read_as_columns():
+    pack = shallow()
+    engine = Engine(pack.table())
+    engine.push_many({"berth": {"id": ["A"], "depth": [5.0], "gauge": [None], "pos": [(0.0, 0.0)], "number": [1]}})
+    table = engine.push_many({"ship": ships(id=[1, 2, 3], draught=[4.0, 4.75, None])})
+    value = table.column("value").combine_chunks()
+    assert value.field("status").to_pylist() == ["allowed", "restricted", "unknown"]
+    clearance = value.field("because").field("failed").field("clearance")
+    assert clearance.field("margin").to_pylist()[1] == -25.0
+    assert clearance.field("values").field("berth.depth - ship.draught").to_pylist()[1] == 25.0
+    missing = value.field("because").field("undecided").field("clearance").field("missing")
+    assert missing.field("ship.draught").to_pylist()[2] is True
+    assert [event.value.value.because[0].because for event in events_of(table)[1:]] == ["mud", "mud"]
+
+
+def test_an_event_that_changes_no_verdict_gives_none():
+    engine = Engine(shallow().table())
+    engine.push_many({"berth": {"id": ["A"], "depth": [5.0], "gauge": [None], "pos": [(0.0, 0.0)], "number": [1]}})
+    assert engine.push_many({"ship": ships(id=[1] * 4, draught=[4.0, 4.1, 4.75, 4.8])}).num_rows == 2
+
+
+def test_the_code_is_shown_with_the_rules_and_links_that_it_came_from():
+    engine = Engine(shallow().table())
+    engine.push_many({"ship": ships(id=[1])})
+    assert "# where (berth.id == ship.berth)" in engine.source()
+    assert "# berth.depth - ship.draught >= 50 cm" in engine.source()
+
+
+@pytest.mark.parametrize(
+    ("rule", "number"),
+    [
+        (lambda: dsl.require(ship.pumps * 2.5 > 1), 2**60),
+        (lambda: dsl.require(ship.pumps + 1 > 1), 2**63 - 1),
+        (lambda: dsl.require(ship.pumps > 1.5), 2**53 + 1),
+    ],
+)
+def test_ints_that_columns_cannot_hold_exactly_are_left_to_python(rule: Any, number: int):
+    pack = a_pack(rule)
+    reference, engine = Engine(pack.table(), tier="reference"), Engine(pack.table())
+    expected = reference.push(ship_of(pack), {**SHIP, "pumps": number})
+    assert list(map(repr, events_of(engine.push_many({"ship": ships(pumps=[number])})))) == list(map(repr, expected))
+
+
+def test_a_row_without_a_declared_field_is_refused_as_by_push():
+    pack = shallow()
+    engine = Engine(pack.table())
+    batch = ships(id=[1])
+    del batch["draught"]
+    engine.push_many({"berth": {"id": ["A"], "depth": [5.0], "gauge": [None], "pos": [(0.0, 0.0)], "number": [1]}})
+    with pytest.raises(InvalidArgument, match="one has no 'draught'"):
+        engine.push_many({"ship": batch})
+    assert engine._why_row_by_row == "rows have no field 'draught'"
+
+
+def test_nothing_is_compiled_before_the_first_batch():
+    engine = Engine(shallow().table())
+    engine.push(engine.inputs["ship"], SHIP)
+    assert engine._compiled is None

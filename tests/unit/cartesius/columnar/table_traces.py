@@ -28,7 +28,7 @@ from restrictions.tables import (
 from tests.unit.cartesius.columnar.stream_traces import counts, exactly
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius import Event
 
@@ -154,8 +154,8 @@ def built(tree: Any) -> Reactive:
     if isinstance(tree, str):
         return to_table(STREAM, key="key") if tree == "stream" else {"left": LEFT, "right": RIGHT}[tree]
     name, *arguments = tree
-    made: Reactive = {**UNARY, **BINARY, **TERNARY}[name](*map(built, arguments))
-    return made
+    operators: dict[str, Callable[..., Reactive]] = {**UNARY, **BINARY, **TERNARY}
+    return operators[name](*map(built, arguments))
 
 
 def traces(most: int = 30, keys: int = 3) -> st.SearchStrategy[list[Change]]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.columnar.running import compiled_of
 from restrictions import affinely, key_by, most_recently, within, zip_
 from restrictions.tables import inner_join, to_table
 
@@ -61,14 +62,14 @@ def grown_by(program, n):
         grown = held() - before
     finally:
         tracemalloc.stop()
-    assert engine._compiled.states is not None
+    assert compiled_of(engine).states is not None
     return engine, grown
 
 
 def test_a_million_retained_events_take_few_bytes_each_beside_their_payload():
     n = 1_000_000
     engine, grown = grown_by("latest", n)
-    assert engine._compiled.nbytes <= MOST * (n + 12)
+    assert compiled_of(engine).nbytes <= MOST * (n + 12)
     assert grown <= (MOST + PAYLOAD) * n + 100_000  # that, and nothing else
 
 
@@ -76,7 +77,7 @@ def test_a_million_retained_events_take_few_bytes_each_beside_their_payload():
 def test_whatever_keeps_them(program):
     n = 20_000
     engine, grown = grown_by(program, n)
-    nbytes = engine._compiled.nbytes
+    nbytes = compiled_of(engine).nbytes
     kept = engine.stats.retained + engine.stats.waiting
     assert kept >= n
     assert nbytes <= MOST * kept
@@ -92,5 +93,5 @@ def test_what_is_displaced_is_forgotten():
         engine.push_many({LEFT: {"k": keys, "v": keys}, RIGHT: {"k": [], "v": []}})
         grown = held() - before
         tracemalloc.stop()
-        assert engine._compiled.nbytes <= MOST * 10
+        assert compiled_of(engine).nbytes <= MOST * 10
         assert grown < 100_000, first

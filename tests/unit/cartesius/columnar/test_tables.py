@@ -102,7 +102,7 @@ WITH_NONE = foreign_join(LEFT, RIGHT, on=lambda value: value // 100, how="left")
 def test_one_change_that_concerns_many_rows_gives_them_in_order(output):
     """Sixty rows name three others, of which one changes in every third step, or all lefts move to another one."""
     draw = random.Random(7)
-    trace = [(0, key, 100 * (key % 3) + key, key) for key in range(60)]
+    trace: list[tuple[int, int, int | None, int]] = [(0, key, 100 * (key % 3) + key, key) for key in range(60)]
     for at in range(60, 200):
         if at % 3:
             trace.append((0, draw.randrange(60), draw.choice([None, *range(0, 400, 7)]), at))

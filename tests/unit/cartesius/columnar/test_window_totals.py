@@ -21,7 +21,7 @@ from cartesius.columnar.fixed_point import as_fixed, of_floats, quotients, round
 from cartesius.columnar.results import events_of
 from cartesius.columnar.segments import Segments
 from cartesius.columnar.vectors import NotColumnar
-from restrictions import fixed, key_by, session, sliding, tumbling
+from restrictions import combine_latest, fixed, key_by, session, sliding, tumbling
 from restrictions.tables import Group, Monoid, aggregate, count, filter_table, max_, mean, min_, sum_
 from restrictions.windows import final, last, non_empty, on_close, periodic
 
@@ -295,3 +295,73 @@ def test_floats_of_very_different_sizes_are_refused():
         of_floats(np.array([1e300, 1e-300]), None)
     with pytest.raises(NotColumnar, match="not finite"):
         of_floats(np.array([1.0, np.inf]), None)
+
+
+def one_by_one(engine, rows):
+    return [event for reactive, value, at in rows for event in engine.push(reactive, value, at=at)]
+
+
+def columns(rows):
+    batch = {}
+    for order, (reactive, value, at) in enumerate(rows):
+        of = batch.setdefault(reactive, {"value": [], "at": [], "order": []})
+        for name, item in (("value", value), ("at", at), ("order", order)):
+            of[name].append(item)
+    return batch
+
+
+def test_what_is_late_is_set_aside_input_by_input_where_only_windows_keep_it():
+    tide = Reactive("tide")
+    outputs = aggregate(READ, sum_, restrict=tumbling(10, lateness=5)), combine_latest(tide)
+    engine, reference = (Engine(*outputs, lateness=0, tier=tier) for tier in (None, "reference"))
+    rows = [(READ, 1, 8), (tide, "a", 12), (tide, "b", 3), (READ, 2, 7), (READ, 3, 20), (READ, 4, 9)]
+    assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
+    assert engine._why_row_by_row == ""
+    assert late(engine) == late(reference)
+    assert [slot for _, _, slot, _ in late(engine)] == ["tide", "x"]
+
+
+def test_what_is_late_for_one_slot_alone_is_left_to_the_objects():
+    outputs = aggregate(READ, sum_, restrict=tumbling(10, lateness=5)), combine_latest(READ)
+    engine, reference = (Engine(*outputs, lateness=0, tier=tier) for tier in (None, "reference"))
+    rows = [(READ, 1, 8), (READ, 2, 12), (READ, 3, 9)]
+    assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
+    assert engine._why_row_by_row == "late events count for some time"
+    assert late(engine) == late(reference)
+
+
+def test_what_closes_comes_in_a_step_of_its_own_so_that_tables_of_it_are_left_to_the_objects():
+    totals = aggregate(READ, sum_, by=lambda n: n % 2, restrict=tumbling(10, report=on_close))
+    large = filter_table(totals, lambda total: total > 4)
+    engine, reference = (Engine(large, lateness=0, tier=tier) for tier in (None, "reference"))
+    rows = [(READ, 5, 3), (READ, 6, 4), (READ, 1, 12), (READ, 9, 13), (READ, 2, 31)]
+    assert shown(events_of(engine.push_many(columns(rows)))) == shown(one_by_one(reference, rows))
+    assert engine._why_row_by_row == "what is due comes in steps of its own"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [[None, "a", None, "a"], [None] * 4, [1, 2, None, 1], [0.5, -0.0, 0.0, 0.5], [True, None, False, True]],
+    ids=str,
+)
+@pytest.mark.parametrize("report", REPORTS[:2], ids=str)
+def test_a_key_may_be_missing_and_is_shown_as_it_came(keys, report):
+    totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(10, **report))
+    engine, reference = (Engine(totals, lateness=0, tier=tier) for tier in (None, "reference"))
+    for since in (0, 2, 10):
+        rows = [(READ, {"n": n, "key": key}, since + n) for n, key in enumerate(keys)]
+        batch = {READ: {"n": list(range(4)), "key": keys, "at": [since + n for n in range(4)]}}
+        assert shown(events_of(engine.push_many(batch))) == shown(one_by_one(reference, rows))
+        assert engine._why_row_by_row == ""
+        assert repr(engine.query(totals)) == repr(reference.query(totals))
+
+
+def test_a_durable_engine_leaves_totals_of_ones_own_to_the_objects():
+    totals = aggregate(READ, Monoid(None, lambda a, b: object()), restrict=tumbling(10))
+    engine = Engine(totals, durable=True)
+    with pytest.raises(TypeError, match="expected plain data"):
+        engine.push_many({READ: {"value": [1], "at": [1]}})
+    assert "its totals may be what no snapshot can hold" in compiled(engine).reason
+    engine = Engine(aggregate(READ, sum_, restrict=tumbling(10)), durable=True)
+    assert engine.push_many({READ: {"value": [1], "at": [1]}}).num_rows == 1
+    assert compiled(engine).reason == ""
