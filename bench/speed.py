@@ -65,7 +65,7 @@ class Sizes:
     referenced: int = 30_000
     pack_pushed: int = 10_000
     rows: tuple[int, ...] = (10, 100, 1_000, 10_000, 100_000)
-    program_batch: int = 200_000
+    program_batch: int = 1_000_000
     program_pushed: int = 10_000
     patience: float = 10.0
 

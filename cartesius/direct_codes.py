@@ -29,9 +29,11 @@ from cartesius.queues import Queue
 from cartesius.records import PLAIN, Record, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cartesius.direct_shapes import Shape
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
     from cartesius.steps import Steps
 
 _SCOPE: dict[str, Any] = {
@@ -39,6 +41,18 @@ _SCOPE: dict[str, Any] = {
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
     "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip
+TIMES = """
+    if steps.is_running:
+        return None
+    if at is None:
+        start = end = world.latest + 1
+    elif type(at) is int:
+        start = end = at
+    else:
+        start, end = checked_times(at, world.latest, world.clock)
+    if end < world.clock:
+        return None
+"""
 _COME = """
     world.events = ordinal
     if end > world.latest:
@@ -61,7 +75,7 @@ class DirectCode:
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
         self._shape = shape
-        self._clock, self._come = ("", _COME) if lateness is None else (_CLOCK, _COME + _MOVE)
+        self._clock, self._come = coming(lateness)
         self._join = join = shape.join
         self._slot = shape.slot
         self._own = shape.slot.index
@@ -87,26 +101,12 @@ class DirectCode:
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
-        head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
-        head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
-        return "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
+        return headed(self._join, self._slot, self._constants.bound, self._lines.text)
 
     def _write(self) -> None:
         add = self._lines.add
         with self._lines.under("def push(value, at):"):
-            add("""
-                if steps.is_running:
-                    return None
-                if at is None:
-                    start = end = world.latest + 1
-                elif type(at) is int:
-                    start = end = at
-                else:
-                    start, end = checked_times(at, world.latest, world.clock)
-                if end < world.clock:
-                    return None
-            """)
+            add(TIMES)
             add(self._clock)
             add("""
                 if type(value) not in plain:
@@ -261,6 +261,19 @@ class DirectCode:
             """)
         with self._lines.under(f"if left{own}.get(part{own}, 1) > 0:" if own in shape.uses else ""):
             self._lines.add(f"memory{own}.put(part{own}, coming)")
+
+
+def coming(lateness: int | None) -> tuple[str, str]:
+    """Return what looks whether the clock may move, and what takes note that an event has come, and moves it."""
+    return ("", _COME) if lateness is None else (_CLOCK, _COME + _MOVE)
+
+
+def headed(join: Join, slot: Slot, bound: Mapping[str, Any], text: str) -> str:
+    """Return a text, with the pattern that it came from, and what the bound names in it are."""
+    restrict = " | ".join(map(repr, join.pattern.restrictions)) or "nothing: the whole product"
+    head = [f"{join.name}, when an event comes to {slot.name!r}", f"restricted by {restrict}"]
+    head += [f"{name} = {value!r}" for name, value in bound.items()]
+    return "".join(f"# {commented(line)}\n" for line in head) + text
 
 
 def _key(positions: tuple[int, ...]) -> str:

@@ -14,18 +14,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.direct_codes import DirectCode
-from cartesius.direct_shapes import Shape, shape_of
+from cartesius.direct_shapes import shape_of
+from cartesius.direct_table_codes import DirectTableCode
+from cartesius.direct_tables import TableShape, table_shape_of
 from cartesius.events import EARLIEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.direct_shapes import Shape
     from cartesius.engine import Engine
     from cartesius.events import Event
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.steps import Steps
 
+Code: TypeAlias = "DirectCode | DirectTableCode"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -38,16 +42,19 @@ class DirectPushes:
         self._lateness = lateness  # that of the engine
         self._objection = objection  # why no input of the engine can have one
         self._functions: Direct = {}
-        self._known: dict[Reactive, DirectCode | str] = {}
+        self._known: dict[Reactive, Code | str] = {}
 
-    def of(self, reactive: Reactive) -> DirectCode | str:
+    def of(self, reactive: Reactive) -> Code | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
-            shape = self._objection or shape_of(self._program, reactive)
-            self._known[reactive] = self._code(shape) if isinstance(shape, Shape) else shape
+            of = table_shape_of if reactive.table else shape_of
+            shape = self._objection or of(self._program, reactive)
+            self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape) -> DirectCode | str:
+    def _code(self, shape: Shape | TableShape) -> Code | str:
+        if isinstance(shape, TableShape):
+            return DirectTableCode(shape, self._steps, self._lateness)
         try:
             return DirectCode(shape, self._steps, self._lateness)
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
@@ -56,7 +63,7 @@ class DirectPushes:
     def learn(self, reactive: Reactive) -> None:
         """Make the function of an input, if there can be one."""
         code = self.of(reactive)
-        if isinstance(code, DirectCode):
+        if not isinstance(code, str):
             self._functions[reactive] = code.function
 
     def ready(self, engine: Engine) -> Direct:

@@ -102,8 +102,6 @@ class Shape:
 def shape_of(program: Program, reactive: Reactive) -> Shape | str:
     """Return what a push into ``reactive`` does, or why it needs all of the handlers."""
     bound = program.bound.get(reactive, [])
-    if reactive.table:
-        return f"{reactive.name} is a table"
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
@@ -112,7 +110,7 @@ def shape_of(program: Program, reactive: Reactive) -> Shape | str:
 
 
 def _objection(program: Program, join: Join) -> str:
-    pattern, batch = join.pattern, join.batch
+    batch = join.batch
     strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
     product = batch.product
     if strange is not None:
@@ -121,6 +119,12 @@ def _objection(program: Program, join: Join) -> str:
         return "its results are not single combinations of events"
     if any(slot.is_table or slot.reactive.table or slot.reactive.pattern is not None for slot in join.slots):
         return "not all slots are bound to streams that are pushed"
+    return standing(program, join)
+
+
+def standing(program: Program, join: Join) -> str:
+    """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it."""
+    pattern = join.pattern
     if any(slot.shared is not None for slot in join.slots):
         return "slots share a memory"
     if pattern.alternative is not None or pattern.absent.names:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cartesius.provenance import Provenance
     from cartesius.versions import Moment
 
+_ATOMS = frozenset((int, str, bool, bytes, type(None)))
 Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
 
@@ -181,6 +182,8 @@ def is_unchanged(old: Any, new: Any) -> bool:
     """Compare type-exactly, NaN equal to itself; classes by the fields that take part in their equality."""
     if type(old) is not type(new):
         return False
+    if type(old) in _ATOMS:  # most are
+        return bool(old == new)
     if isinstance(old, float | Decimal):
         return bool(old == new) or (is_nan(old) and is_nan(new))
     if isinstance(old, tuple | list):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.direct_codes import DirectCode
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def sources_of(engine: Engine) -> str:
     texts = []
     for name, reactive in engine.inputs.items():
         code = engine._pushes.of(reactive)
-        if isinstance(code, DirectCode):
+        if not isinstance(code, str):
             texts.append(code.shown())
             continue
         way = "on coroutines" if engine._world.is_reference else "by calls of the clauses as written"

@@ -389,7 +389,9 @@ def test_source_says_what_has_no_function_and_why() -> None:
     rows = correlate(t=table, yields=lambda t: t, restrict=most_recently("t"))
     pushing, _, batches = Engine(rows).source().splitlines()
     assert batches.startswith("# a batch of columns is pushed row by row: correlate(table): ")
-    assert pushing == "# what comes to the input 'table' runs by calls of the clauses as written: table is a table"
+    assert pushing == (
+        "# what comes to the input 'table' runs by calls of the clauses as written: most_recently('t') runs as written"
+    )
     reference = Engine(zip_(left, right), tier="reference").source().splitlines()
     assert reference[0] == "# what comes to the input 'left' runs on coroutines: the tier is pinned"
 

@@ -1,0 +1,281 @@
+"""Direct table codes: what a change of one table of a join does, as the text of one function.
+
+It finds the rows of the join that may change, what they were and what they are, and says so where that differs; then it
+puts the row in the memory, in the place of the one before. What can fail comes first; if something does, the function
+returns None, having changed nothing, and the push is done as written.
+
+Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
+
+Source: DESIGN 4; SEMANTICS 1.10, 2.2, 2.5 and 2.6.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cartesius.code_lines import Lines
+from cartesius.direct_codes import TIMES, coming, headed
+from cartesius.doors import checked_times, checked_value
+from cartesius.entries import LIVE, Entry
+from cartesius.events import Delete, Event, EventDraft, Update
+from cartesius.expressions import Constant, Part, Tuple
+from cartesius.generated import Constants, define
+from cartesius.memories import hashable
+from cartesius.outputs import is_unchanged
+from cartesius.records import PLAIN, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.direct_tables import TableShape
+    from cartesius.expressions import Expression
+    from cartesius.steps import Steps
+
+_EXACT = frozenset((int, str, bool, float, bytes, type(None)))
+_NOTHING = object()
+_SCOPE: dict[str, Any] = {
+    "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
+    "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
+    "new": object.__new__, "is_unchanged": is_unchanged, "nothing": _NOTHING,
+}  # fmt: skip
+
+
+class DirectTableCode:
+    """The function of one slot, and its text."""
+
+    def __init__(self, shape: TableShape, steps: Steps, lateness: int | None) -> None:
+        self._shape = shape
+        self._clock, self._come = coming(lateness)
+        self._join = join = shape.join
+        self._constants = Constants()
+        self._lines = Lines()
+        bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
+        bound |= {"source": shape.slot.source, "slot": shape.slot.name, "is_exact": _is_exact}
+        bound |= {"checked": partial(checked_value, shape.slot.reactive)}
+        bound |= {"memory": shape.slot.memory, "others": shape.other.memory}
+        if shape.position is not None:
+            (keyed,) = shape.keyed
+            memory = join.slots[keyed].memory
+            bound |= {"probe": memory.probes[shape.position], "index": memory.parts()[1][shape.position,]}
+        self._write()
+        self.function: Callable[[Any, Any], list[Event] | None] = define(
+            "push", self._lines.text, {**bound, **self._constants.bound}
+        )
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from, and what the bound names in it are."""
+        return headed(self._join, self._shape.slot, self._constants.bound, self._lines.text)
+
+    def _write(self) -> None:
+        add = self._lines.add
+        with self._lines.under("def push(value, at):"):
+            add(TIMES)
+            add(self._clock)
+            add("""
+                ordinal = world.events + 1
+                number = world.number
+                tuples = 0
+                out = []
+                part = coming = going = None
+                steps.is_running = True
+            """)
+            with self._lines.under("try:"):
+                self._take_in()
+                with self._lines.under("if part is not None or before is not None:"):
+                    if self._shape.is_keyed:
+                        self._find_one()
+                    else:
+                        self._find_all()
+            add("""
+                except Exception:
+                    return None  # as written it fails again, and says where
+                finally:
+                    steps.is_running = False
+            """)
+            add(self._come)
+            add("""
+                world.number = number
+                world.candidates += tuples
+                if part is not None:
+                    memory.put(part, coming)
+                if before is not None:
+                    memory.take(before, going)
+                return out
+            """)
+
+    def _take_in(self) -> None:
+        """Write what brings the change into form, and finds the row that it replaces."""
+        self._lines.add("""
+            if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
+                value = checked(value)
+            key = value.key
+            if type(key) is not int and type(key) is not str and (key is None or not is_exact(key)):
+                return None
+            before = memory.row(key)
+            if before is not None:
+                going = memory.places_of(before)
+            if type(value) is Update:
+                value = value.value
+                if type(value) not in plain:
+                    value = wrap(value)
+                number += 1
+                part = new(Entry)
+                part.value = value
+                part.start = start
+                part.end = end
+                part._identity = source
+                part.keys = ()
+                part.row_key = key
+                part.number = number
+                part.slot = slot
+                part.state = LIVE
+                part.more = None
+                coming = memory.places(part)
+        """)
+
+    # -- the row of the key --------------------------------------------------------------------------------------------
+
+    def _find_one(self) -> None:
+        """Write what finds the one row of the join that has the key of the change, as it was and as it is."""
+        if not self._shape.finds_by_value:
+            self._lines.add("""
+                partner = other = others.row(key)
+                if other is not None:
+                    others.visited += 1
+            """)
+        self._lines.add("old = now = nothing")
+        for row, value, partner in (("before", "old", "partner"), ("part", "now", "other")):
+            with self._lines.under(f"if {row} is not None:"):
+                if self._shape.finds_by_value:
+                    self._look_up(row, partner)
+                self._make(value, row, partner)
+            if len(self._shape.missing) > 1:
+                with self._lines.under(f"elif {partner} is not None:"):
+                    self._make_without(value, row, partner)
+        self._lines.add("""
+            if now is not nothing:
+                tuples += 1
+        """)
+        first = "partner" if self._shape.keyed[0] != self._shape.slot.index else "before"
+        with self._lines.under("if old is not nothing or now is not nothing:"):
+            if len(self._shape.missing) > 1:
+                self._lines.add(f"""
+                    there = before if old is not nothing else part
+                    shown = {"there or other" if first == "before" else "other or there"}
+                """)
+            else:
+                self._lines.add("shown = before if old is not nothing else part")
+            self._change("shown.row_key", "other")
+
+    def _look_up(self, row: str, partner: str) -> None:
+        """Write what finds the partner that a row names by a value."""
+        self._lines.add(f"""
+            by = probe({row})
+            if type(by) is not int and type(by) is not str:
+                by = hashable(by)
+                if not is_exact(by):
+                    return None
+            {partner} = None if by is None else others.row(by)
+            if {partner} is not None:
+                others.visited += 1
+        """)
+
+    def _make(self, value: str, row: str, partner: str) -> None:
+        """Write what makes the value of a row of the join, if there is one."""
+        other = self._shape.other.index
+        self._lines.add(f"if {partner} is not None:\n    {value} = {self._text(row, partner)}")
+        if other in self._shape.missing:
+            self._lines.add(f"else:\n    {value} = {self._text(row, None)}")
+
+    def _make_without(self, value: str, row: str, partner: str) -> None:
+        """Write what makes the value of a row of the join that lacks the row of the slot."""
+        self._lines.add(f"{value} = {self._text(None, partner)}")
+
+    # -- the rows that name it -----------------------------------------------------------------------------------------
+
+    def _find_all(self) -> None:
+        """Write what goes through the rows that name the row that changes, the newest first."""
+        if self._shape.finds_by_value:
+            self._lines.add("""
+                found = index.get(key)
+                if found is None:
+                    found = ()
+                elif type(found) is dict:
+                    found = reversed(found.values())
+                else:
+                    found = (found,)
+            """)
+        else:
+            self._lines.add("""
+                other = others.row(key)
+                found = () if other is None else (other,)
+            """)
+        may_miss = self._shape.slot.index in self._shape.missing
+        with self._lines.under("for other in found:"):
+            self._lines.add("others.visited += 1")
+            for row, value in (("before", "old"), ("part", "now")):
+                self._lines.add(f"""
+                    if {row} is not None:
+                        {value} = {self._text(row, "other")}
+                    else:
+                        {value} = {self._text(None, "other") if may_miss else "nothing"}
+                """)
+            self._lines.add("tuples += 1" if may_miss else "tuples += part is not None")
+            self._change("other.row_key", "other")
+
+    # -- what becomes of them ------------------------------------------------------------------------------------------
+
+    def _change(self, key: str, other: str) -> None:
+        """Write what says that a row of the join has changed, at the hull of its parts and of the change."""
+        self._lines.add(f"""
+            if old is nothing or now is nothing or not is_unchanged(old, now):
+                event = new(EventDraft)
+                since, until = start, end
+                if now is nothing:
+                    event.value = Delete({key})
+                else:
+                    event.value = Update({key}, now)
+                    if {other} is not None:
+                        if {other}.start < since:
+                            since = {other}.start
+                        if {other}.end > until:
+                            until = {other}.end
+                event.start = since
+                event.end = until
+                event.weight = 1
+                event.reactive = output
+                event.identity = (output, {key})
+                event.span = None
+                event.before = () if old is nothing else (old,)
+                event.__class__ = Event
+                out.append(event)
+        """)
+
+    def _text(self, row: str | None, partner: str | None) -> str:
+        """Return the text of what the body yields for a row of the slot and its partner, None where it is missing."""
+        own, pattern = self._shape.slot, self._join.pattern
+        parts = [row, partner] if own.index == 0 else [partner, row]
+        names = {slot.name: part for slot, part in zip(self._join.slots, parts, strict=True)}
+        simple = _simple(pattern.yields)
+        if simple is None:
+            return f"{self._constants.name(self._join.batch.body.yields)}([{', '.join(map(str, parts))}])[0]"
+        items = [self._constants.name(i.value) if isinstance(i, Constant) else _value(names[i.slot]) for i in simple]
+        return f"({''.join(f'{item}, ' for item in items)})" if isinstance(pattern.yields, Tuple) else items[0]
+
+
+def _simple(yields: Any) -> list[Part | Constant] | None:
+    """Return what a body yields, if that is made of its parts alone."""
+    items: tuple[Expression, ...] = yields.items if isinstance(yields, Tuple) else (yields,)
+    found = [item for item in items if isinstance(item, Part | Constant)]
+    return found if len(found) == len(items) else None
+
+
+def _value(part: str | None) -> str:
+    return "None" if part is None else f"{part}.value"
+
+
+def _is_exact(key: Any) -> bool:
+    """Whether what an index finds by a key is what equals it; a tuple of one may stand for what has no place in it."""
+    kind = type(key)
+    return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))

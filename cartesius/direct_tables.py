@@ -1,0 +1,99 @@
+"""Direct tables: which joins of two tables a push into one of them can do by a function of its own.
+
+The rows of the join have the key of one slot, and each has one partner at most, found by its key: so a push into that
+slot concerns one row of the join, and a push into the other one those rows that name it.
+
+Invariant: a shape says of a slot all that a change of its table does.
+
+Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.direct_shapes import standing
+from cartesius.meanings import Meaning
+from cartesius.row_memories import RowMemory
+from cartesius.views import View
+
+if TYPE_CHECKING:
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+    from cartesius.programs import Program
+    from cartesius.reactives import Reactive
+
+_KNOWN = frozenset((Meaning.RETRACTS, Meaning.ROWS, Meaning.OPTIONAL))
+
+
+@attrs.frozen(eq=False)
+class TableShape:
+    """What a change of one table of a join of two does."""
+
+    join: Join
+    slot: Slot
+    keyed: tuple[int, ...]  # the slots whose key, of the first that is present, is that of a row of the join
+    missing: frozenset[int]  # the slots of which there may be no row
+    position: int | None  # of the value by which the keyed slot names its partner; None: by its own key
+
+    @property
+    def other(self) -> Slot:
+        """The other slot."""
+        return self.join.slots[1 - self.slot.index]
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether a change concerns the row of the join that has its key."""
+        return self.slot.index in self.keyed
+
+    @property
+    def finds_by_value(self) -> bool:
+        """Whether the keyed slot names its partner by a value."""
+        return self.position is not None
+
+
+def table_shape_of(program: Program, reactive: Reactive) -> TableShape | str:
+    """Return what a push into a table does, or why it needs all of the handlers."""
+    bound = program.bound.get(reactive, [])
+    if len(bound) != 1:
+        return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
+    ((join, index),) = bound
+    return _objection(program, join) or _shape(join, join.slots[index])
+
+
+def _objection(program: Program, join: Join) -> str:
+    strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
+    if strange is not None:
+        return f"{strange!r} runs as written"
+    if len(join.slots) != 2 or type(join.batch.output) is not View:
+        return "its results are not the rows of a join of two tables"
+    if any(slot.reactive.pattern is not None or type(slot.memory) is not RowMemory for slot in join.slots):
+        return "not all slots are bound to tables that are pushed"
+    if any(slot.reactive in program.kept for slot in join.slots):
+        return "the rows of a table are kept beside its memory"
+    return standing(program, join)
+
+
+def _shape(join: Join, slot: Slot) -> TableShape | str:
+    bindings, pattern = join.bindings, join.pattern
+    if pattern.is_generator or len(bindings.links) != 1 or len(pattern.conditions()) != 1 or bindings.spaces:
+        return "its rows are not found by one equality"
+    keys: list[Any] = [one.restriction for one in join.installed if one.restriction.meaning is Meaning.ROWS]
+    if len(keys) != 1 or not isinstance(keys[0].key, str | tuple):
+        return "its rows do not have the keys of its slots"
+    names = (keys[0].key,) if isinstance(keys[0].key, str) else keys[0].key
+    keyed = tuple([bindings.find(name, keys[0])[0].index for name in names])
+    optional = [one for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL]
+    missing = frozenset(named.index for one in optional for named in one.named)
+    (link,) = bindings.links
+    positions = {link.left: link.left_position, link.right: link.right_position}
+    by_value = {s.index for s in join.slots if (positions[s.index],) in s.memory.parts()[1]}
+    if len(missing) == len(join.slots):
+        if len(set(keyed)) != len(join.slots) or by_value:
+            return "not every row has one partner at most, found by its key"
+        return TableShape(join, slot, keyed, missing, None)
+    if len(keyed) != 1 or keyed[0] in missing or by_value - set(keyed):
+        return "not every row has one partner at most, found by its key"
+    return TableShape(join, slot, keyed, missing, positions[keyed[0]] if by_value else None)
