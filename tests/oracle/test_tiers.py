@@ -54,7 +54,7 @@ class Run:
             for row in rows:
                 out += self.engine.push(row.reactive, row.pushed, row.at)
         except Exception as error:  # of any kind: the others must raise the same
-            return (events_of(error.emitted) if as_batch and self.tier is None else out), error
+            return (events_of(vars(error)["emitted"]) if as_batch and self.tier is None else out), error
         return out, None
 
     def restore(self, blob):
@@ -160,7 +160,7 @@ def check(case, trace, data):
             runs.query()
         else:
             runs.restore(swap=1 if action == "swap" else 0)
-        if choices.data.__length_hint__() == 0:
+        if choices.is_over:
             runs.feed(trace[at:], as_batch=True, as_value=False)
             break
     runs.end()
