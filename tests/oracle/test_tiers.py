@@ -6,7 +6,6 @@ snapshots in between that are restored into another tier, moves of the clock, an
 
 from __future__ import annotations
 
-import operator
 import random
 from collections import Counter
 
@@ -161,7 +160,7 @@ def check(case, trace, data):
             runs.query()
         else:
             runs.restore(swap=1 if action == "swap" else 0)
-        if operator.length_hint(choices.data) == 0:
+        if choices.is_over:
             runs.feed(trace[at:], as_batch=True, as_value=False)
             break
     runs.end()

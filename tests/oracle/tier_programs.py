@@ -61,12 +61,18 @@ class Choices:
     """Choices read off bytes; the first option once they are used up."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = iter(data)
+        self.data = data
+        self.at = 0
 
     def byte(self) -> int:
-        return next(self.data, 0)
+        self.at += 1
+        return self.data[self.at - 1] if self.at <= len(self.data) else 0
 
-    def of(self, options: Sequence[Any]) -> Any:
+    @property
+    def is_over(self) -> bool:
+        return self.at >= len(self.data)
+
+    def of(self, options: Sequence[Any]) -> Any:  # options differ in type
         return options[self.byte() % len(options)]
 
     def often(self) -> bool:

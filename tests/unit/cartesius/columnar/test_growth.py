@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,7 @@ def held():
 
 def grown_by(program, n):
     """The engine after ``n`` events that stay, and how much memory is held for them."""
-    engine = Engine(PROGRAMS[program]())
+    engine: Any = Engine(PROGRAMS[program]())
     engine.push_many(batch(10, 0))
     tracemalloc.start()
     try:
@@ -85,7 +86,7 @@ def test_whatever_keeps_them(program):
 
 
 def test_what_is_displaced_is_forgotten():
-    engine = Engine(PROGRAMS["latest"]())
+    engine: Any = Engine(PROGRAMS["latest"]())
     keys = np.arange(100_000) % 10
     for first in range(3):
         tracemalloc.start()
