@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 FAR: Final = 1 << 61
-"""Times and durations beyond it are left to Python, whose ints have no end."""
+"""A duration that is longer than any two times that columns know are apart; what exceeds it is left to Python."""
 
 
 @attrs.frozen

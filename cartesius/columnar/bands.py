@@ -115,9 +115,6 @@ class Near(Stage):
 
     def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
         """Return when the rows of a slot are due to leave, if the clock lets them."""
-        if len(rows) and max(abs(int(rows.start.min())), abs(int(rows.end.max()))) > FAR:
-            reason = "times are too far apart"
-            raise NotColumnar(reason)
         due: Ints | None = None
         for one in self.settled if moment.meets_deadlines else ():
             mine = _due(one, slot, rows)

@@ -7,14 +7,14 @@ with the fields "0", "1", …, and the field's metadata says that it is one.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import LAST, Flow, nothing
-from cartesius.columnar.vectors import NotColumnar, Vector, concatenated, from_arrow
+from cartesius.columnar.vectors import Leaf, NotColumnar, Vector, concatenated, from_arrow
 from cartesius.events import Delete, Event, Update
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 ArrowTable: TypeAlias = pa.Table
 """What `Engine.push_many` returns."""
+
+_INTS: Final = 2**63
+_FLOATS: Final = 2**53
 
 
 def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table:
@@ -48,15 +51,17 @@ def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table
     every = [flow for _, flow in flows]
     value = together([flow.value for flow in every])
     value = value if order is None else value.take(order)
+    start = _times(column(np.concatenate([flow.start for flow in every])))
+    end = _times(column(np.concatenate([flow.end for flow in every])))
     columns: dict[str, Any] = {
         "reactive": pa.DictionaryArray.from_arrays(pa.array(column(sources)), names),
         "value": value.to_arrow(),
-        "start": _times(column(np.concatenate([flow.start for flow in every]))),
-        "end": _times(column(np.concatenate([flow.end for flow in every]))),
+        "start": start.to_arrow(),
+        "end": end.to_arrow(),
         "weight": pa.array(column(np.concatenate([_weights(flow) for flow in every]))),
     }
     fields = [pa.field(name, array.type) for name, array in columns.items()]
-    fields[1] = value.field("value")
+    fields[1:4] = value.field("value"), start.field("start"), end.field("end")
     if has_tables:
         key = together([of_values([None] * len(flow)) if flow.key is None else flow.key for flow in every])
         key = key if order is None else key.take(order)
@@ -79,8 +84,8 @@ def _turns(flow: Flow) -> NDArray[np.int64]:
     return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
 
 
-def _times(times: NDArray[Any]) -> pa.Array:
-    return pa.array(times)
+def _times(times: NDArray[Any]) -> Vector:
+    return of_values(times.tolist()) if times.dtype == np.object_ else Leaf(pa.array(times))
 
 
 def together(vectors: Sequence[Vector]) -> Vector:
@@ -112,7 +117,10 @@ def events_of(table: pa.Table) -> list[Event]:
             value if deleted is None else Delete(key) if deleted else Update(key, value)
             for value, key, deleted in zip(values, lists["key"], lists["deleted"], strict=True)
         ]
-    starts, ends = ([int(time) if math.isfinite(time) else time for time in lists[name]] for name in ("start", "end"))
+    starts, ends = (
+        [int(time) if isinstance(time, float) and math.isfinite(time) else time for time in lists[name]]
+        for name in ("start", "end")
+    )
     rest = (starts, ends, lists["weight"], lists["reactive"])
     return [Event(*fields) for fields in zip(values, *rest, strict=True)]
 
@@ -120,12 +128,13 @@ def events_of(table: pa.Table) -> list[Event]:
 def table_of(events: Sequence[Event], outputs: Sequence[tuple[str, bool]]) -> pa.Table:
     """Return events as a table of results; ``outputs`` are the names, and whether each is a table."""
     tables = {name for name, is_table in outputs if is_table}
+    kind = _kind([time for event in events for time in (event.start, event.end)])
     flows = []
     for name, is_table in outputs:
         places = [place for place, event in enumerate(events) if event.reactive == name]
         mine = [events[place] for place in places]
         position = np.array(places, np.int64)
-        start, end = _array([event.start for event in mine]), _array([event.end for event in mine])
+        start, end = np.array([event.start for event in mine], kind), np.array([event.end for event in mine], kind)
         weight = np.array([event.weight for event in mine], np.int8)
         if is_table:
             deletes = np.array([isinstance(event.value, Delete) for event in mine], np.bool_)
@@ -137,6 +146,10 @@ def table_of(events: Sequence[Event], outputs: Sequence[tuple[str, bool]]) -> pa
     return as_table(flows, has_tables=bool(tables))
 
 
-def _array(times: list[Any]) -> NDArray[Any]:
-    """Return times as int64, or as floats where some are infinite."""
-    return np.array(times, np.float64 if any(isinstance(time, float) for time in times) else np.int64)
+def _kind(times: Sequence[Any]) -> Any:
+    """Return what holds times exactly: int64, floats where some are infinite, and Python's own where neither does."""
+    finite = [time for time in times if isinstance(time, int)]
+    most = max(map(abs, finite), default=0)
+    if len(finite) == len(times):
+        return np.int64 if most < _INTS else np.object_
+    return np.float64 if most <= _FLOATS else np.object_

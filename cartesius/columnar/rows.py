@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.normalising import wrapped
-from cartesius.columnar.vectors import Leaf, concatenated
+from cartesius.columnar.vectors import Leaf, NotColumnar, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,8 @@ BEFORE: Final = -1
 """The position of a row that was there before the batch."""
 LAST: Final = int(np.iinfo(np.int64).max)
 """The turn of what comes of an event, after all deadlines that are due before it."""
+FAR: Final = 1 << 60
+"""Times and durations beyond it are left to Python, whose ints have no end: sums of a few may leave 64 bits."""
 
 
 @attrs.frozen(eq=False)
@@ -71,6 +73,13 @@ class Rows:
     def as_retained(self) -> Rows:
         """Return the same rows as what was there before the next batch."""
         return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None)
+
+    def check_times(self) -> Rows:
+        """Return the same rows; raise `NotColumnar` if times are so far from 0 that sums of them may not be exact."""
+        if len(self) and max(int(self.end.max()), -int(self.start.min())) > FAR:
+            reason = "times are far from 0"
+            raise NotColumnar(reason)
+        return self
 
     @property
     def nbytes(self) -> int:

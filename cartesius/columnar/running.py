@@ -18,7 +18,7 @@ from cartesius.columnar.feeds import Feed, fed, timed
 from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table, table_of
-from cartesius.columnar.rows import Flow, Rows, nothing
+from cartesius.columnar.rows import FAR, Flow, Rows, nothing
 from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
@@ -137,6 +137,19 @@ def _is_table(engine: Engine, output: Reactive) -> bool:
     return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table
 
 
+def _timed(engine: Engine, feed: Feed) -> Feed:
+    """Return what comes with its times; raise `NotColumnar` if 64 bits may not hold what is computed of them."""
+    latest, clock = engine._latest, engine._world.clock
+    known = [abs(time) for time in (latest, clock, engine._lateness or 0) if time != EARLIEST]
+    if max(known) > FAR:
+        reason = "times are far from 0"
+        raise NotColumnar(reason)
+    feed = timed(feed, latest, clock)
+    for rows in feed.rows.values():
+        rows.check_times()
+    return feed
+
+
 def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple[Moment, list[tuple[int, Late]], Feed]:
     """Return the clock in each step, what comes too late, with its step, and the rest.
 
@@ -209,8 +222,8 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     engine._steps.is_running = True
     try:
         with np.errstate(all="ignore"):
-            return compiled.run(engine, timed(feed, engine._latest, engine._world.clock))
-    except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError) as why:
+            return compiled.run(engine, _timed(engine, feed))
+    except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False

@@ -13,7 +13,8 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct
+from cartesius.columnar.rows import FAR
+from cartesius.columnar.vectors import Leaf, Struct
 from cartesius.events import EARLIEST, Window
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 BEGINNING: Final = int(np.iinfo(np.int64).min)
 """The clock before all times."""
-_FAR: Final = 1 << 60
 _REPORTS: Final = {"on_content_change", "on_close", "final", "non_empty"}
 
 
@@ -63,9 +63,6 @@ class Spans:
 
     def of(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[Indices | None, NDArray[np.int64]]:
         """Return which event is in which window, by event and then by window; None: each is in one."""
-        if len(start) and max(int(end.max()), -int(start.min())) > _FAR:
-            reason = "times are far from 0"
-            raise NotColumnar(reason)
         last = (start - self.offset) // self.period
         if self.size == self.period and not self.is_bounded and (start is end or np.array_equal(start, end)):
             return None, last
@@ -124,7 +121,7 @@ def spans_of(installed: Installed) -> Spans | str:
         return "its windows keep, or let go of, what is in them otherwise"
     size, lateness, first = fields["size"], fields["lateness"], fields.get("t0")
     period, offset = fields.get("period", size), fields["offset"] if first is None else first
-    if max(size, period, abs(offset), lateness) > _FAR:
+    if max(size, period, abs(offset), lateness) > FAR:
         return "its windows are very large"
     delay = lateness if "final" in conditions else 0 if "on_close" in conditions else None
     return Spans(size, period, offset, first is not None, lateness, delay)

@@ -140,7 +140,7 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
         key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
     else:
         ordinal = _ordinals(slot, entries)
-    return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key)
+    return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key).check_times()
 
 
 def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:

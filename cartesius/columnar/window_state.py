@@ -85,7 +85,7 @@ def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | Non
     payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
     ordinal = np.array([entry.identity[1] for entry in entries], np.int64)
     steps = np.array([entry.noted("step") for entry in entries], np.int64)
-    return Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64))
+    return Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64)).check_times()
 
 
 def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[Any]]:

@@ -160,4 +160,4 @@ def test_times_that_are_too_far_apart_are_left_to_python() -> None:
     batch: Any = {"left": {"value": [1, 2], "at": [-far, far], "order": [0, 1]}}
     batch["right"] = {"value": [3], "at": [far + 5], "order": [2]}
     assert [event.value for event in events_of(engine.push_many(batch))] == [(2, 3)]
-    assert engine._why_row_by_row == "times are too far apart"
+    assert engine._why_row_by_row == "times are far from 0"
