@@ -108,7 +108,7 @@ def main(
     extent = attrs.evolve(
         QUICK if quick else Extent(), **{key: each for key, each in given.items() if each is not None}
     )
-    console = Console(width=None)
+    console = Console()
     names = frozenset(SPEED if "speed" in wanted else wanted.intersection(SPEED))
     try:
         if names:
@@ -123,6 +123,8 @@ def main(
                     console.print(sheet.as_table())
                 if data is not None:
                     data.write_text(json.dumps(report.as_data(), indent=1), encoding="utf-8")
+                if quick or scale < 1:
+                    _tell("these are fewer events than the bounds are for: a look, and no figures to quote")
             if markdown is not None:
                 sheets.write(markdown, report.as_markdown())
         _measure_tables(wanted, extent, repetitions, workers, seed, console.print)

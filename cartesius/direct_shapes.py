@@ -160,7 +160,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             filters.append(restriction.predicate)
         elif meaning is Meaning.ALIGNED:
             if gate is not None or len(indexes) != len(join.slots) or one.prefix or restriction.limit is not None:
-                return f"{restriction!r} does not align all slots as they are"
+                return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
             gate = one
     assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
     steps, walk = join.batch.product.plans[slot.index]
@@ -168,5 +168,5 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         return f"other slots are linked with {slot.name} by way of others"
     shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate)
     if gate is not None and (momentary or join.bindings.links or not shape.is_simply_indexed):
-        return f"{gate.restriction!r} is not all that there is beside most_recently"
+        return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
     return shape

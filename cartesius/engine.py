@@ -255,7 +255,10 @@ class Engine:
         return fingerprint(self._program.describe(unit=self._world.unit, lateness=self._lateness))
 
     def explain(self) -> str:
-        """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace."""
+        """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace.
+
+        Of a batch that went row by row although its program is compiled, it says why.
+        """
         return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
 
     def source(self) -> str:

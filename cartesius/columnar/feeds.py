@@ -17,7 +17,7 @@ import pyarrow as pa
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.normalising import column_of, normalised, wrapped
 from cartesius.columnar.rows import Rows
-from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, Struct, Vector, any_nan
+from cartesius.columnar.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector, any_nan
 from cartesius.doors import check_input
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.reactives import UNDECLARED, Reactive
@@ -122,16 +122,20 @@ class _Columns:
         if isinstance(columns, pa.RecordBatch):
             return pa.Table.from_batches([columns])
         if not isinstance(columns, Mapping):
-            fix = "give a pyarrow table, or a mapping from names to arrays"
+            fix = "give a pyarrow table, or a mapping from names to arrays: of a pandas frame dict(frame)"
             raise InvalidArgument(self._wrong("columns", _shown(columns), fix))
-        try:
-            given = [(str(name), *column_of(column)) for name, column in columns.items()]
-            schema = pa.schema([field.with_name(name) for name, _, field in given])
-            return pa.Table.from_arrays([array for _, array, _ in given], schema=schema)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise InvalidArgument(
-                self._wrong("columns of one length and one type each", str(error), "mend them")
-            ) from None
+        given = []
+        for name, column in columns.items():
+            try:
+                array, field = column_of(column)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+                fix = "give an array, or a list of values of Python"
+                raise InvalidArgument(self._wrong(f"a column in {name!r}", str(error), fix)) from None
+            given.append((array, field.with_name(str(name))))
+        lengths = {field.name: len(array) for array, field in given}
+        if len(set(lengths.values())) > 1:
+            raise InvalidArgument(self._wrong("columns of one length", f"the lengths {lengths}", "mend them"))
+        return pa.Table.from_arrays([array for array, _ in given], schema=pa.schema([field for _, field in given]))
 
     def _wrong(self, expected: str, got: str, fix: str) -> str:
         return f"push_many: expected {expected} for {self.name!r} but got {got}; {fix}"
@@ -144,7 +148,10 @@ class _Columns:
             return np.zeros(0, np.int64)
         if not pa.types.is_integer(field.type) or column.null_count or pa.types.is_uint64(field.type):
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
-            raise InvalidArgument(self._wrong(f"ints in {name!r}", got, "times are ints of time units, without nulls"))
+            if (field.metadata or {}).get(KIND):  # a list that is no array of one type, as text
+                got = "what no 64 bits hold, or values of several types"
+            fix = "number the rows" if name == ORDER else "times are ints of time units, without nulls"
+            raise InvalidArgument(self._wrong(f"ints in {name!r}", got, fix))
         found: NDArray[np.int64] = column.to_numpy().astype(np.int64, copy=False)
         return found
 
@@ -272,5 +279,5 @@ def timed(feed: Feed, latest: Time, clock: Time) -> Feed:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return f"{text if len(text) < 60 else text[:57] + '...'} (type={type(value).__name__})"

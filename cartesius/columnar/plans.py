@@ -48,7 +48,10 @@ def way_of(engine: Engine, join: Join) -> str:
     reason = _objection(engine) or (found if isinstance(found, str) else "")
     if not reason and isinstance(others := plan(engine), str):
         reason = f"all of a program is compiled, or nothing is, and of {others}"
-    return f"row by row, as {reason}" if reason else f"compiled: the kernel of {_kernel(found)}"
+    if reason:
+        return f"row by row, as {reason}"
+    last = f"; the last batch went row by row, as {engine._why_row_by_row}" if engine._why_row_by_row else ""
+    return f"compiled: the kernel of {_kernel(found)}{last}"
 
 
 def _kernel(stage: Stage | str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
+
+_WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
 
 
 class Compiled:
@@ -213,8 +215,8 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
     compiled = compiled_of(engine)
-    engine._why_row_by_row = ""
-    if compiled.reason or engine._is_watched:
+    engine._why_row_by_row = _WATCHED if engine._is_watched else ""
+    if compiled.reason or engine._why_row_by_row:
         return _one_by_one(engine, feed)
     engine._steps.check_idle()
     engine._steps.is_running = True

@@ -31,5 +31,25 @@ TOGETHER = "there is no kernel for its restrictions together"
     ids=str,
 )
 def test_the_reason_is_one_that_concerns_the_program(output, reason):
-    (line,) = [line for line in Engine(output).explain().splitlines() if line.startswith("  push_many")]
-    assert line == f"  push_many     row by row, as {reason}"
+    assert line_of(Engine(output)) == f"  push_many     row by row, as {reason}"
+
+
+def line_of(engine):
+    (line,) = [line for line in engine.explain().splitlines() if line.startswith("  push_many")]
+    return line
+
+
+def test_if_the_last_batch_went_row_by_row_it_says_why():
+    engine = Engine(correlate(x=LEFT, yields=lambda x: x * x, restrict=most_recently("x")))
+    compiled = "  push_many     compiled: the kernel of versions"
+    engine.push_many({LEFT: {"value": [2**40]}})
+    assert line_of(engine).startswith(f"{compiled}; the last batch went row by row, as ")
+    assert "64 bits" in line_of(engine)
+    engine.push_many({LEFT: {"value": [2]}})
+    assert line_of(engine) == compiled
+    subscription = engine.subscribe(engine.outputs[0], print)
+    engine.push_many({LEFT: {"value": []}})
+    assert line_of(engine).startswith(f"{compiled}; the last batch went row by row, as somebody listens")
+    subscription.cancel()
+    engine.push_many({LEFT: {"value": []}})
+    assert line_of(engine) == compiled
