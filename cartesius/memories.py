@@ -146,7 +146,7 @@ class Memory:
         if not self._is_disordered:
             return
         self._is_disordered = False
-        entries = sorted(self._entries.items())
+        entries = sorted(self._entries.items(), key=_number)
         self._entries.clear()
         self._entries.update(entries)
         for table in self._indexes.values():
@@ -276,3 +276,8 @@ def check_storable(slot: Slot, entry: Entry) -> None:
     except NotStorable as error:
         error.add_note(f"in the memory of slot {slot.name!r} ({slot.source}), in a durable engine; nothing was changed")
         raise
+
+
+def _number(item: tuple[Any, Entry]) -> int:
+    """Return when an entry came: what it is kept by may be a key, and keys may have no order."""
+    return item[1].number
