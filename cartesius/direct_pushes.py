@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.direct_codes import DirectCode
+from cartesius.direct_kept_codes import DirectKeptCode, KeptShape
 from cartesius.direct_shapes import shape_of
 from cartesius.direct_table_codes import DirectTableCode
 from cartesius.direct_tables import TableShape, table_shape_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
     from cartesius.steps import Steps
 
-Code: TypeAlias = "DirectCode | DirectTableCode"
+Code: TypeAlias = "DirectCode | DirectTableCode | DirectKeptCode"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -52,9 +53,11 @@ class DirectPushes:
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape | TableShape) -> Code | str:
+    def _code(self, shape: Shape | TableShape | KeptShape) -> Code | str:
         if isinstance(shape, TableShape):
             return DirectTableCode(shape, self._steps, self._lateness)
+        if isinstance(shape, KeptShape):
+            return DirectKeptCode(shape, self._steps, self._lateness)
         try:
             return DirectCode(shape, self._steps, self._lateness)
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses

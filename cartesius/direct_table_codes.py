@@ -16,29 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
 from cartesius.direct_codes import TIMES, coming, headed
-from cartesius.doors import checked_times, checked_value
-from cartesius.entries import LIVE, Entry
-from cartesius.events import Delete, Event, EventDraft, Update
+from cartesius.direct_table_scope import TABLE_SCOPE
+from cartesius.doors import checked_value
 from cartesius.expressions import Constant, Part, Tuple
 from cartesius.generated import Constants, define
-from cartesius.memories import hashable
-from cartesius.outputs import is_unchanged
-from cartesius.records import PLAIN, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.direct_tables import TableShape
+    from cartesius.events import Event
     from cartesius.expressions import Expression
     from cartesius.steps import Steps
-
-_EXACT = frozenset((int, str, bool, float, bytes, type(None)))
-_NOTHING = object()
-_SCOPE: dict[str, Any] = {
-    "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
-    "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
-    "new": object.__new__, "is_unchanged": is_unchanged, "nothing": _NOTHING,
-}  # fmt: skip
 
 
 class DirectTableCode:
@@ -50,14 +39,17 @@ class DirectTableCode:
         self._join = join = shape.join
         self._constants = Constants()
         self._lines = Lines()
-        bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
-        bound |= {"source": shape.slot.source, "slot": shape.slot.name, "is_exact": _is_exact}
+        bound = {**TABLE_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
+        bound |= {"source": shape.slot.source, "slot": shape.slot.name}
         bound |= {"checked": partial(checked_value, shape.slot.reactive)}
         bound |= {"memory": shape.slot.memory, "others": shape.other.memory}
-        if shape.position is not None:
-            (keyed,) = shape.keyed
-            memory = join.slots[keyed].memory
-            bound |= {"probe": memory.probes[shape.position], "index": memory.parts()[1][shape.position,]}
+        for name, one in (("own", shape.slot), ("other", shape.other)):
+            position = shape.positions[one.index]
+            if position is not None:
+                bound |= {f"{name}_value": one.memory.probes[position]}
+                bound |= {f"{name}_index": one.memory.parts()[1][position,]}
+        self._by_value = shape.positions[shape.slot.index] is not None
+        self._finds_by_value = shape.positions[shape.other.index] is not None
         self._write()
         self.function: Callable[[Any, Any], list[Event] | None] = define(
             "push", self._lines.text, {**bound, **self._constants.bound}
@@ -138,21 +130,18 @@ class DirectTableCode:
 
     def _find_one(self) -> None:
         """Write what finds the one row of the join that has the key of the change, as it was and as it is."""
-        if not self._shape.finds_by_value:
-            self._lines.add("""
-                partner = other = others.row(key)
-                if other is not None:
-                    others.visited += 1
-            """)
+        if not self._by_value:
+            self._find("key", "other")
+            self._lines.add("partner = other")
         self._lines.add("old = now = nothing")
         for row, value, partner in (("before", "old", "partner"), ("part", "now", "other")):
             with self._lines.under(f"if {row} is not None:"):
-                if self._shape.finds_by_value:
-                    self._look_up(row, partner)
+                if self._by_value:
+                    self._value_of(row)
+                    self._find("by", partner)
                 self._make(value, row, partner)
             if len(self._shape.missing) > 1:
-                with self._lines.under(f"elif {partner} is not None:"):
-                    self._make_without(value, row, partner)
+                self._lines.add(f"elif {partner} is not None:\n    {value} = {self._text(None, partner)}")
         self._lines.add("""
             if now is not nothing:
                 tuples += 1
@@ -168,15 +157,27 @@ class DirectTableCode:
                 self._lines.add("shown = before if old is not nothing else part")
             self._change("shown.row_key", "other")
 
-    def _look_up(self, row: str, partner: str) -> None:
-        """Write what finds the partner that a row names by a value."""
+    def _value_of(self, row: str) -> None:
+        """Write what computes the value by which a row is linked with the other slot."""
         self._lines.add(f"""
-            by = probe({row})
+            by = own_value({row})
             if type(by) is not int and type(by) is not str:
                 by = hashable(by)
                 if not is_exact(by):
                     return None
-            {partner} = None if by is None else others.row(by)
+        """)
+
+    def _find(self, key: str, partner: str) -> None:
+        """Write what finds the one partner, or none."""
+        found = f"other_index.get({key})" if self._finds_by_value else f"others.row({key})"
+        may_be_null = self._shape.skips_null and key == "by"
+        self._lines.add(f"{partner} = {f'None if by is None else {found}' if may_be_null else found}")
+        if self._finds_by_value:
+            self._lines.add(f"""
+                if type({partner}) is dict:
+                    return None  # there are several
+            """)
+        self._lines.add(f"""
             if {partner} is not None:
                 others.visited += 1
         """)
@@ -188,17 +189,16 @@ class DirectTableCode:
         if other in self._shape.missing:
             self._lines.add(f"else:\n    {value} = {self._text(row, None)}")
 
-    def _make_without(self, value: str, row: str, partner: str) -> None:
-        """Write what makes the value of a row of the join that lacks the row of the slot."""
-        self._lines.add(f"{value} = {self._text(None, partner)}")
-
     # -- the rows that name it -----------------------------------------------------------------------------------------
 
     def _find_all(self) -> None:
         """Write what goes through the rows that name the row that changes, the newest first."""
-        if self._shape.finds_by_value:
-            self._lines.add("""
-                found = index.get(key)
+        if self._by_value:
+            self._check_alone()
+        key = "by" if self._by_value else "key"
+        if self._finds_by_value:
+            self._lines.add(f"""
+                found = other_index.get({key})
                 if found is None:
                     found = ()
                 elif type(found) is dict:
@@ -207,8 +207,8 @@ class DirectTableCode:
                     found = (found,)
             """)
         else:
-            self._lines.add("""
-                other = others.row(key)
+            self._lines.add(f"""
+                other = others.row({key})
                 found = () if other is None else (other,)
             """)
         may_miss = self._shape.slot.index in self._shape.missing
@@ -223,6 +223,18 @@ class DirectTableCode:
                 """)
             self._lines.add("tuples += 1" if may_miss else "tuples += part is not None")
             self._change("other.row_key", "other")
+
+    def _check_alone(self) -> None:
+        """Write what sees to it that no other row has the value by which this one is found, now and before."""
+        for row, then in (("before", "was = by"), ("part", "")):
+            with self._lines.under(f"if {row} is not None:"):
+                self._value_of(row)
+                self._lines.add(then)
+        null = "by is None or " if self._shape.skips_null else ""
+        self._lines.add(f"""
+            if {null}own_index.get(by) is not before or (before is not None and was != by):
+                return None  # it is not alone
+        """)
 
     # -- what becomes of them ------------------------------------------------------------------------------------------
 
@@ -273,9 +285,3 @@ def _simple(yields: Any) -> list[Part | Constant] | None:
 
 def _value(part: str | None) -> str:
     return "None" if part is None else f"{part}.value"
-
-
-def _is_exact(key: Any) -> bool:
-    """Whether what an index finds by a key is what equals it; a tuple of one may stand for what has no place in it."""
-    kind = type(key)
-    return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))

@@ -1,7 +1,8 @@
 """Direct tables: which joins of two tables a push into one of them can do by a function of its own.
 
-The rows of the join have the key of one slot, and each has one partner at most, found by its key: so a push into that
-slot concerns one row of the join, and a push into the other one those rows that name it.
+The rows of the join have the key of one slot, and each has one partner at most, found by its key, or by a value as long
+as no two have the same: so a push into that slot concerns one row of the join, and a push into the other one those rows
+that name it.
 
 Invariant: a shape says of a slot all that a change of its table does.
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.direct_kept_codes import KeptShape, kept_shape_of
 from cartesius.direct_shapes import standing
 from cartesius.meanings import Meaning
 from cartesius.row_memories import RowMemory
@@ -36,7 +38,8 @@ class TableShape:
     slot: Slot
     keyed: tuple[int, ...]  # the slots whose key, of the first that is present, is that of a row of the join
     missing: frozenset[int]  # the slots of which there may be no row
-    position: int | None  # of the value by which the keyed slot names its partner; None: by its own key
+    positions: tuple[int | None, ...]  # by slot, of the value by which it is linked with the other; None: of its key
+    skips_null: bool  # a null value matches nothing
 
     @property
     def other(self) -> Slot:
@@ -48,18 +51,15 @@ class TableShape:
         """Whether a change concerns the row of the join that has its key."""
         return self.slot.index in self.keyed
 
-    @property
-    def finds_by_value(self) -> bool:
-        """Whether the keyed slot names its partner by a value."""
-        return self.position is not None
 
-
-def table_shape_of(program: Program, reactive: Reactive) -> TableShape | str:
+def table_shape_of(program: Program, reactive: Reactive) -> TableShape | KeptShape | str:
     """Return what a push into a table does, or why it needs all of the handlers."""
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
     ((join, index),) = bound
+    if len(join.slots) == 1:
+        return kept_shape_of(program, join)
     return _objection(program, join) or _shape(join, join.slots[index])
 
 
@@ -88,12 +88,13 @@ def _shape(join: Join, slot: Slot) -> TableShape | str:
     optional = [one for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL]
     missing = frozenset(named.index for one in optional for named in one.named)
     (link,) = bindings.links
-    positions = {link.left: link.left_position, link.right: link.right_position}
-    by_value = {s.index for s in join.slots if (positions[s.index],) in s.memory.parts()[1]}
+    found = {link.left: link.left_position, link.right: link.right_position}
+    by_value = [(found[other.index],) in other.memory.parts()[1] for other in join.slots]
+    positions = tuple([found[index] if has_index else None for index, has_index in enumerate(by_value)])
     if len(missing) == len(join.slots):
-        if len(set(keyed)) != len(join.slots) or by_value:
-            return "not every row has one partner at most, found by its key"
-        return TableShape(join, slot, keyed, missing, None)
-    if len(keyed) != 1 or keyed[0] in missing or by_value - set(keyed):
-        return "not every row has one partner at most, found by its key"
-    return TableShape(join, slot, keyed, missing, positions[keyed[0]] if by_value else None)
+        is_found = len(set(keyed)) == len(join.slots) and not any(by_value)
+    else:
+        is_found = len(keyed) == 1 and keyed[0] not in missing
+    if not is_found:
+        return "not every row is found by its key"
+    return TableShape(join, slot, keyed, missing, positions, link.skips_null)

@@ -47,6 +47,14 @@ class KeptRows:
         self.journal.append(undo)
         return attrs.evolve(event, before=before)
 
+    def keep(self, key: Any, value: Any) -> None:
+        """Take a change in for good, ``ABSENT`` for a deletion. There is no way back."""
+        self._drop_deleted()
+        if value is ABSENT:
+            self.present.pop(key, None)
+        else:
+            self.present[key] = value
+
     def _drop_deleted(self) -> None:
         for key in self._deleted:
             if self.present.get(key) is ABSENT:

@@ -1,0 +1,31 @@
+"""What the names mean that the functions of changes of tables share (`direct_table_codes`, `direct_kept_codes`).
+
+Source: DESIGN 4; SEMANTICS 1.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cartesius.doors import checked_times
+from cartesius.entries import LIVE, Entry
+from cartesius.events import Delete, Event, EventDraft, Update
+from cartesius.memories import hashable
+from cartesius.outputs import is_unchanged
+from cartesius.records import PLAIN, wrap
+
+_EXACT = frozenset((int, str, bool, float, bytes, type(None)))
+
+
+def is_exact(key: Any) -> bool:
+    """Whether what an index finds by a key is what equals it; a tuple of one may stand for what has no place in it."""
+    kind = type(key)
+    return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))
+
+
+TABLE_SCOPE: dict[str, Any] = {
+    "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
+    "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
+    "new": object.__new__, "is_unchanged": is_unchanged, "nothing": object(),
+    "is_exact": is_exact,
+}  # fmt: skip
