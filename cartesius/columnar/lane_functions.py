@@ -200,6 +200,8 @@ def first_known(value: Lane | Truth, default: Lane | Truth) -> Lane:
     a, b = first.values, second.values
     found = np.where(first.valid, a, b)
     whole = np.where(first.valid, wholeness(first), wholeness(second))
+    if whole.all() and found.dtype.kind == "f":  # the value is a float that is nowhere there
+        found = found.astype(np.int64)
     return Lane(found, valid, None if whole.all() == whole.any() else whole)
 
 
