@@ -1,9 +1,9 @@
 """Functions of values that may be missing, in expressions that columns can compute.
 
 A function that is no expression itself, such as the judgement of a pack of rules, can say what it computes as one, in
-these functions and in those of `made_values` (`Columnwise`); None is *missing*. They are plain Python here, and run over
-columns in `cartesius.columnar`. Where a missing value decides nothing, a function of it is missing, too; `both` and
-`either` decide without it where they can.
+these functions and in those of `made_values` (`Columnwise`); None is *missing*. They are plain Python here, and run
+over columns in `cartesius.columnar`. Where a missing value decides nothing, a function of it is missing, too; `both`
+and `either` decide without it where they can.
 
 Invariant: a function here gives over columns, row by row, what it gives here.
 
