@@ -567,7 +567,7 @@ class Engine:
     @property
     def next_deadline(self) -> int | None:
         """The earliest clock at which something is due, or None."""
-        self._settle()
+        self._check_thread()
         return self._world.deadlines.next
 
     @property
@@ -628,7 +628,7 @@ class Engine:
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
-        self._settle()
+        self._check_thread()
         return measure(self._program.joins, self._events, self._world.candidates)
 
     # -- state ---------------------------------------------------------------------------------------------------------

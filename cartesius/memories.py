@@ -59,13 +59,13 @@ class Memory:
     def store(self, entry: Entry) -> None:
         """Add a fresh entry; it has its number already."""
         places = self.places(entry)
+        state, more = entry.state, entry.more
         entry.state = FRESH
-        more = entry.more
         self.put(entry, places)
 
         def undo() -> None:
             self.take(entry, places)
-            entry.more = more
+            entry.state, entry.more = state, more
             entry.number = -1  # a gate may hold it again
 
         self.journal.append(undo)

@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions import Apply, Expression, Field, Tuple
+from cartesius.records import Record
 from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def applied(function: Callable[[Any], Any], argument: Expression) -> Expression:
             return argument.items[places[0]]
     if isinstance(function, attrgetter):
         names: Any = function.__reduce__()[1]
-        if len(names) == 1:
+        if len(names) == 1 and not any(hasattr(Record, name) for name in names[0].split(".")):
             for name in names[0].split("."):
                 argument = Field(argument, name)
             return argument

@@ -26,6 +26,7 @@ from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
 from cartesius.expressions import Field, KeyOf, Part, children
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
+from cartesius.records import Record
 from cartesius.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
     part = Part(slot.name)
     if isinstance(function, str):
         call: Callable[[Any], Any] = attrgetter(function)
-        expression: Expression | None = Field(part, function) if "." not in function else None
+        is_field = "." not in function and not hasattr(Record, function)
+        expression: Expression | None = Field(part, function) if is_field else None
     else:
         names = parameters_of(function) or []
         call, expression = (

@@ -338,6 +338,8 @@ def test_a_second_thread_is_refused_by_name(left):
         lambda: engine.end(left),
         engine.close,
         engine.snapshot,
+        lambda: engine.stats,  # it may have to make objects of columns first
+        lambda: engine.next_deadline,
     ]
     for number, method in enumerate(methods):
         thread = threading.Thread(target=use, args=(method,), name=f"stranger-{number}")
