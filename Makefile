@@ -29,7 +29,7 @@ run: setup  ## Judge the ships of New York harbour on Spark (ARGS="--help" for i
 	@$(with_java) $(python) -m examples.port $(ARGS)
 
 test: setup  ## Run all tests that are not slow (ARGS="-k name" to choose)
-	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -n 2 --dist loadgroup -m "not slow" $(ARGS)
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -n 2 -m "not slow" $(ARGS)
 
 check: setup  ## Lint, formatting, types and the architecture, as in CI
 	$(python) -m ruff check .

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+    from xdist.remote import Producer
 
 ROOT = Path(__file__).resolve().parent.parent
+SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
+"""The tests that share what takes one process at a time, by the beginning of their files' names."""
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.
@@ -46,13 +50,24 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"to repeat: HYPOTHESIS_PROFILE={profile} --hypothesis-seed={config.getoption('--hypothesis-seed')}"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Let one process of `make test` have the Spark session, and one the cache of mypy.
+
+    pytest-xdist 3.8 has groups for that, but finds none of them under pytest 9.2.
+    """
+    return _ByWhatIsShared(config, log)
+
+
+class _ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]  # a class of a library without types
+    def _split_scope(self, nodeid: str) -> str:
+        return next((group for group, files in SHARING.items() if nodeid.startswith(files)), nodeid)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
-            item.add_marker(pytest.mark.xdist_group("spark"))  # one process of `make test` has the session
 
 
 def pytest_collection_finish() -> None:

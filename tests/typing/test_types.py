@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from mypy import api
 
-pytestmark = pytest.mark.xdist_group("mypy")  # its cache takes one process at a time
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 OK = sorted(HERE.glob("ok_*.py"))
