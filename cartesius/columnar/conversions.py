@@ -103,6 +103,8 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
         return Struct(like.kind, like.names, items, len(values), found.valid)
     if like.kind == PACKED:
         return _packed(values)
+    if like.type == pa.null() and not like.kind:  # all that come are missing: that goes with any type
+        return _inferred(values)
     try:
         leaf = Leaf(pa.array(values, like.type, from_pandas=False), like.kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:

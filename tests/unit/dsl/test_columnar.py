@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dsl
@@ -33,6 +33,7 @@ OUTPUTS = st.sampled_from(["table", "warnings", "both"])
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
 
 
+@settings(max_examples=max(20, settings().max_examples // 4))  # each compiles a pack of its own
 @given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=3))
 def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], which: str, cuts: list[tuple[int, str]]
@@ -236,6 +237,18 @@ def test_a_row_without_a_declared_field_is_refused_as_by_push():
     with pytest.raises(InvalidArgument, match="one has no 'draught'"):
         engine.push_many({"ship": batch})
     assert engine._why_row_by_row == "rows have no field 'draught'"
+
+
+@pytest.mark.parametrize("missing", ["berth", "draught", "pilot", "pumps", "pos"])
+def test_a_batch_in_which_a_field_is_missing_everywhere_joins_rows_that_were_pushed(missing: str):
+    pack = shallow()
+    reference, engine = Engine(pack.table(), tier="reference"), Engine(pack.table())
+    there = {"id": "A", "depth": 3.25, "gauge": None, "pos": (0.0, 0.0), "number": 1}
+    trace = [("ship", SHIP, 0), ("ship", {**SHIP, "id": 2, missing: None}, 0), ("berth", there, 0)]
+    assert pushed(engine, pack.sources, trace[:1]) == pushed(reference, pack.sources, trace[:1])
+    found, expected = pushed_at_once(engine, pack.sources, trace[1:]), pushed(reference, pack.sources, trace[1:])
+    assert list(map(repr, found)) == list(map(repr, expected))
+    assert engine._why_row_by_row == ""
 
 
 def test_nothing_is_compiled_before_the_first_batch():
