@@ -32,6 +32,9 @@ def outputs_of(pack: RulePack, which: str) -> tuple[Any, ...]:
 OUTPUTS = st.sampled_from(["table", "warnings", "both"])
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
 
+# A reason of an earlier batch shows an int, as of coalesce(length, 3 m) where no length is known, one of this a float.
+MAY_BE = ("", "values of the types double, int64 are mixed", "values with fields and without are mixed")
+
 
 @settings(max_examples=max(20, settings().max_examples // 4))  # each compiles a pack of its own
 @given(packs(), TRACES, OUTPUTS, st.lists(st.tuples(st.integers(1, 12), WAYS), min_size=1, max_size=3))
@@ -56,7 +59,7 @@ def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
         if way == "many" and part:
             assert engine._compiled is not None
             assert engine._compiled.reason == "" or engine._tier is not None
-            assert engine._why_row_by_row == ""
+            assert engine._why_row_by_row in MAY_BE
     assert engine.stats.events == reference.stats.events
     assert engine.stats.tuples == reference.stats.tuples
     assert engine.stats.retained == reference.stats.retained
