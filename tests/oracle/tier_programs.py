@@ -465,6 +465,8 @@ def trace_of(case: Case, data: bytes) -> list[Row]:
     """The pushes that bytes stand for, four bytes each."""
     choices = Choices(data)
     domain = NUMBERS[choices.of(["ints", "ints", "few", "mixed", "floats", "nulls", "wide", "bools"])]
+    if case.kind == "window":  # a group of NaN is found by the identity of the object alone, which a snapshot ends
+        domain = [0.5 if number != number else number for number in domain]  # noqa: PLR0124 - NaN
     values = choices.of([MARKS, MARKS, VALUES, [2, 3, 5, 7], [0.5, 1.5, 2.5, NAN]])
     is_bomb = choices.rarely()
     is_ordered = choices.often()
