@@ -268,6 +268,7 @@ def test_what_went_wrong_once(output, rows):
 def test_a_key_that_is_no_number_meets_nothing_beside_another_equality():
     program = b"\x02\x005" + bytes(9) + b"\x01" + bytes(11)
     case = case_of("joins", program)
+    assert case is not None
     rows = trace_of(case, b"\x04" + bytes(11) + b"\x01\x03" + bytes(6))
     found = Engine(*case.outputs).push_many(batch_of(rows, as_value=False))
     assert found.num_rows == 0
