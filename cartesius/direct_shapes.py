@@ -167,6 +167,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     if walk or any(step.earlier or step.later for step in steps):
         return f"other slots are linked with {slot.name} by way of others"
     shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate)
-    if gate is not None and (momentary or join.bindings.links or not shape.is_simply_indexed):
+    is_keyed = any(keys for _, _, keys in rules.values())
+    if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
         return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
     return shape
