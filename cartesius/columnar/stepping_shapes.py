@@ -22,6 +22,7 @@ from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import slots_of
 from cartesius.meanings import Meaning
 from cartesius.outputs import Events
+from cartesius.partial_rows import PartialRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,7 +98,7 @@ class Shape:
 
 def read(join: Join) -> Shape | str | None:
     """Return the shape of a correlation, or why it has none; None: there is more than these meanings."""
-    if not {one.restriction.meaning for one in join.installed} <= KNOWN:
+    if not _meanings(join) <= KNOWN:
         return None
     reason = _objection(join)
     if reason:
@@ -106,6 +107,10 @@ def read(join: Join) -> Shape | str | None:
         return _read(join)
     except NotColumnar as why:
         return str(why)
+
+
+def _meanings(join: Join) -> set[Meaning | None]:
+    return {one.restriction.meaning for one in join.installed}
 
 
 def _objection(join: Join) -> str:
@@ -131,10 +136,13 @@ def _objection_to_missing(join: Join) -> str:
         return "parts are missing for certain only after some time, or a body is asked"
     if len(join.slots) != TWO:
         return "parts of more than two slots may be missing"
-    if any(one.restriction.meaning is Meaning.MOMENTARY for one in join.installed):
+    if Meaning.MOMENTARY in _meanings(join):
         return "a slot keeps nothing, and parts may be missing"
     if any(not slots_of(condition) for condition in join.pattern.conditions()):
         return "a condition is on no slot"
+    rows = join.batch.partial.rows if join.batch.partial is not None else None
+    if isinstance(rows, PartialRows) and len(rows.trees) > 1 and any(m in BANDS for m in _meanings(join)):
+        return "parts may be missing of slots that no condition connects, and a bound in time is on one of them"
     return ""
 
 
