@@ -21,7 +21,7 @@ from cartesius.columnar.stepping_plans import Plan, Rule
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import slots_of
 from cartesius.meanings import Meaning
-from cartesius.outputs import Events
+from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ KNOWN: Final = BANDS | {
     Meaning.FILTER,
     Meaning.OPTIONAL,
     Meaning.RETRACTS,
+    Meaning.ROWS,
     Meaning.COMPLETION,
     Meaning.OLDEST_FIRST,
     Meaning.MOMENTARY,
@@ -114,8 +115,9 @@ def _meanings(join: Join) -> set[Meaning | None]:
 
 
 def _objection(join: Join) -> str:
-    if not isinstance(join.batch.output, Events):
-        return "its results are no events"
+    reason = _objection_to_output(join)
+    if reason:
+        return reason
     if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot is no plain stream"
     if any(slot.reactive.pattern is not None for slot in join.slots):
@@ -128,6 +130,21 @@ def _objection(join: Join) -> str:
         return "it has too many slots"
     if join.batch.partial is not None:
         return _objection_to_missing(join)
+    return ""
+
+
+def _objection_to_output(join: Join) -> str:
+    if isinstance(join.batch.output, Events):
+        return ""
+    if not isinstance(join.batch.output, Rows):
+        return "its results are no events"
+    tables = [one.restriction for one in join.installed if one.restriction.makes_table]
+    if len(tables) > 1:
+        return "two restrictions make a table of it"
+    if not callable(tables[0].configuration["key"]):
+        return "the key of its table is that of a slot"
+    if join.batch.partial is not None and Meaning.ALIGNED in _meanings(join):
+        return "parts of what is released together may be missing, and are rows of a table"
     return ""
 
 
