@@ -188,11 +188,11 @@ class Joining:
         """Return what the combinations, and the rows of the next slot, are joined by."""
         here = self._rows[turn.slot]
         mine, its, count = np.zeros(len(found), np.int64), np.zeros(len(here), np.int64), 1
-        for edge in turn.edges:
+        for place, edge in enumerate(turn.edges):
             other, of_other, of_mine = edge.seen_from(turn.slot)
             codes, n = encoded([[of_other(self._rows[other])], [of_mine(here)]], skips_null=edge.skips_null)
             theirs = np.append(codes[0], NEVER)[found.rows[other]]
-            if count == 1:
+            if place == 0:
                 mine, its, count = theirs, codes[1], n
             else:
                 mine, its, count = _combined(mine, its, theirs, codes[1], n)

@@ -197,10 +197,10 @@ def causes_of(
     step = np.where(is_given, found[:, -1], ~found[:, -1])
     least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     since, until = np.full(len(found), most), np.full(len(found), least)
-    for mine in arriving.values():
-        place = np.minimum(np.searchsorted(mine.position, step), len(mine) - 1)
-        came = mine.position[place] == step if len(mine) else np.zeros(len(step), np.bool_)
-        since[came], until[came] = mine.start[place[came]], mine.end[place[came]]
+    for one in arriving.values():
+        place = np.minimum(np.searchsorted(one.position, step), len(one) - 1)
+        came = one.position[place] == step if len(one) else np.zeros(len(step), np.bool_)
+        since[came], until[came] = one.start[place[came]], one.end[place[came]]
     if has_gates:  # of a release several parts came
         since[is_given], until[is_given] = most, least
         for slot, mine in enumerate(rows):

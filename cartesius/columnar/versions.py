@@ -25,7 +25,7 @@ from cartesius.columnar.overlap import FOREVER, NONE, TooMany
 from cartesius.columnar.rows import Flow, Rows, no_rows, nothing, one_after_the_other
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
+from cartesius.columnar.vectors import NotColumnar, concatenated
 from cartesius.columnar.version_plans import Plan, plan_of
 from cartesius.expressions import Expression, KeyOf, children
 
@@ -189,9 +189,6 @@ class VersionJoin(Stage):
 
     def _chained(self, rows: list[Rows], moment: Moment) -> tuple[Emissions, int]:
         plan = self.plan
-        if self.join.bindings.spaces and any(map(_has_nan, rows)):
-            reason = "a number that is none may be a key"
-            raise NotColumnar(reason)
         lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
         if not plan.turns:
             reason = "several events come in one step, and parts may be missing of slots that no condition connects"
@@ -280,10 +277,3 @@ def version_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
     plan = plan_of(join)
     return VersionJoin(join, plan) if isinstance(plan, Plan) else plan
-
-
-def _has_nan(rows: Rows) -> bool:
-    """Whether a payload, or a field of it, is a float that is none."""
-    payload = rows.payload
-    items = payload.items if isinstance(payload, Struct) else (payload,)
-    return any(isinstance(item, Leaf) and any_nan(item) for item in items)

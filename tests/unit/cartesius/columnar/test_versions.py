@@ -212,6 +212,24 @@ def test_results_are_rows_of_a_table(program: str, shows_both: bool, trace: list
     check(lambda: pair(restrict | retracting() | as_table(key), condition, yields), (A, B), trace, cut)
 
 
+@pytest.mark.parametrize("nobody", [None, float("nan")], ids=str)
+@pytest.mark.parametrize("kept", [1, 2])
+def test_what_has_no_key_meets_nothing_beside_another_equality(nobody: Any, kept: int) -> None:
+    """One key is all that there is: it is the same in all rows that have one, and still not in the others."""
+    stack = key_by(x="id", y="id") | most_recently("x", n=kept) | most_recently("y", n=2)
+    output = pair(stack, lambda x, y: x.v == y.v)
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    expected = []
+    rows: dict[Any, Any] = {reactive: {"id": [], "v": [], "order": []} for reactive in (A, B)}
+    for order, (slot, key) in enumerate([(A, nobody), (B, nobody), (B, 1.0), (A, 1.0), (B, nobody), (A, nobody)]):
+        for name, value in zip(("id", "v", "order"), (key, 7, order), strict=True):
+            rows[slot][name].append(value)
+        expected += reference.push(slot, {"id": key, "v": 7})
+    found = events_of(engine.push_many(rows))
+    assert engine._why_row_by_row == ""
+    assert [(event.start, event.end) for event in found] == [(event.start, event.end) for event in expected] == [(3, 4)]
+
+
 # -- how it is done ----------------------------------------------------------------------------------------------------
 
 
@@ -227,7 +245,6 @@ def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) 
     ("program", "reason"),
     [
         (lambda: pair(momentarily("x") | optionally("y") | retracting()), "a slot keeps nothing"),
-        (lambda: pair(most_recently("x", "y") | as_table(lambda value: value[0].id)), "do not follow from its memory"),
         (
             lambda: pair(latest("x", "y") | retracting() | as_table("x") | as_table("y")),
             "two restrictions make a table",
