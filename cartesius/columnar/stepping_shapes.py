@@ -98,8 +98,10 @@ class Shape:
 
 
 def read(join: Join) -> Shape | str | None:
-    """Return the shape of a correlation, or why it has none; None: there is more than these meanings."""
-    if not _meanings(join) <= KNOWN:
+    """Return the shape of a product of streams, or why it has none; None: a correlation is none of these meanings."""
+    if not _meanings(join) <= KNOWN or any(slot.is_table for slot in join.slots):
+        return None
+    if not isinstance(join.batch.output, Events | Rows):
         return None
     reason = _objection(join)
     if reason:
@@ -118,7 +120,7 @@ def _objection(join: Join) -> str:
     reason = _objection_to_output(join)
     if reason:
         return reason
-    if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
+    if any(slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot is no plain stream"
     if any(slot.reactive.pattern is not None for slot in join.slots):
         return "a slot is bound to results"
@@ -136,8 +138,6 @@ def _objection(join: Join) -> str:
 def _objection_to_output(join: Join) -> str:
     if isinstance(join.batch.output, Events):
         return ""
-    if not isinstance(join.batch.output, Rows):
-        return "its results are no events"
     tables = [one.restriction for one in join.installed if one.restriction.makes_table]
     if len(tables) > 1:
         return "two restrictions make a table of it"
