@@ -49,11 +49,11 @@ def through(
             coming[slot.index] = None
         return {index: None if one is None else one.as_retained() for index, one in waiting.items()}
     positions = [one.position for one in present]
-    if shape.space is None:
+    if not shape.spaces:
         found = released(positions)
     else:
-        space, keys = shape.space, shape.keys
-        sides = [keys.in_space(space, slot.index, one) for slot, one in zip(slots, present, strict=True)]
+        spaces, keys = shape.spaces, shape.keys
+        sides = [keys.in_spaces(spaces, slot.index, one) for slot, one in zip(slots, present, strict=True)]
         codes, nobody = codes_of(sides)
         found = released_by_key(positions, codes, nobody + 1, steps)
     for slot, mine, chosen in zip(slots, present, found.rows, strict=True):

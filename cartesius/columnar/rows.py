@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.normalising import wrapped
-from cartesius.columnar.vectors import Leaf, NotColumnar, concatenated
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ class Rows:
         position: In which step of the batch it comes, from 0.
         key: Of a table: the keys of the rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        window: The window that each is in, where windows are a key; None: in none.
     """
 
     payload: Vector
@@ -52,6 +53,7 @@ class Rows:
     position: NDArray[np.int64]
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    window: Struct | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -68,6 +70,7 @@ class Rows:
             self.position[indices],
             None if self.key is None else self.key.take(indices),
             None if self.deletes is None else self.deletes[indices],
+            None if self.window is None else self.window.take(indices),
         )
 
     def as_retained(self) -> Rows:
@@ -84,7 +87,8 @@ class Rows:
     @property
     def nbytes(self) -> int:
         """How many bytes they take, beside the payload and the keys."""
-        return sum(column.nbytes for column in (self.start, self.end, self.ordinal, self.number, self.position))
+        columns = [self.start, self.end, self.ordinal, self.number, self.position]
+        return sum(column.nbytes for column in columns) + (0 if self.window is None else self.window.nbytes)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -105,7 +109,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if all(part.end is part.start for part in parts):
         end = start
     payload, key = concatenated([part.payload for part in parts]), concatenated(keys) if keys else None
-    return Rows(payload, start, end, ordinal, number, position, key, deletes)
+    windows = [part.window for part in parts if part.window is not None]
+    window = concatenated(windows) if windows else None
+    assert window is None or isinstance(window, Struct)  # Invariant: either all rows are in windows, or none
+    return Rows(payload, start, end, ordinal, number, position, key, deletes, window)
 
 
 @attrs.frozen(eq=False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
 
-_KNOWN = frozenset(
+KNOWN = frozenset(
     {
         Meaning.NEWEST,
         Meaning.OLDEST,
@@ -103,19 +103,19 @@ class Plan:
         return f"{first}, emitting.{'as_changes' if self.shown else 'as_events'}"
 
 
-def plan_of(join: Join) -> Plan | str | None:
+def plan_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Plan | str | None:
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
-    if not {one.restriction.meaning for one in join.installed} <= _KNOWN or all(slot.is_table for slot in join.slots):
+    if not {one.restriction.meaning for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None
     reason = _objection(join)
     if reason:
         return reason
     memories = [memory_of(join, slot) for slot in join.slots]
-    known = [one for one in memories if isinstance(one, Memory)]
-    if len(known) < len(memories):
+    kept = [one for one in memories if isinstance(one, Memory)]
+    if len(kept) < len(memories):
         return next(one for one in memories if isinstance(one, str))
     try:
-        return _planned(join, tuple(known))
+        return _planned(join, tuple(kept))
     except NotColumnar as why:
         return str(why)
 

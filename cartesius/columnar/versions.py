@@ -26,7 +26,7 @@ from cartesius.columnar.rows import Flow, Rows, no_rows, nothing, one_after_the_
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
-from cartesius.columnar.version_plans import Plan, plan_of
+from cartesius.columnar.version_plans import KNOWN, Plan, plan_of
 from cartesius.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.chaining import Combinations
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.join_shape import Join
+    from cartesius.meanings import Meaning
 
 MOST: Final = 1 << 24
 """How many combinations are made at a time, unless one step has more; a batch that has more is cut."""
@@ -189,7 +190,8 @@ class VersionJoin(Stage):
 
     def _chained(self, rows: list[Rows], moment: Moment) -> tuple[Emissions, int]:
         plan = self.plan
-        if self.join.bindings.spaces and any(map(_has_nan, rows)):
+        has_keys = any(space != self.join.bindings.window_space for space in range(len(self.join.bindings.spaces)))
+        if has_keys and any(map(_has_nan, rows)):
             reason = "a number that is none may be a key"
             raise NotColumnar(reason)
         lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
@@ -276,9 +278,9 @@ def _has_several_steps(rows: Sequence[Rows]) -> bool:
     return min(ends) < max(ends)
 
 
-def version_stage(join: Join) -> Stage | str | None:
+def version_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
-    plan = plan_of(join)
+    plan = plan_of(join, known)
     return VersionJoin(join, plan) if isinstance(plan, Plan) else plan
 
 
