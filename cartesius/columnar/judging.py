@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cartesius.columnar.forms import FormCode, Linked, differs
+from cartesius.columnar.forms import FormCode, differs
+from cartesius.columnar.linked import Linked
 from cartesius.columnar.lookups import Changes, Spells, check_apart
+from cartesius.columnar.phasing import load_seen
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.stages import Outcome, Stage, State
 from cartesius.columnar.vectors import MISSING
@@ -56,6 +58,11 @@ class Judging(Stage):
         where = f"# where {commented(conditions)}\n" if conditions else ""
         steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
         return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the rows that the objects hold, also those that the clock has marked."""
+        like = {index: rows for index, rows in arriving.items() if len(rows)}
+        return State(tuple([load_seen(slot, like.get(slot.index)) for slot in self.join.slots]))
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the spells of all subjects, and judge those that begin in the batch."""
