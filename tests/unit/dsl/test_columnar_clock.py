@@ -138,6 +138,7 @@ def pushed_at_once(engine: Engine, inputs: dict[str, Reactive], part: Sequence[S
     return events_of(engine.push_many({inputs[name]: each for name, each in columns(part).items()}))
 
 
+MAY_BE = ("", "deadlines of two correlations are due at one time", "rows of several tables change in one step")
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place", "advance", "advance"])
 
 
@@ -146,7 +147,7 @@ WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place", 
     packs(), traces(), st.lists(st.tuples(st.integers(1, 8), WAYS), min_size=1, max_size=4),
     st.sampled_from([None, None, 0, 3]), st.booleans(),
 )  # fmt: skip
-def test_batches_between_deadlines_give_what_the_reference_gives(
+def test_batches_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], cuts: list[tuple[int, str]], lateness: int | None, with_warnings: bool
 ):
     outputs = (pack.table(), pack.warnings()) if with_warnings else (pack.table(),)
@@ -170,10 +171,10 @@ def test_batches_between_deadlines_give_what_the_reference_gives(
         push = pushed if way == "push" else pushed_at_once
         found = push(engine, inputs, part)
         assert list(map(repr, found)) == list(map(repr, expected))
-        if way == "many" and part and engine._tier is None and lateness is None:
+        if way == "many" and part and engine._tier is None:
             assert engine._compiled is not None
             assert engine._compiled.reason == ""
-            assert engine._why_row_by_row == ""
+            assert engine._why_row_by_row in MAY_BE
     assert list(map(repr, engine.late)) == list(map(repr, reference.late))
     assert engine.stats.events == reference.stats.events
     assert engine.stats.tuples == reference.stats.tuples
