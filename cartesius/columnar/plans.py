@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.columnar.ageing import ageing_stage
 from cartesius.columnar.bands import band_stage
 from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
-    version_stage, zip_stage, judging_stage, table_stage, band_stage, merge_stage, consuming_stage, window_totals_stage,
-    window_join_stage,
+    version_stage, zip_stage, ageing_stage, judging_stage, table_stage, band_stage, merge_stage, consuming_stage,
+    window_totals_stage, window_join_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
 
