@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
 SHORT = ("tests/unit/", "cartesius/", "restrictions/", "dsl/")
-"""Where a file is done in seconds, and is handed out whole: one test at a time, handing them out takes a tenth of all."""
+"""Where a file is done in seconds, and is handed out whole: one by one, handing tests out takes a tenth of all time."""
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.

@@ -107,6 +107,21 @@ class Component:
     skips_null: bool
 
 
+@attrs.frozen(eq=False)
+class Equals:
+    """Values of some slots that are equal in each candidate.
+
+    Args:
+        columns: What computes the value, by slot.
+        space: The key space that it is; None: it is said by ``where``.
+        skips_null: Whether None equals nothing.
+    """
+
+    columns: Mapping[int, Column]
+    space: int | None
+    skips_null: bool
+
+
 class Keys:
     """The key spaces of a correlation, and the equalities between its slots."""
 
@@ -163,24 +178,34 @@ class Keys:
 
     def components(self) -> list[Component] | str:
         """Return the equalities that all slots are in, or why they are not all of that kind."""
+        found = []
+        for one in self.equalities():
+            if sorted(one.columns) != list(range(len(self.join.slots))):
+                return "its equalities do not give all slots one key"
+            columns = tuple([one.columns[slot] for slot in sorted(one.columns)])
+            found.append(Component(columns, one.space, one.skips_null))
+        return found
+
+    def equalities(self) -> list[Equals]:
+        """Return the equalities, those of one value taken together; of two slots, or of one with itself, each alone."""
         columns, same = self._columns()
         links = [
             (same[link.left, link.left_position], same[link.right, link.right_position], link.skips_null)
             for link in self.join.bindings.links
         ]
-        if len(self.join.slots) == 2:
-            classes = [sorted((left, right)) for left, right, _ in links]
-        else:
-            classes = _classes([(left, right) for left, right, _ in links])
+        alone = [sorted((left, right)) for left, right, _ in links]
+        together = alone if len(self.join.slots) == 2 else _classes([(left, right) for left, right, _ in links])
+        if any(len({slot for slot, _ in nodes}) < len(nodes) for nodes in together):
+            together = alone
         skipping = {node for left, right, skips in links for node in (left, right) if skips}
-        found = []
-        for nodes in classes:
-            if [slot for slot, _ in nodes] != list(range(len(self.join.slots))):
-                return "its equalities do not give all slots one key"
-            space = nodes[0][1] if nodes[0][1] < len(self.spaces) else None
-            chosen = tuple([columns[node] for node in nodes])
-            found.append(Component(chosen, space, any(node in skipping for node in nodes)))
-        return found
+        return [
+            Equals(
+                {node[0]: columns[node] for node in nodes},
+                nodes[0][1] if nodes[0][1] < len(self.spaces) else None,
+                any(node in skipping for node in nodes),
+            )
+            for nodes in together
+        ]
 
     def _columns(self) -> tuple[dict[_Node, Column], dict[_Node, _Node]]:
         """Return what computes each value that a link compares, by slot and position; and which are the same."""

@@ -307,9 +307,7 @@ def programs(depth: int = 2, *, in_clause: bool = False, raises: bool = True) ->
 
 
 @cache
-def specs(
-    depth: int = 0, *, raises: bool = True, kinds: tuple[str, ...] = KINDS, of: tuple[str, ...] = COMMON
-) -> Any:
+def specs(depth: int = 0, *, raises: bool = True, kinds: tuple[str, ...] = KINDS, of: tuple[str, ...] = COMMON) -> Any:
     kinds = kinds if raises else tuple(kind for kind in kinds if kind != "throw")
     body = programs(min(depth, 1), in_clause=True, raises=raises)
     clause = st.builds(Clause, st.sampled_from(kinds), body, body)
