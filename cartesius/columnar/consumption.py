@@ -18,7 +18,8 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, store_held
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import check_keyed, codes_under, linking
+from cartesius.columnar.coding import check_keyed, codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.gates import Gate, filtered, through
 from cartesius.columnar.headings import heading

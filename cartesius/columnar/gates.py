@@ -11,7 +11,8 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.alignment import Released, released, released_by_key, the_rest
-from cartesius.columnar.computed import codes_of, of_predicates
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import of_predicates
 from cartesius.columnar.rows import Rows, joined
 from cartesius.columnar.vectors import NotColumnar
 
