@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
+from cartesius.direct_changes import BEGIN, CHANGE, FAIL, KEEP, ROW, told
 from cartesius.direct_clock import TIMES, coming
 from cartesius.direct_codes import headed
 from cartesius.direct_table_scope import TABLE_SCOPE
@@ -60,14 +61,7 @@ class DirectTreeCode:
         with self._lines.under("def push(value, at):"):
             add(TIMES)
             add(self._clock)
-            add("""
-                ordinal = world.events + 1
-                number = world.number
-                tuples = 0
-                out = []
-                part = None
-                steps.is_running = True
-            """)
+            add(BEGIN)
             with self._lines.under("try:"):
                 self._take_in()
                 with self._lines.under("if part is not None or before is not None:"):
@@ -75,35 +69,15 @@ class DirectTreeCode:
                         self._find_one()
                     else:
                         self._find_all()
-            add("""
-                except Exception:
-                    return None  # as written it fails again, and says where
-                finally:
-                    steps.is_running = False
-            """)
+            add(FAIL)
             add(self._come)
-            add("""
-                world.number = number
-                world.candidates += tuples
-                if part is not None:
-                    memory.put(part, coming)
-                if before is not None:
-                    memory.take(before, going)
-                return out
-            """)
+            add(KEEP)
 
     # -- the change ----------------------------------------------------------------------------------------------------
 
     def _take_in(self) -> None:
         """Write what brings the change into form, and finds the row that it replaces."""
-        self._lines.add("""
-            if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
-                value = checked(value)
-            key = value.key
-            if type(key) is not int and type(key) is not str and (key is None or not is_exact(key)):
-                return None
-            before = memory.row(key)
-        """)
+        self._lines.add(CHANGE)
         indexes = self._shape.slot.memory.parts()[1]
         with self._lines.under("if before is not None:"):
             self._values("before")
@@ -116,23 +90,7 @@ class DirectTreeCode:
                             return None  # it has been changed
                 """)
         with self._lines.under("if type(value) is Update:"):
-            self._lines.add("""
-                value = value.value
-                if type(value) not in plain:
-                    value = wrap(value)
-                number += 1
-                part = new(Entry)
-                part.value = value
-                part.start = start
-                part.end = end
-                part._identity = source
-                part.keys = ()
-                part.row_key = key
-                part.number = number
-                part.slot = slot
-                part.state = LIVE
-                part.more = None
-            """)
+            self._lines.add(ROW)
             self._values("part")
             self._lines.add(f"coming = [{self._places('part')}]")
 
@@ -304,17 +262,7 @@ class DirectTreeCode:
                             if other.end > until:
                                 until = other.end
                     """)
-            self._lines.add(f"""
-                event.start = since
-                event.end = until
-                event.weight = 1
-                event.reactive = output
-                event.identity = (output, {key})
-                event.span = None
-                event.before = () if old is nothing else (old,)
-                event.__class__ = Event
-                out.append(event)
-            """)
+            self._lines.add(told(key))
 
 
 def _table(slot: int, positions: tuple[int, ...]) -> str:
