@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.normalising import wrapped
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, concatenated
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,3 +183,17 @@ def one_after_the_other(flows: Sequence[Flow]) -> Flow:
     keys = [flow.key for flow in flows if flow.key is not None]
     value = concatenated([flow.value for flow in flows])
     return Flow(position, value, start, end, weight, concatenated(keys) if keys else None, deletes)
+
+
+def has_several_steps(rows: Sequence[Rows]) -> bool:
+    """Whether events come in more than one step."""
+    new = [mine.position[mine.position >= 0] for mine in rows]
+    ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
+    return min(ends) < max(ends)
+
+
+def has_nan(rows: Rows) -> bool:
+    """Whether a payload, or a field of it, is a float that is none."""
+    payload = rows.payload
+    items = payload.items if isinstance(payload, Struct) else (payload,)
+    return any(isinstance(item, Leaf) and any_nan(item) for item in items)
