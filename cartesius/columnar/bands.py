@@ -18,7 +18,8 @@ import numpy as np
 from cartesius.columnar.band_merge import merged
 from cartesius.columnar.band_pairs import FAR, Bound, counted, near
 from cartesius.columnar.candidates import Parts
-from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.coding import codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.rows import BEFORE, joined, nothing

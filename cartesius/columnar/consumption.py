@@ -18,7 +18,8 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, store_held
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.coding import check_keyed, codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.gates import Gate, filtered, through
 from cartesius.columnar.headings import heading
@@ -27,13 +28,13 @@ from cartesius.columnar.loop_texts import Plan
 from cartesius.columnar.loops import loop
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.scalars import Scalars, asking
-from cartesius.columnar.stages import Outcome, Stage, State, rows_of
+from cartesius.columnar.stages import Outcome, Stage, State, left_of, rows_of
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.generated import define
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -66,13 +67,13 @@ class Consuming(Stage):
         self.shape = shape
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
         keeps = bool(shape.aligned) or any(one.newest is not None or one.oldest is not None for one in shape.slots)
-        divides = [one for one in shape.components if not keeps or (one.space is not None and one.space == shape.space)]
+        divides = [one for one in shape.components if not keeps or one.space in shape.spaces]
+        self.needs_key = keeps and len(shape.spaces) > 1  # what has none is one key, but not with that of others
         self.under, self.guards = divides, [one for one in shape.components if one not in divides]
         self.body = ColumnarBody(join, linking(join))
         self.gates = [gate for gate, _ in shape.aligned]
         together = [slots for _, slots in shape.aligned]
-        spaces = () if shape.space is None else (shape.space,)
-        self.aligned = [Gate(slots, shape.keys, spaces) for slots in together]
+        self.aligned = [Gate(slots, shape.keys, shape.spaces) for slots in together]
         alone = [(slot.index,) for slot in join.slots if not any(slot.index in slots for slots in together)]
         self.kinds = (*alone, *together)
         self.scalars = self._scalars()
@@ -139,6 +140,14 @@ class Consuming(Stage):
         for gate, held in zip(self.gates, rest.held, strict=True):
             store_held(self.join, gate, held)
 
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows."""
+        rest: Rest = state.more
+        held = [{slot: left_of(rows, are_gone)[0] for slot, rows in gate.items()} for gate in rest.held]
+        found = [left_of(rows, are_gone) for rows in state.retained]
+        uses = [None if left is None else left[stays] for left, (_, stays) in zip(rest.uses, found, strict=True)]
+        return State(tuple([rows for rows, _ in found]), Rest(tuple(held), tuple(uses)))
+
     # -- a batch -------------------------------------------------------------------------------------------------------
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
@@ -151,10 +160,8 @@ class Consuming(Stage):
         held = []
         for gate, waiting in zip(self.aligned, rest.held, strict=True):
             held.append(through(gate, waiting, coming, base, moment.steps))
-        rows: list[Rows | None] = []
-        for before, mine in zip(state.retained, coming, strict=True):
-            parts = [one for one in (before, mine) if one is not None]
-            rows.append(joined(parts) if parts else None)
+        both = [[one for one in pair if one is not None] for pair in zip(state.retained, coming, strict=True)]
+        rows = [joined(parts) if parts else None for parts in both]
         if all(one is None for one in rows):
             return Outcome(nothing(), State(state.retained, Rest(tuple(held), rest.uses)), 0)
         return self.find(state, rows, tuple(held), moment.steps)
@@ -166,6 +173,8 @@ class Consuming(Stage):
         n = len(rows)
         before = [0 if one is None else len(one) for one in state.retained]
         codes, count = self.codes(self.under, rows)
+        if self.needs_key:
+            check_keyed(codes, count)
         guards, most = self.codes(self.guards, rows)
         guards = [np.where(one == most - 1, NEVER, one).tolist() for one in guards]
         uses = self._uses(state, rows)

@@ -11,7 +11,8 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.alignment import Released, released, released_by_key, the_rest
-from cartesius.columnar.computed import codes_of, of_predicates
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import of_predicates
 from cartesius.columnar.rows import Rows, joined
 from cartesius.columnar.vectors import NotColumnar
 
@@ -94,6 +95,9 @@ def _codes(gate: Gate, waiting: Mapping[int, Rows | None]) -> tuple[dict[int, ND
     count = 1
     for space in gate.spaces:
         codes, nobody = codes_of([gate.keys.in_space(space, slot, rows) for slot, rows in present.items()])
+        if len(gate.spaces) > 1 and any((one == nobody).any() for one in codes):
+            reason = "an event in a window has no key"
+            raise NotColumnar(reason)
         both = [mine * (nobody + 1) + code for mine, code in zip(found.values(), codes, strict=True)]
         count *= nobody + 1
         if len(gate.spaces) > 1:
