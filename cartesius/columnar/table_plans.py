@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.columnar.foreign_keys import ForeignKeys, Naming
 from cartesius.columnar.same_key import SameKey
+from cartesius.columnar.table_extremes import ToExtremes
 from cartesius.columnar.table_stages import has_known_keys
 from cartesius.columnar.table_totals import ToTotals
 from cartesius.columnar.timelines import ToRows
@@ -81,9 +82,14 @@ def _totals(join: Join) -> Output | str:
     (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
     group = restriction.configuration["group"]
     known = getattr(group, "known", None)
-    if known is None or known[0] not in (Total.COUNT, Total.SUM, Total.MEAN):
-        return f"{group!r} is no count, sum or mean"
-    return ToTotals(group, restriction.configuration.get("by"))
+    by = restriction.configuration.get("by")
+    if known is None:
+        return f"of {group!r} it is not known what it totals"
+    if known[0] not in (Total.LEAST, Total.GREATEST):
+        return ToTotals(group, by)
+    if len(join.slots) > 1:
+        return "the least, or the greatest, is of several tables"
+    return ToExtremes(group, by)
 
 
 def keyed(join: Join) -> list[int]:

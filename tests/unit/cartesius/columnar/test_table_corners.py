@@ -13,6 +13,7 @@ from cartesius.columnar.results import events_of
 from cartesius.columnar.running import compiled_of
 from restrictions import as_table, key_by, most_recently, optionally, retracting
 from restrictions.tables import (
+    Monoid,
     changelog,
     combine_updates,
     filter_table,
@@ -20,7 +21,6 @@ from restrictions.tables import (
     inner_join,
     left_join,
     map_table,
-    max_,
     outer_join,
     reduce,
     sum_,
@@ -179,7 +179,7 @@ OTHERS = "there is no kernel for its restrictions together"
         (changelog(LEFT), "is run as written"),
         (combine_updates(LEFT, 0, lambda n, _: n + 1), "is run as written"),
         (to_table(STREAM), "its events are changes"),
-        (reduce(LEFT, max_), "max_ is no count, sum or mean"),
+        (reduce(LEFT, Monoid("", max)), "of Monoid(…) it is not known what it totals"),
         (to_table(correlate(x=STREAM, yields=lambda x: x), key="v"), "rows are made of events that may be taken back"),
         (rows(None, "x", x=LEFT, y=STREAM), "a slot has no rows"),
         (rows(None, "x"), SEVERAL),

@@ -19,7 +19,9 @@ from restrictions.tables import (
     inner_join,
     left_join,
     map_table,
+    max_,
     mean,
+    min_,
     outer_join,
     reduce,
     sum_,
@@ -149,6 +151,14 @@ FLOATS = {
 @given(programs(), traces(), cuts())
 def test_totals_of_floats_are_exact(name, tree, trace, cut):
     check([FLOATS[name](built(tree))], trace, cut)
+
+
+@pytest.mark.parametrize("group", [max_.of(score), min_.of(named), min_.of(lambda value: score(value) / 4)], ids=repr)
+@pytest.mark.parametrize("by", [None, lambda value: score(value) % 2], ids=["all", "by"])
+@FEWER
+@given(traces(most=60, keys=4), cuts())
+def test_the_least_and_the_greatest_are_those_of_the_rows_that_are_there(group, by, trace, cut):
+    check([reduce(LEFT, group, by=by)], trace, cut)
 
 
 def stopped(value):
