@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.columnar.computed import codes_of, of_function, of_predicates
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import of_function, of_predicates
 from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.overlap import FOREVER, NONE, earliest, successors
 from cartesius.columnar.rows import joined

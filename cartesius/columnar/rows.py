@@ -43,6 +43,7 @@ class Rows:
         key: Of a table: the keys of the rows.
         deletes: Of a table: which changes are deletions; None if there are none.
         window: The window that each is in, where windows are a key; None: in none.
+        turn: As of `Flow`: when a row comes of a deadline.
     """
 
     payload: Vector
@@ -54,6 +55,7 @@ class Rows:
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
     window: Struct | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -71,11 +73,12 @@ class Rows:
             None if self.key is None else self.key.take(indices),
             None if self.deletes is None else self.deletes[indices],
             None if self.window is None else self.window.take(indices),
+            None if self.turn is None else self.turn[indices],
         )
 
     def as_retained(self) -> Rows:
         """Return the same rows as what was there before the next batch."""
-        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None)
+        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None, turn=None)
 
     def check_times(self) -> Rows:
         """Return the same rows; raise `NotColumnar` if times are so far from 0 that sums of them may not be exact."""
@@ -146,7 +149,8 @@ class Flow:
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
         numbers = np.arange(number, number + len(self), dtype=np.int64)
-        return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        columns = (self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        return Rows(wrapped(self.value), *columns, turn=self.turn)
 
 
 def no_rows() -> Rows:

@@ -17,7 +17,8 @@ from cartesius.columnar.arithmetic import truth
 from cartesius.columnar.candidates import Parts, whole
 from cartesius.columnar.carrying import Rule, find, places_of
 from cartesius.columnar.chaining import Joining
-from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import linking
 from cartesius.columnar.emitting import Emissions, as_changes, as_events, causes, in_order
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columnar.computed import Keys, codes_of
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import Keys
 from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import Flow, nothing

@@ -17,7 +17,8 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import linking
 from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded

@@ -226,7 +226,6 @@ def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        (lambda: pair(most_recently("x") | earliest("x")), "two restrictions say what one slot keeps"),
         (lambda: pair(momentarily("x") | optionally("y") | retracting()), "a slot keeps nothing"),
         (lambda: pair(most_recently("x", "y") | as_table(lambda value: value[0].id)), "do not follow from its memory"),
         (

@@ -220,7 +220,7 @@ def test_a_body_that_does_not_trace_is_asked_in_each_window(restrict):
 def test_three_streams_meet_in_windows(trace, restrict, lateness, cut):
     inputs = tuple(Reactive(name) for name in "abc")
     output = correlate(
-        **dict(zip("abc", inputs, strict=True)),
+        slots=dict(zip("abc", inputs, strict=True)),
         where=lambda a, b: a <= b,
         yields=lambda a, b, c, window: (a, b, c, window),
         restrict=sliding(6, 4) | restrict,
