@@ -14,7 +14,6 @@ from cartesius.columnar.running import compiled_of
 from restrictions import as_table, key_by, most_recently, optionally, retracting
 from restrictions.tables import (
     Monoid,
-    changelog,
     combine_updates,
     count,
     filter_table,
@@ -177,7 +176,6 @@ OTHERS = "there is no kernel for its restrictions together"
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        (changelog(LEFT), "is run as written"),
         (combine_updates(LEFT, 0, lambda n, _: n + 1), "is run as written"),
         (to_table(STREAM), "its events are changes"),
         (reduce(LEFT, Monoid("", max)), "of Monoid(…) it is not known what it totals"),

@@ -13,6 +13,7 @@ from cartesius.expressions import KeyOf
 from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import (
+    changelog,
     count,
     filter_table,
     foreign_join,
@@ -25,6 +26,7 @@ from restrictions.tables import (
     outer_join,
     reduce,
     sum_,
+    update_stream,
 )
 from tests.unit.cartesius.columnar.stream_traces import cuts
 from tests.unit.cartesius.columnar.table_traces import (
@@ -185,4 +187,20 @@ def stopped(value):
 @FEWER
 @given(traces(most=60, keys=3), cuts())
 def test_a_row_that_a_filter_stops_is_a_deletion(output, trace, cut):
+    check([output], trace, cut)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        changelog(LEFT),
+        update_stream(LEFT),
+        changelog(outer_join(LEFT, RIGHT)),
+        update_stream(filter_table(LEFT, keeps)),
+    ],
+    ids=lambda output: output.name,
+)
+@FEWER
+@given(traces(most=60, keys=3), cuts())
+def test_changes_of_a_table_are_events(output, trace, cut):
     check([output], trace, cut)
