@@ -249,6 +249,8 @@ class updating(Restriction):
         Thesis, L37; SEMANTICS 2.7.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.FOLDS
+
     slot: Slot
     initial: Any
     combine: Callable[[Any, Any], Any]

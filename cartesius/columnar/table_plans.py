@@ -38,6 +38,7 @@ _KNOWN = {
     Meaning.TOTALS,
     Meaning.COMPLETION,
     Meaning.FILTER,
+    Meaning.FOLDS,
 }
 
 
@@ -54,8 +55,8 @@ def table_stage(join: Join) -> Stage | str | None:
         return "its events are changes"
     if join.bindings.spaces or join.batch.versions is not None or join.batch.absences is not None:
         return "its rows are versions, or have keys besides their own"
-    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS}:
-        return "what a filter stops is no row yet, or is kept elsewhere"
+    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS, Meaning.FOLDS}:
+        return "what a filter stops is no row yet, is kept elsewhere, or is folded"
     missing = _missing(join)
     output = _output(join)
     if isinstance(output, str):

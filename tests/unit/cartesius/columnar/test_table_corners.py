@@ -14,7 +14,6 @@ from cartesius.columnar.running import compiled_of
 from restrictions import as_table, key_by, most_recently, optionally, retracting
 from restrictions.tables import (
     Monoid,
-    combine_updates,
     count,
     filter_table,
     foreign_join,
@@ -176,7 +175,6 @@ OTHERS = "there is no kernel for its restrictions together"
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        (combine_updates(LEFT, 0, lambda n, _: n + 1), "is run as written"),
         (to_table(STREAM), "its events are changes"),
         (reduce(LEFT, Monoid("", max)), "of Monoid(…) it is not known what it totals"),
         (to_table(correlate(x=STREAM, yields=lambda x: x), key="v"), "rows are made of events that may be taken back"),

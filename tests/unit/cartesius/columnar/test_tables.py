@@ -14,6 +14,7 @@ from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import (
     changelog,
+    combine_updates,
     count,
     filter_table,
     foreign_join,
@@ -203,4 +204,19 @@ def test_a_row_that_a_filter_stops_is_a_deletion(output, trace, cut):
 @FEWER
 @given(traces(most=60, keys=3), cuts())
 def test_changes_of_a_table_are_events(output, trace, cut):
+    check([output], trace, cut)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        combine_updates(LEFT, 0, lambda total, value: total * 2 + score(value)),
+        map_table(combine_updates(LEFT, (), lambda seen, value: (score(value), len(seen))), score),
+        inner_join(combine_updates(LEFT, 0, lambda total, _: total + 1), combine_updates(RIGHT, 0.5, max)),
+    ],
+    ids=lambda output: output.name,
+)
+@FEWER
+@given(traces(most=60, keys=3), cuts())
+def test_rows_are_folds_of_updates(output, trace, cut):
     check([output], trace, cut)
