@@ -18,7 +18,7 @@ import numpy as np
 from cartesius.columnar.keys import encoded
 from cartesius.columnar.ordering import begins, by_code
 from cartesius.columnar.phasing import NEVER, Phase, PhaseCode, marked, together
-from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
+from cartesius.columnar.rows import BEFORE, LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.sameness import unchanged
 from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
 from cartesius.columnar.vectors import MISSING, NotColumnar, Struct
@@ -30,14 +30,72 @@ from cartesius.phases import phases_of
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from cartesius.columnar.stages import Moment
+    from cartesius.columnar.vectors import Indices, Vector
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.phases import Phases
 
 _KNOWN = {Meaning.AGES, Meaning.RETRACTS, Meaning.ROWS}
+
+
+@attrs.frozen(eq=False)
+class Stages:
+    """Rows in all phases that they are in during a batch.
+
+    Args:
+        rows: The rows; in a later phase with the position, and the end, of its beginning.
+        phase: The phase of each.
+        code: The code of its key.
+        count: Below what the codes are.
+        turn: The time of the deadline with which the phase begins; `LAST` if a row comes with it.
+    """
+
+    rows: Rows
+    phase: Phase
+    code: NDArray[np.int64]
+    count: int
+    turn: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Rows, phase: Phase) -> Stages:
+        """Return rows in the phases in which they come."""
+        assert rows.key is not None  # Invariant: it is a table
+        (code,), count = encoded([[rows.key]], skips_null=False)
+        return cls(rows, phase, code, count, np.full(len(rows), LAST))
+
+    @classmethod
+    def together(cls, parts: Sequence[Stages]) -> Stages:
+        """Return them all."""
+        code, turn = (np.concatenate([getattr(one, name) for one in parts]) for name in ("code", "turn"))
+        return cls(
+            joined([one.rows for one in parts]), together([one.phase for one in parts]), code, parts[0].count, turn
+        )
+
+    @property
+    def has_met(self) -> bool:
+        """Whether a deadline was met."""
+        return bool((self.turn != LAST).any())
+
+    def arrival(self) -> NDArray[np.int64]:
+        """Return the order in which phases begin: of those of one deadline, the row that was there longest first."""
+        if not self.has_met:
+            return np.arange(len(self.turn))
+        arrival = np.empty(len(self.turn), np.int64)
+        since: dict[int, int] = {}  # of each key when its present phase began
+        code = self.code.tolist()
+        order = np.lexsort((self.turn, self.rows.position))
+        groups = np.flatnonzero(begins(self.rows.position[order], self.turn[order]) | (self.turn[order] == LAST))
+        rank = 0
+        for group in np.split(order, groups[1:]):
+            for place in sorted(group.tolist(), key=lambda place: since.get(code[place], 0)):
+                arrival[place] = since[code[place]] = rank
+                rank += 1
+        return arrival
 
 
 class Ageing(Stage):
@@ -66,10 +124,29 @@ class Ageing(Stage):
         phases = [state.more] if before is not None and len(before) else []
         if coming is not None and len(coming):
             phases.append(self._phase(coming, moment))
-        every, phase = joined(rows), together(phases)
+        found = Stages.of(joined(rows), together(phases))
         if moment.meets_deadlines and moment.clock is not None and len(moment.clock):
-            _check_deadlines(phase, int(moment.clock[-1]))
-        return self._compared(every, phase)
+            found = self._met(found, moment.clock)
+        return self._compared(found)
+
+    def _met(self, found: Stages, clock: NDArray[np.int64]) -> Stages:
+        """Return the phases of rows, and those into which deadlines take them before the clock has passed."""
+        code, steps = found.code, len(clock)
+        order = by_code(code, found.count)
+        until_row = np.full(len(order), steps)
+        until_row[order[:-1]] = np.where(np.diff(code[order]) == 0, found.rows.position[order[1:]], steps)
+        parts, last = [found], found
+        while True:
+            due = np.searchsorted(clock, last.phase.until, side="left")
+            met = np.flatnonzero((due <= until_row) & (due < steps))
+            if not len(met):
+                return Stages.together(parts)
+            until, position, until_row = last.phase.until[met], due[met], until_row[met]
+            rows = last.rows.take(met)
+            phase = self.code.at(rows.payload, last.phase.time[met], until)
+            rows = attrs.evolve(rows, position=position, end=np.maximum(rows.end, until), deletes=None)
+            last = Stages(rows, phase, last.code[met], found.count, until - 1)
+            parts.append(last)
 
     def _phase(self, rows: Rows, moment: Moment) -> Phase:
         """Return the phases in which rows come."""
@@ -93,42 +170,48 @@ class Ageing(Stage):
         until[there], seen[there], stale[there] = found.until, found.seen, found.stale
         return Phase(rows.end, now, until, seen, stale)
 
-    def _compared(self, rows: Rows, phase: Phase) -> Outcome:
+    def _compared(self, found: Stages) -> Outcome:
         """Return what differs from the row before, of each key."""
+        rows, phase, arrival = found.rows, found.phase, found.arrival()
         assert rows.key is not None  # Invariant: it is a table
-        (codes,), count = encoded([[rows.key]], skips_null=False)
-        order = by_code(codes, count)
-        first = begins(codes[order])
+        order = np.lexsort((arrival, found.code)) if found.has_met else by_code(found.code, found.count)
+        first = begins(found.code[order])
         is_new = rows.position[order] != BEFORE
         seen, stays = phase.seen[order], phase.stays[order]
         showed = np.zeros(len(order), np.bool_)
         showed[1:] = seen[:-1]
         showed &= ~first
         changes = is_new & (seen ^ showed)
-        both = np.flatnonzero(is_new & seen & showed)
         value = rows.payload
         if seen.any():
             assert isinstance(value, Struct)  # Invariant: what is seen has fields
             value = marked(self.phases, value, phase)
+        both = np.flatnonzero(is_new & seen & showed)
         if len(both):
             same = unchanged(value.take(order[both - 1]), value.take(order[both]))
             changes[both[~same]] = True
+        places = np.flatnonzero(changes)
+        places = places[np.argsort(arrival[order[places]])]
+        flow = self._flow(found, value, order[places], seen[places])
         last = np.ones(len(order), np.bool_)
         last[:-1] = first[1:]
-        left = np.sort(order[last & stays])
-        kept = rows.take(left).as_retained() if len(left) else None
-        given = order[changes]
-        is_update = seen[changes]
-        in_order = np.argsort(rows.position[given], kind="stable")
-        given, is_update = given[in_order], is_update[in_order]
-        deletes = None if is_update.all() else ~is_update
-        chosen = (
-            value.take(given) if deletes is None else value.take(np.where(is_update, given, MISSING), may_miss=True)
-        )
-        position, start, end = rows.position[given], rows.start[given], rows.end[given]
-        flow = Flow(position, chosen, start, end, None, rows.key.take(given), deletes)
-        more = None if kept is None else phase.take(left)
+        left = order[last & stays]
+        left = left[np.argsort(arrival[left])]
+        more, kept = phase.take(left), None
+        if len(left):
+            kept = attrs.evolve(rows.take(left).as_retained(), number=np.sort(rows.number[left]))
         return Outcome(flow, State((kept,), more), int(np.count_nonzero(is_new & stays)))
+
+    def _flow(self, found: Stages, value: Vector, given: Indices, is_update: NDArray[np.bool_]) -> Flow:
+        """Return changes, in order."""
+        rows = found.rows
+        assert rows.key is not None  # Invariant: it is a table
+        deletes = None if is_update.all() else ~is_update
+        shown = value.take(given if deletes is None else np.where(is_update, given, MISSING), may_miss=bool(len(given)))
+        start, end, turn = rows.start[given], rows.end[given], found.turn[given]
+        start = np.where(is_update | (turn == LAST), start, end)  # what a deadline takes away, it takes away then
+        turns = turn if found.has_met else None
+        return Flow(rows.position[given], shown, start, end, None, rows.key.take(given), deletes, turns)
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the rows as they came, and their phases."""
@@ -189,12 +272,6 @@ class Ageing(Stage):
         slot.memory.settle(slot.memory.all())
         for until in np.unique(phase.until[phase.until != NEVER]).tolist():
             deadlines.add(until - 1, self.installed, ())
-
-
-def _check_deadlines(phase: Phase, clock: int) -> None:
-    if len(phase.until) and int(phase.until.min()) <= clock:
-        reason = "rows change by the clock within the batch"
-        raise NotColumnar(reason)
 
 
 def ageing_stage(join: Join) -> Stage | str | None:

@@ -42,6 +42,7 @@ class Rows:
         position: In which step of the batch it comes, from 0.
         key: Of a table: the keys of the rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        turn: As of `Flow`: when a row comes of a deadline.
     """
 
     payload: Vector
@@ -52,6 +53,7 @@ class Rows:
     position: NDArray[np.int64]
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -68,11 +70,12 @@ class Rows:
             self.position[indices],
             None if self.key is None else self.key.take(indices),
             None if self.deletes is None else self.deletes[indices],
+            None if self.turn is None else self.turn[indices],
         )
 
     def as_retained(self) -> Rows:
         """Return the same rows as what was there before the next batch."""
-        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None)
+        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None, turn=None)
 
     def check_times(self) -> Rows:
         """Return the same rows; raise `NotColumnar` if times are so far from 0 that sums of them may not be exact."""
@@ -139,7 +142,8 @@ class Flow:
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
         numbers = np.arange(number, number + len(self), dtype=np.int64)
-        return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        columns = (self.start, self.end, numbers, numbers, self.position, self.key, self.deletes, self.turn)
+        return Rows(wrapped(self.value), *columns)
 
 
 def no_rows() -> Rows:

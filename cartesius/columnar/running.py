@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.ageing import Ageing
 from cartesius.columnar.feeds import Feed, fed, timed
 from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table, table_of
 from cartesius.columnar.rows import FAR, Flow, Rows, nothing
 from cartesius.columnar.stages import Moment, Stage, State
+from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
 from cartesius.events import EARLIEST, Delete, Event, Update
@@ -86,7 +88,7 @@ class Compiled:
                 if slot.reactive in rows:
                     arriving[slot.index] = rows[slot.reactive]
                 elif len(flows.get(slot.reactive, ())):
-                    arriving[slot.index] = _given_on(flows[slot.reactive], number)
+                    arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
                     number += len(flows[slot.reactive])
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
@@ -94,6 +96,7 @@ class Compiled:
             tuples += outcome.tuples
             late += outcome.late
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         kept = {
             reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
         }
@@ -117,9 +120,9 @@ class Compiled:
         return table
 
 
-def _given_on(flow: Flow, number: int) -> Rows:
+def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
     """Return what one correlation gives as what comes to another."""
-    if flow.turn is not None:
+    if flow.turn is not None and not stage.takes_turns:
         reason = "what is due comes in steps of its own"
         raise NotColumnar(reason)
     if flow.weight is not None and (flow.weight < 0).any():

@@ -86,6 +86,7 @@ class Stage:
     """One correlation, compiled; kernels subclass it."""
 
     keeps_time = False  # whether it does what deadlines and late events ask for
+    takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
 
     def __init__(self, join: Join) -> None:
         self.join = join
