@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
 DIVIDED = ("tests/laws/", "tests/oracle/")
-"""Where tests are handed out one by one. All other files are handed out whole: what a module makes once is made in one
-process then, and handing out eight thousand tests one by one took as long as running a thousand."""
+"""Where tests are handed out one by one. Other files are handed out whole: so each module's fixtures are set up in one
+process, and handing out eight thousand tests one by one takes the processes' time."""
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.

@@ -18,7 +18,8 @@ import numpy as np
 from cartesius.columnar.band_merge import merged
 from cartesius.columnar.band_pairs import FAR, Bound, counted, near
 from cartesius.columnar.candidates import Parts
-from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.coding import codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.rows import BEFORE, joined, nothing
@@ -117,7 +118,7 @@ class Near(Stage):
         """Return when the rows of a slot are due to leave, if the clock lets them."""
         due: Ints | None = None
         for one in self.settled if moment.meets_deadlines else ():
-            mine = _due(one, slot, rows)
+            mine = due_of(one, slot, rows)
             if mine is not None:
                 due = mine if due is None else np.minimum(due, mine)
         return due
@@ -147,7 +148,7 @@ class Near(Stage):
         for one in self.settled:
             for slot in one.named:
                 rows = state.retained[slot.index]
-                due = None if rows is None else _due(one, slot.index, rows)
+                due = None if rows is None else due_of(one, slot.index, rows)
                 if due is None:
                     continue
                 for time, entry in zip(due.tolist(), slot.memory.all(), strict=True):
@@ -182,7 +183,7 @@ def delay_of(installed: Installed, slot: int) -> int | None:
     return delay
 
 
-def _due(installed: Installed, slot: int, rows: Rows) -> Ints | None:
+def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
     """Return the last end that a partner of each row may have; None if the restriction does not say."""
     delay = delay_of(installed, slot)
     if delay is None:

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.ageing import Ageing
 from cartesius.columnar.feeds import Feed, fed, timed
 from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table, table_of
 from cartesius.columnar.rows import FAR, Flow, Rows, nothing
+from cartesius.columnar.slicing import between, slice_length, stacked
 from cartesius.columnar.stages import Moment, Stage, State
+from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
 from cartesius.events import EARLIEST, Delete, Event, Update
@@ -65,6 +68,12 @@ class Compiled:
         """How many bytes the rows that columns hold take, beside payload and keys."""
         return sum(state.nbytes for state in self.states or ())
 
+    @property
+    def n_retained(self) -> int:
+        """How many rows columns hold."""
+        states = sum(len(rows) for state in self.states or () for rows in state.retained if rows is not None)
+        return states + sum(map(len, self.kept.values()))
+
     def source(self) -> str:
         """Return the generated code of all stages, each with its pattern, or why there is none."""
         if self.reason:
@@ -86,7 +95,7 @@ class Compiled:
                 if slot.reactive in rows:
                     arriving[slot.index] = rows[slot.reactive]
                 elif len(flows.get(slot.reactive, ())):
-                    arriving[slot.index] = _given_on(flows[slot.reactive], number)
+                    arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
                     number += len(flows[slot.reactive])
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
@@ -94,6 +103,7 @@ class Compiled:
             tuples += outcome.tuples
             late += outcome.late
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         kept = {
             reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
         }
@@ -117,9 +127,9 @@ class Compiled:
         return table
 
 
-def _given_on(flow: Flow, number: int) -> Rows:
+def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
     """Return what one correlation gives as what comes to another."""
-    if flow.turn is not None:
+    if flow.turn is not None and not stage.takes_turns:
         reason = "what is due comes in steps of its own"
         raise NotColumnar(reason)
     if flow.weight is not None and (flow.weight < 0).any():
@@ -220,22 +230,29 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
         return _one_by_one(engine, feed)
     engine._steps.check_idle()
     engine._steps.is_running = True
+    tables: list[pa.Table] = []
+    done = 0
     try:
         with np.errstate(all="ignore"):
-            return compiled.run(engine, _timed(engine, feed))
+            feed = _timed(engine, feed)
+            while done < feed.steps or not tables:
+                end = min(done + slice_length(compiled.n_retained), feed.steps)
+                tables.append(compiled.run(engine, between(feed, done, end)))
+                done = end
+            return stacked(tables)
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False
-    return _one_by_one(engine, feed)
+    return _one_by_one(engine, feed, tables, done)
 
 
-def _one_by_one(engine: Engine, feed: Feed) -> pa.Table:
+def _one_by_one(engine: Engine, feed: Feed, tables: Sequence[pa.Table] = (), done: int = 0) -> pa.Table:
+    """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
     outputs = [(engine._program.names[output], _is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
-    done = 0
     try:
-        for reactive, value, at in _in_order(feed):
+        for reactive, value, at in _in_order(between(feed, done, feed.steps)):
             out += engine.push(reactive, value, at)
             done += 1
     except Exception as error:
@@ -244,10 +261,10 @@ def _one_by_one(engine: Engine, feed: Feed) -> pa.Table:
             " gave is the attribute `emitted` of this error, a table"
         )
         with suppress(AttributeError, NotStorable):  # it may be frozen, and they no plain data
-            error.emitted = table_of(out, outputs)  # type: ignore[attr-defined]  # any error of a body leaves as it is
+            error.emitted = stacked([*tables, table_of(out, outputs)])  # type: ignore[attr-defined]  # any error of a body leaves as it is
         raise
     try:
-        return table_of(out, outputs)
+        return stacked([*tables, table_of(out, outputs)])
     except NotStorable as error:
         error.add_note("in push_many: all rows were pushed, but what they gave is nothing that columns hold; use push")
         raise
