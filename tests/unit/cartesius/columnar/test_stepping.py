@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, correlate
@@ -65,7 +65,6 @@ def traces(draw: st.DrawFn, slots: int) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=settings().max_examples * 2)
 @given(
     names=st.lists(st.sampled_from(sorted(TWO)), min_size=1, max_size=4, unique=True),
     where=st.sampled_from(WHERE_TWO),
