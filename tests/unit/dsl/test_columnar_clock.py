@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
@@ -14,6 +15,8 @@ from cartesius import Delete, Engine
 from cartesius.columnar.results import events_of
 from dsl import RulePack, Source, instant, not_, now, optional
 from dsl.units import knots, metres, microseconds
+from examples.port.inputs import read_day
+from examples.port.programs import rule_pack
 from examples.port.rotterdam import basin_rows, rotterdam_rules
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from cartesius import Reactive
 
 Step = tuple[str, Any, int]
+DATA = Path(__file__).parents[3] / "examples/port/data"
+SHARED = ("mmsi", "name", "vessel_type", "length", "beam", "draught", "speed")
 FIELDS = {
     "ship": ["id", "quay", "eta", "notice", "draught"],
     "gauge": ["quay", "height", "pile"],
@@ -144,7 +149,7 @@ MAY_BE = ("", "deadlines of two correlations are due at one time", "rows of seve
 WAYS = st.sampled_from(["many", "many", "many", "many", "many", "push", "snapshot", "in_place", "advance", "advance"])
 
 
-@settings(max_examples=max(30, settings().max_examples // 3))  # each compiles a pack of its own
+@settings(max_examples=max(20, settings().max_examples // 4))  # each compiles a pack of its own
 @given(
     packs(), traces(), st.lists(st.tuples(st.integers(1, 8), WAYS), min_size=1, max_size=3),
     st.sampled_from([None, 0, 0, 3]), st.booleans(),
@@ -226,3 +231,33 @@ def test_the_code_of_phases_is_shown():
     engine = Engine(rotterdam_rules().table())
     engine.push_many({"tide": {"height": [1.0]}})
     assert "vessel.eta - now <= 24 h" in engine.source()
+
+
+def test_the_packs_of_the_port_are_compiled_on_a_slice_of_its_data():
+    """The readings of an hour in New York; of the ships, those reports also as if they were bound for Rotterdam."""
+    day = read_day(DATA)
+    readings = [each for each in day.readings if each.source == "berth"]
+    readings += [each for each in day.readings if each.source != "berth" and each.time is not None][::100]
+    basins = [row["id"] for row in basin_rows()]
+    port = rule_pack("port", [each.values["id"] for each in readings if each.source == "berth"])
+    for pack in (port, rotterdam_rules()):
+        inputs = pack.sources
+        trace: list[Step] = [] if pack.name == "port" else [("berth", row, day.start) for row in basin_rows()]
+        for each in readings:
+            if pack.name == "port" and each.source in inputs:
+                trace.append((each.source, each.values, each.time or day.start))
+            elif each.source == "vessel":
+                known = {name: each.values[name] for name in SHARED}
+                number, time = each.values["mmsi"], each.time or day.start
+                is_still = each.values["direction"] in {"moored", "still"}
+                known |= {"direction": "moored" if is_still else "inbound", "destination": basins[number % len(basins)]}
+                trace.append(("vessel", {**known, "eta": time + (number % 60 - 30) * 3_600_000_000}, time))
+        in_place, engine = (Engine(pack.table(), lateness=600_000_000, tier=tier) for tier in ("in_place", None))
+        batch: dict[Any, dict[str, list[Any]]] = {}
+        for order, (name, row, at) in enumerate(trace):
+            for field, value in {**row, "order": order, "at": at}.items():
+                batch.setdefault(inputs[name], {}).setdefault(field, []).append(value)
+        found = list(map(repr, events_of(engine.push_many(batch))))
+        assert found == list(map(repr, pushed(in_place, inputs, trace)))
+        assert len(found) > len(trace) / 20
+        assert engine._why_row_by_row == ""
