@@ -52,7 +52,8 @@ class DirectPushes:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             of = table_shape_of if reactive.table else shape_of
-            shape = self._objection or of(self._program, reactive)
+            is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
+            shape = self._objection or is_output or of(self._program, reactive)
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
