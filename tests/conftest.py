@@ -31,7 +31,7 @@ process, and handing out eight thousand tests one by one takes the processes' ti
 # elsewhere, and the seed in the header brings a run back.
 settings.register_profile(
     "ci",
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     print_blob=True,
     derandomize=False,

@@ -37,7 +37,7 @@ from tests.oracle.tier_programs import FAMILIES, Case, Choices, Row, batch_of, c
 
 TIERS = ("reference", "in_place", None)
 ran = settings().max_examples
-EXAMPLES = settings(max_examples=max(300, ran) if ran >= 100 else ran)
+EXAMPLES = settings(max_examples=max(300, ran) if ran >= 60 else ran)
 
 
 class Run:
