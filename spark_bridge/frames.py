@@ -21,6 +21,7 @@ from cartesius.programs import Program
 from cartesius.world import World
 from spark_bridge.buckets import Buckets
 from spark_bridge.dead_letters import Plausible
+from spark_bridge.emission import Layout
 from spark_bridge.envelope import opened, tagged, united
 from spark_bridge.options import (
     by_source,
@@ -173,8 +174,9 @@ def correlate_frames(
     ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
     ... )
 
-    Rows are used in (event time, place of the source, payload) order, or, with ``sequence``, in (sequence, event time,
-    place of the source, payload) order, one order over all sources. By default a stream's rows wait for the watermark,
+    Rows are used in (event time, place of the source, values) order, or, with ``sequence``, in (sequence, event time,
+    place of the source, values) order, one order over all sources; the values are those of the columns that travel, one
+    after the other. By default a stream's rows wait for the watermark,
     so where micro-batches are cut does not matter. With ``sequence``, or ``order="arrival"``, results come at once,
     and cuts do not matter as long as they are in that order. A bucket to which no row comes is called all the same
     when a row or a deadline of its engine is due.
@@ -250,7 +252,8 @@ def correlate_frames(
     everywhere = frozenset(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
-    runner = Buckets(outputs, tuple(source.input for source in sources), schemas, everywhere)
+    layout, key = _common(schemas)
+    runner = Buckets(outputs, tuple(source.input for source in sources), layout, everywhere)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
@@ -258,8 +261,7 @@ def correlate_frames(
         done = run_streaming(marked, runner, has_watermark=watermark is not None, holds=holds)
     else:
         done = run_batch(united(parts), runner, close=close)
-    key, value = _common(schemas)
-    return Frames(opened(done, schemas, key, value), bool(len(value)))
+    return Frames(opened(done, layout, key), bool(len(layout.value)))
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
@@ -273,8 +275,8 @@ def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> Da
     return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
 
 
-def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructType]:
-    """Return the type of the key column, and all fields of all values."""
+def _common(schemas: Mapping[str, ResultSchema]) -> tuple[Layout, t.DataType]:
+    """Return the columns of all results, and the type of the key column."""
     keys = {schema.key.simpleString(): schema.key for schema in schemas.values()}
     fields: dict[str, tuple[t.StructField, str]] = {}
     for name, schema in schemas.items():
@@ -290,4 +292,5 @@ def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructTy
                 )
                 raise InvalidArgument(message)
     key: t.DataType = next(iter(keys.values())) if len(keys) == 1 else t.StringType()
-    return key, t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    value = t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    return Layout(schemas, tuple(keys.values()), value), key

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,16 @@ from cartesius.events import EARLIEST, Delete, Event, Update
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cartesius.columnar.stages import Late
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
 
+    Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
+
+T = TypeVar("T")
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
 
 
@@ -71,8 +74,12 @@ class Compiled:
             return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
         return "\n".join(stage.source() for stage in self.stages)
 
-    def run(self, engine: Engine, feed: Feed) -> pa.Table:
-        """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
+    def run(self, engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
+        """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
+
+        Raises:
+            NotColumnar: It cannot be done exactly; nothing has changed.
+        """
         world, program = engine._world, self.program
         moment, late, feed = _by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         flows: dict[Reactive, Flow] = {}
@@ -98,23 +105,21 @@ class Compiled:
             reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
         }
         given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
-        table = as_table(
-            [(program.names[output], given.get(output) or nothing()) for output in program.outputs],
-            has_tables=any(_is_table(engine, output) for output in program.outputs),
-        )
+        shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
         self.states = states
         engine._direct = {}  # it works on the objects
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
-        world.late.extend(item for _, item in sorted(late, key=itemgetter(0)))
+        late.sort(key=itemgetter(0))
+        world.late.extend(item for _, item in late)
         if moment.clock is not None and len(moment.clock):
             world.clock = max(world.clock, int(moment.clock[-1]))
         engine._events += moment.steps
         ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
         engine._latest = max([engine._latest, *ends])
         engine._is_touched = engine._has_begun = True
-        return table
+        return shaped, late
 
 
 def _given_on(flow: Flow, number: int) -> Rows:
@@ -214,20 +219,38 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     for reactive, rows in feed.rows.items():
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
+    has_tables = any(_is_table(engine, output) for output in program.outputs)
+    found = attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables))
+    return _one_by_one(engine, feed) if found is None else found[0]
+
+
+def attempt(engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]] | None:
+    """Push a batch through the stages of a program, if all of it compiles.
+
+    Args:
+        engine: The engine.
+        feed: The batch; its inputs go on.
+        shape: What makes something of what the outputs give, by their names. If it raises `NotColumnar`, nothing has
+            changed.
+
+    Returns:
+        What ``shape`` has made, and what was late, with its step; None, and nothing has changed, if the batch cannot be
+        computed exactly: then the rows are to be pushed one by one.
+    """
     compiled = compiled_of(engine)
     engine._why_row_by_row = _WATCHED if engine._is_watched else ""
     if compiled.reason or engine._why_row_by_row:
-        return _one_by_one(engine, feed)
+        return None
     engine._steps.check_idle()
     engine._steps.is_running = True
     try:
         with np.errstate(all="ignore"):
-            return compiled.run(engine, _timed(engine, feed))
+            return compiled.run(engine, _timed(engine, feed), shape)
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False
-    return _one_by_one(engine, feed)
+    return None
 
 
 def _one_by_one(engine: Engine, feed: Feed) -> pa.Table:
