@@ -166,6 +166,8 @@ class Arrivals:
 
     def feed(self, engine: Engine) -> Feed | None:
         """Return the rows as a batch; None if they cannot be one."""
+        if engine.has_finished:
+            return None
         rows: dict[Reactive, Rows] = {}
         for number, one in enumerate(self.columns):
             if not len(one):
@@ -187,9 +189,10 @@ class Arrivals:
             )
         return Feed(rows, len(self), is_timed=True)
 
-    def __iter__(self) -> Iterator[tuple[Columns, int, int]]:
-        """Iterate over the rows in order: of which source, which of its rows, and when."""
-        for source, row, time in zip(self.source.tolist(), self.row.tolist(), self.time.tolist(), strict=True):
+    def since(self, step: int) -> Iterator[tuple[Columns, int, int]]:
+        """Iterate over the rows from a step on: of which source, which of its rows, and when."""
+        columns = (self.source[step:].tolist(), self.row[step:].tolist(), self.time[step:].tolist())
+        for source, row, time in zip(*columns, strict=True):
             yield self.columns[source], row, time
 
     def at(self, step: int) -> tuple[Columns, int, int]:

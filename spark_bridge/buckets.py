@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cartesius import Event, Reactive
-    from cartesius.columnar.rows import Flow
     from spark_bridge.arrivals import Input
     from spark_bridge.emission import Layout
 
@@ -218,26 +217,23 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        feed = arrivals.feed(self.engine) if n >= _MANY else None
-        if feed is not None and self._use_columns(arrivals, feed):
-            return
-        for one, row, time in arrivals:
+        done = self._use_columns(arrivals) if n >= _MANY else 0
+        for one, row, time in arrivals.since(done):
             self._use_row(one, row, time)
 
-    def _use_columns(self, arrivals: Arrivals, feed: Any) -> bool:
-        def shape(flows: Sequence[tuple[str, Flow]]) -> list[tuple[int, pa.RecordBatch]]:
-            return self.out.of_flows(flows)
-
-        found = attempt(self.engine, feed, shape)
-        if found is None:
-            return False
-        parts, late = found
-        self.out.add_parts(parts)
-        if late:
+    def _use_columns(self, arrivals: Arrivals) -> int:
+        """Use rows as a batch, as far as that can be done; return how many."""
+        feed = arrivals.feed(self.engine)
+        if feed is None:
+            return 0
+        found = attempt(self.engine, feed, self.out.of_flows)
+        for parts in found.made:
+            self.out.add_parts(parts)
+        if found.late:
             self.engine.take_late()
-            for step, (_, name, reason) in late:
-                self._late(*arrivals.at(step), name, reason)
-        return True
+        for step, (_, name, reason) in found.late:
+            self._late(*arrivals.at(step), name, reason)
+        return found.done
 
     def _late(self, one: Columns, row: int, time: int, name: str, reason: str) -> None:
         if self._is_told(one):
