@@ -4,7 +4,7 @@ Nothing here knows Spark, but its types. Rows are used in (event time, source, p
 time, source, payload) order, whatever the chunks they came in. The clock moves once, before the first row,
 alike in every bucket.
 
-Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
+Invariant: no greenlet outlives a call: an engine that has strands is local to it, and unwinds them when it goes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius import CartesiusError, Delete, Engine, Event, Update
-from cartesius.codec import decode, encode
-from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.errors import InvalidArgument, NotStorable
+from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import letter, raised, unreadable
 from spark_bridge.values import encoder, reader
 
@@ -101,26 +101,6 @@ class Outcome:
 _PLACE = attrgetter("sequence", "time", "source", "payload")
 
 
-def _closed(snapshot: bytes, held: list[Row]) -> bytes:
-    """Return one state of an engine's snapshot and the rows that wait."""
-    rows = [(row.sequence, row.time, row.source, row.payload) for row in sorted(held, key=_PLACE)]
-    return encode((snapshot, rows))
-
-
-def _opened(state: bytes | None) -> tuple[bytes | None, list[Row]]:
-    """Return the snapshot and the rows that wait."""
-    if state is None:
-        return None, []
-    found = decode(state)
-    if not isinstance(found, tuple):
-        message = (
-            "restore: expected a state with rows that wait but it was written with another order; keep order= as it was"
-        )
-        raise SnapshotMismatch(message)
-    snapshot, rows = found
-    return snapshot, [Row(*row) for row in rows]
-
-
 class Buckets:
     """A program and how its rows are read and written; it runs one bucket at a time.
 
@@ -129,6 +109,7 @@ class Buckets:
         inputs: Its sources, in the order of the caller's mapping.
         schemas: How the results of each output look, by the name that their events carry.
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
+        states: Opens and seals their states; by default without keeping engines between calls.
     """
 
     def __init__(
@@ -137,11 +118,13 @@ class Buckets:
         inputs: tuple[Input, ...],
         schemas: Mapping[str, ResultSchema],
         everywhere: frozenset[str],
+        states: BucketStates | None = None,
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
         self.schemas = schemas
         self.everywhere = everywhere
+        self.states = states or BucketStates(outputs, inputs)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -151,7 +134,7 @@ class Buckets:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from."""
-        return Buckets, (self.outputs, self.inputs, self.schemas, self.everywhere)
+        return Buckets, (self.outputs, self.inputs, self.schemas, self.everywhere, self.states)
 
     def run(
         self,
@@ -178,8 +161,8 @@ class Buckets:
             NotStorable: The new state cannot be stored.
         """
         # Not durable=True: what is pushed was read from JSON, and so is plain data.
-        state, held = _opened(state) if holds else (state, [])
-        engine = Engine(*self.outputs) if state is None else Engine.restore(state, *self.outputs)
+        opened = self.states.open(bucket, state, holds=holds)
+        engine, held = opened.engine, [Row(*row) for row in opened.held or ()]
         out: list[dict[str, Any]] = []
         if clock is not None and clock > engine.clock:
             due = sorted((row for row in held if row.time < clock), key=_PLACE)
@@ -195,11 +178,12 @@ class Buckets:
                 out += self._use(bucket, engine, row)
         if close:
             out += self._results(bucket, engine.close())
-        snapshot = engine.snapshot()
         times = [row.time for row in held]
         if engine.next_deadline is not None:
             times.append(engine.next_deadline)
-        return Outcome(out, _closed(snapshot, held) if holds else snapshot, min(times, default=None))
+        if holds:
+            opened.held = [(row.sequence, row.time, row.source, row.payload) for row in sorted(held, key=_PLACE)]
+        return Outcome(out, self.states.seal(opened), min(times, default=None))
 
     def _use(self, bucket: int, engine: Engine, row: Row) -> list[dict[str, Any]]:
         source = self.inputs[row.source]

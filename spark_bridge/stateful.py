@@ -6,7 +6,7 @@ rows before the function sees them. So once Spark has taken the watermark from `
 that is never late, but carries the same mark: lateness is ours to tell, from the watermark that the state gives.
 Batch: ``applyInPandas``; there is no watermark, and all sources end.
 
-The state is one binary column, the engine's snapshot: restored at the start of a call, taken at its end.
+The state is one binary column: opened at the start of a call and sealed at its end (`bucket_states`).
 """
 
 from __future__ import annotations
