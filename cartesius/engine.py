@@ -678,9 +678,7 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls.__new__(cls)
-        saved = state["layout"]
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=saved)
+        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -688,6 +686,24 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
+        return engine
+
+    @classmethod
+    def _like(
+        cls,
+        layout: Mapping[str, Any],
+        outputs: Iterable[Reactive],
+        pulled: Iterable[Reactive] = (),
+        unit: timedelta = MICROSECOND,
+        lateness: int | timedelta | None = None,
+        *,
+        durable: bool = False,
+        trace: bool = False,
+        tier: Tier | None = None,
+    ) -> Engine:
+        """Return an engine without a state, whose names and numbers are those of a saved one."""
+        engine = cls.__new__(cls)
+        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:

@@ -15,11 +15,11 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius import CartesiusError, Engine
-from cartesius.codec import decode, encode
+from cartesius import CartesiusError
 from cartesius.columnar.running import attempt
-from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns
+from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, raised, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.packing import chunk_schema, unpacked
@@ -28,7 +28,7 @@ from spark_bridge.row_texts import value_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cartesius import Event, Reactive
+    from cartesius import Engine, Event, Reactive
     from spark_bridge.arrivals import Input
     from spark_bridge.emission import Layout
 
@@ -53,6 +53,7 @@ class Buckets:
         inputs: Its sources, in the order of the caller's mapping.
         layout: How its results look.
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
+        states: Opens and seals their states; by default without keeping engines between calls.
     """
 
     def __init__(
@@ -61,16 +62,18 @@ class Buckets:
         inputs: tuple[Input, ...],
         layout: Layout,
         everywhere: frozenset[str],
+        states: BucketStates | None = None,
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
         self.layout = layout
         self.everywhere = everywhere
+        self.states = states or BucketStates(outputs, inputs)
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from."""
-        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere)
+        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere, self.states)
 
     def run(
         self,
@@ -96,7 +99,9 @@ class Buckets:
             SnapshotMismatch: The state is another program's, or damaged.
             NotStorable: The new state cannot be stored.
         """
-        engine, held = self._opened(state, holds=holds)
+        # Not durable=True: what is pushed was read from Arrow, and so is plain data.
+        opened = self.states.open(bucket, state, holds=holds)
+        engine, held = opened.engine, self._waiting(opened.held)
         call = _Call(
             engine, Emission(self.layout, frozenset() if bucket == 0 else self.everywhere), is_first=bucket == 0
         )
@@ -119,35 +124,17 @@ class Buckets:
         times = [int(one.numbers(TIME).min()) for one in held if len(one)]
         if (deadline := engine.next_deadline) is not None:
             times.append(deadline)
-        return Outcome(call.out.parts(), self._sealed(engine, held, holds=holds), min(times, default=None))
+        if holds:
+            opened.held = {one.source.name: one.chunk() for one in held if len(one)}
+        return Outcome(call.out.parts(), self.states.seal(opened), min(times, default=None))
 
-    def _opened(self, state: bytes | None, *, holds: bool) -> tuple[Engine, list[Columns]]:
-        """Return the engine, and the rows of each source that wait."""
-        # Not durable=True: what is pushed is plain data. Rows that wait are used each at its own time.
-        lateness = 0 if holds else None
-        if state is None:
-            return Engine(*self.outputs, lateness=lateness), self._held({})
-        found = decode(state)
-        if isinstance(found, tuple) != holds:
-            message = (
-                f"restore: expected a state with{'' if holds else 'out'} rows that wait but it was written with another"
-                " order; keep order= as it was"
-            )
-            raise SnapshotMismatch(message)
-        snapshot, held = found if holds else (state, {})
-        return Engine.restore(snapshot, *self.outputs, lateness=lateness), self._held(held)
-
-    def _held(self, waiting: Mapping[str, bytes]) -> list[Columns]:
+    def _waiting(self, held: Mapping[str, bytes] | None) -> list[Columns]:
+        """Return the rows of each source that wait."""
+        chunks = held or {}
         return [
-            Columns(source, unpacked([waiting[source.name]] if source.name in waiting else [], schema))
+            Columns(source, unpacked([chunks[source.name]] if source.name in chunks else [], schema))
             for source, schema in zip(self.inputs, self._schemas, strict=True)
         ]
-
-    @staticmethod
-    def _sealed(engine: Engine, held: Sequence[Columns], *, holds: bool) -> bytes:
-        """Return one state of an engine and the rows that wait."""
-        snapshot = engine.snapshot()
-        return encode((snapshot, {one.source.name: one.chunk() for one in held if len(one)})) if holds else snapshot
 
 
 def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:

@@ -10,6 +10,7 @@ Source: DESIGN.md, section 7.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, final
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -19,6 +20,7 @@ from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs import Program
 from cartesius.world import World
+from spark_bridge.bucket_states import BucketStates
 from spark_bridge.buckets import Buckets
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.emission import Layout
@@ -253,7 +255,8 @@ def correlate_frames(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
     layout, key = _common(schemas)
-    runner = Buckets(outputs, tuple(source.input for source in sources), layout, everywhere)
+    sources_in = tuple(source.input for source in sources)
+    runner = Buckets(outputs, sources_in, layout, everywhere, BucketStates(outputs, sources_in, uuid4().hex))
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:

@@ -7,7 +7,7 @@ that is never late, but carries the same mark: lateness is ours to tell, from th
 Batch: ``applyInPandas``; there is no watermark, and all sources end.
 
 What pandas sees are chunks of rows, and parts of results, both bytes (see `packing` and `emission`). The state is one
-binary column, the engine's snapshot: restored at the start of a call, taken at its end.
+binary column: opened at the start of a call and sealed at its end (`bucket_states`).
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def test_a_stream_gives_it_however_it_is_cut_and_through_a_restart(spark, folder
     cut.add_rows(rows[-1:])
     with pytest.raises(StreamingQueryException) as failure:
         cut.run(correlated(cut.streams(), [moored_with(1), latest, zipped], buckets=5, watermark="1 minute"))
-    assert "expected a snapshot of this program" in str(failure.value)
+    assert "belongs to another one: in 'moored' where= differs: - 0, + 1" in str(failure.value)
     assert "while processing bucket" in str(failure.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -69,10 +70,10 @@ def run(program: Buckets, bucket: int, state: bytes | None, rows: Sequence[Row],
     return program.run(bucket, state, chunks_of(program.inputs, rows, size), *arguments, **options)
 
 
-def results(outcome: Outcome) -> list[tuple[str, Any, Any, int, int]]:
-    """Return what was given: change, key, value, start, end."""
+def results(outcome: Outcome) -> list[tuple[int, str, Any, Any, int, int]]:
+    """Return what was given: the place of the output, change, key, value, start, end."""
     return [
-        (CHANGES[row["change"]], row["key"], row["value"], row["start"], row["end"])
+        (output, CHANGES[row["change"]], row["key"], row["value"], row["start"], row["end"])
         for output, part in outcome.parts
         if output != NO_OUTPUT
         for row in part.to_pylist()
@@ -81,7 +82,12 @@ def results(outcome: Outcome) -> list[tuple[str, Any, Any, int, int]]:
 
 def shown(outcome: Outcome) -> list[tuple[str, Any, Any, int]]:
     """Return what was given: change, key, value, end."""
-    return [(change, key, value, end) for change, key, value, _, end in results(outcome)]
+    return [(change, key, value, end) for _, change, key, value, _, end in results(outcome)]
+
+
+def by_output(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return results of several calls output by output: only within one is there an order."""
+    return sorted(found, key=itemgetter(0))
 
 
 def letters(outcome: Outcome) -> list[dict[str, Any]]:
