@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 
 import greenlet
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.cloudpickle import dumps, loads
 from pyspark.sql import types as t
@@ -18,8 +19,10 @@ from restrictions import aligning, as_table, cartesian, key_by, most_recently, r
 from spark_bridge.arrivals import Input
 from spark_bridge.buckets import Buckets
 from spark_bridge.schemas import result_schema
+from spark_bridge.values import to_arrow
 from tests.unit.spark_bridge.bucket_rows import Row, layout_of, letters, results, run, shown
 from tests.unit.spark_bridge.bucket_rows import buckets_of as program_of
+from tests.unit.spark_bridge.typed_values import typed
 
 SHIP = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("berth", t.StringType())])
 BERTH = t.StructType([t.StructField("id", t.StringType()), t.StructField("depth", t.DoubleType())])
@@ -92,6 +95,53 @@ def test_a_call_gives_what_the_engine_gives():
 @given(st.permutations(ROWS))
 def test_the_order_of_the_rows_does_not_matter(rows):
     assert results(run(buckets_of(moored), 0, None, rows)) == results(run(buckets_of(moored), 0, None, ROWS))
+
+
+@given(st.integers(1, 4))
+def test_how_rows_are_packed_does_not_matter(size):
+    assert results(run(buckets_of(moored), 0, None, ROWS, size=size)) == results(run(buckets_of(moored), 0, None, ROWS))
+
+
+@given(st.data())
+def test_values_of_every_type_go_through_a_bucket_as_they_are(data):
+    """However few or many rows there are: by push, and as a batch for the compiled tier."""
+    kind, values = data.draw(typed())
+    schema = t.StructType([t.StructField("n", t.LongType()), t.StructField("x y", kind)])
+    thing = Reactive("thing", table=True, key="n")
+    same = correlate(thing=thing, yields=lambda thing: thing, restrict=as_table("thing"), name="same")
+    program = buckets_of(same, inputs=[Input("thing", schema, ("n", "x y"), True, "n", is_split=True)])
+    drawn = data.draw(st.lists(st.none() | values, min_size=1, max_size=4))
+    many = [(drawn * 40)[place] for place in range(40)]
+    for some in (drawn, many):
+        column = to_arrow(some, kind, "x").to_pylist()
+        rows = [Row(0, n, 0, {"n": n, "x y": value}) for n, value in enumerate(column)]
+        found = [value for _, _, value, _ in shown(run(program, 0, None, rows, size=7))]
+        expected = to_arrow([{"n": n, "x y": value} for n, value in enumerate(some)], schema, "x").to_pylist()
+        assert repr(found) == repr(expected)
+
+
+ROUND_NUMBERS = t.StructType([t.StructField("k", t.LongType()), t.StructField("n", t.LongType())])
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 3), st.integers(0, 99)), max_size=90))
+@settings(max_examples=30)
+def test_a_batch_of_columns_gives_what_pushes_give_with_late_rows_and_a_clock(drawn):
+    left, right = Reactive("left"), Reactive("right")
+    latest = cartesian(left, right, restrict=key_by(left="k", right="k") | most_recently("left", "right"))
+    inputs = [Input(name, ROUND_NUMBERS, ("k", "n"), is_split=True) for name in ("left", "right")]
+    program = buckets_of(latest, inputs=inputs)
+    rows = [Row(0, time, source, {"k": k, "n": n}) for source, time, k, n in drawn]
+    engine = Engine(latest, tier="in_place")
+    engine.advance(4)
+    ordered = sorted(rows, key=lambda row: (row.time, row.source, row.columns["k"], row.columns["n"]))
+    expected = [e for row in ordered for e in engine.push((left, right)[row.source], row.columns, at=row.time)]
+    outcome = run(program, 0, None, rows, 4)
+    assert [(value["_1"], value["_2"], end) for _, _, value, end in shown(outcome)] == [
+        (dict(event.value[0]), dict(event.value[1]), event.end) for event in expected
+    ]
+    late = [json.dumps(event.value._fields, separators=(",", ":")) for event, _, _ in engine.late]
+    assert [letter["payload"] for letter in letters(outcome)] == late
+    assert {letter["reason"].split(" is ")[1] for letter in letters(outcome)} <= {"before the clock 4"}
 
 
 @given(st.lists(st.integers(0, len(ROWS)), max_size=4))
