@@ -13,7 +13,7 @@ Source: DESIGN 4; SEMANTICS 1.2 to 1.7.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.code_lines import Lines
 from cartesius.direct_bands import DirectBands, dues_of
@@ -21,36 +21,27 @@ from cartesius.direct_clock import MEET, PASSED, TIMES, coming
 from cartesius.direct_gates import DirectGate
 from cartesius.direct_loops import DirectLoops, table_name
 from cartesius.direct_places import DirectPlaces
-from cartesius.doors import checked_times
-from cartesius.entries import ABSENT, LIVE, Entry
-from cartesius.events import Event, EventDraft, Interval
+from cartesius.direct_scope import STREAM_SCOPE, headed
 from cartesius.expression_texts import Texts
-from cartesius.generated import Constants, commented, define
+from cartesius.generated import Constants, define
 from cartesius.meanings import Meaning
-from cartesius.memories import NOWHERE, checked_key, hashable
-from cartesius.queues import Queue
-from cartesius.records import PLAIN, Record, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from cartesius.direct_shapes import Shape
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
     from cartesius.steps import Steps
-
-_SCOPE: dict[str, Any] = {
-    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
-    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
-    "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
-}  # fmt: skip
 
 
 class DirectCode:
     """The function of one slot, and its text."""
 
-    def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
+    name: ClassVar[str] = "push"
+    identity: ClassVar[str] = "(source, ordinal)"
+
+    def __init__(self, shape: Shape, steps: Steps, lateness: int | None, follower: DirectCode | None) -> None:
         self._shape = shape
+        self._follower = follower
         self._clock, self._come = coming(lateness)
         self._meets = bool(shape.bands) and lateness is not None
         if self._meets:
@@ -68,7 +59,7 @@ class DirectCode:
         }
         self._dues: dict[int, str] = {}
         self._gate = DirectGate(shape, self._lines, self._loops)
-        bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
+        bound = {**STREAM_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
         bound |= {"source": self._slot.source, "lateness": lateness}
         for slot in join.slots:
             entries, indexes = slot.memory.parts()
@@ -82,13 +73,14 @@ class DirectCode:
             spare = shape.gate.spare()
             bound |= {"gate": shape.gate, "spare": spare}
         self._write()
-        self.function: Callable[[Any, Any], list[Event] | None] = define(
-            "push", self._lines.text, {**bound, **self._constants.bound}
-        )
+        if follower is not None:
+            bound["go_on"] = follower.function
+        self.function: Callable[..., Any] = define(self.name, self._lines.text, {**bound, **self._constants.bound})
 
     def shown(self) -> str:
         """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        return headed(self._join, self._slot, self._constants.bound, self._lines.text)
+        text = headed(self._join, self._slot, self._constants.bound, self._lines.text)
+        return text if self._follower is None else f"{text}\n{self._follower.shown()}"
 
     def _write(self) -> None:
         add = self._lines.add
@@ -108,6 +100,7 @@ class DirectCode:
                 add("steps.is_running = True")
                 with self._lines.under("try:"):
                     self._compute()
+                    self._pass_on()
                 if self._meets:
                     add("""
                         except BaseException as error:
@@ -127,10 +120,7 @@ class DirectCode:
                         steps.is_running = False
                 """)
             add(self._come)
-            if self._shape.gate is not None:
-                self._gate.keep()
-            else:
-                self._keep()
+            self._change()
             add("return out")
 
     def _leave_if(self, condition: str, also: str = "") -> None:
@@ -145,6 +135,19 @@ class DirectCode:
             self._lines.add("""
                 if met is not None:
                     met.finish()
+            """)
+
+    def _pass_on(self) -> None:
+        """Write what lets the one result go on to the slot that is bound to results."""
+        if self._follower is not None:
+            self._lines.add("""
+                follower = None
+                if len(out) > 1:
+                    raise LookupError  # they are one batch
+                if out:
+                    (event,) = out
+                    follower = go_on(event.value, event.start, event.end, event.identity)
+                    out = next(follower)
             """)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ class DirectCode:
             part{own}.value = value
             part{own}.start = start
             part{own}.end = end
-            part{own}._identity = (source, ordinal)
+            part{own}._identity = {self.identity}
             part{own}.keys = ({keys})
             part{own}.row_key = ABSENT
             part{own}.slot = slot{own}
@@ -175,7 +178,6 @@ class DirectCode:
         if shape.gate is not None:
             self._gate.come()
             return
-        self._lines.add(f"part{own}.number = stored = world.number + 1")
         self._dues = self._bands.due()
         self._find_predecessor()
         for index in shape.uses:
@@ -224,16 +226,27 @@ class DirectCode:
                 old = next(iter(old.values())) if type(old) is dict and len(old) >= {n} else None
             """)
         if meaning is Meaning.OLDEST:
-            self._leave_if("old is not None", "world.number = stored")
+            self._leave_if("old is not None", "world.number += 1")
         elif not shape.is_simply_indexed:
             self._lines.add(f"going = None if old is None else memory{own}.places_of(old)")
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    def _keep(self) -> None:
+    def _change(self) -> None:
         """Write what changes the state, none of which can fail."""
-        self._lines.add("""
-            world.number = stored
+        if self._shape.gate is not None:
+            self._gate.keep()
+        else:
+            self._keep()
+        if self._follower is not None:
+            self._lines.add("""
+                if follower is not None:
+                    next(follower, None)
+            """)
+
+    def _keep(self) -> None:
+        self._lines.add(f"""
+            world.number = part{self._own}.number = stored = world.number + 1
             world.candidates += tuples
         """)
         if self._shape.stores:
@@ -277,14 +290,6 @@ class DirectCode:
                 self._places[own].put(self._lines, self._dues)
             else:
                 self._lines.add(f"memory{own}.put(part{own}, coming)")
-
-
-def headed(join: Join, slot: Slot, bound: Mapping[str, Any], text: str) -> str:
-    """Return a text, with the pattern that it came from, and what the bound names in it are."""
-    restrict = " | ".join(map(repr, join.pattern.restrictions)) or "nothing: the whole product"
-    head = [f"{join.name}, when an event comes to {slot.name!r}", f"restricted by {restrict}"]
-    head += [f"{name} = {value!r}" for name, value in bound.items()]
-    return "".join(f"# {commented(line)}\n" for line in head) + text
 
 
 def _key(positions: tuple[int, ...]) -> str:

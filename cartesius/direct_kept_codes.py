@@ -16,7 +16,7 @@ import attrs
 
 from cartesius.code_lines import Lines
 from cartesius.direct_clock import TIMES, coming
-from cartesius.direct_codes import headed
+from cartesius.direct_scope import headed
 from cartesius.direct_shapes import standing
 from cartesius.direct_table_scope import TABLE_SCOPE
 from cartesius.doors import checked_value

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.direct_codes import DirectCode
+from cartesius.direct_chains import code_of
 from cartesius.direct_kept_codes import DirectKeptCode, KeptShape
 from cartesius.direct_shapes import shape_of
 from cartesius.direct_table_codes import DirectTableCode
@@ -25,6 +25,7 @@ from cartesius.events import EARLIEST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cartesius.direct_codes import DirectCode
     from cartesius.direct_shapes import Shape
     from cartesius.engine import Engine
     from cartesius.events import Event
@@ -51,7 +52,8 @@ class DirectPushes:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
             of = table_shape_of if reactive.table else shape_of
-            shape = self._objection or of(self._program, reactive)
+            is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
+            shape = self._objection or is_output or of(self._program, reactive)
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
@@ -63,7 +65,7 @@ class DirectPushes:
         if isinstance(shape, KeptShape):
             return DirectKeptCode(shape, self._steps, self._lateness)
         try:
-            return DirectCode(shape, self._steps, self._lateness)
+            return code_of(shape, self._steps, self._lateness)
         except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
             return "its text would be nested too deep for Python"
 

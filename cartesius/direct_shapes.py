@@ -58,6 +58,7 @@ class Shape:
     filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
     gate: Installed | None  # what aligns all slots
     bands: tuple[Installed, ...]  # in the order in which they see an event
+    then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
     def rule(self) -> Rule | None:
@@ -83,7 +84,7 @@ class Shape:
     def _is_simple(self, slot: Slot) -> bool:
         rule = self.rules.get(slot.index)
         _, indexes = slot.memory.parts()
-        if rule is None or rule[:2] != (Meaning.NEWEST, 1) or slot.index in self.uses:
+        if rule is None or rule[:2] != (Meaning.NEWEST, 1) or slot.index in self.uses or slot.memory.finds:
             return False
         return set(indexes) == ({rule[2]} if rule[2] else set())
 
@@ -96,7 +97,13 @@ class Shape:
     def calls_nothing(self) -> bool:
         """Whether the body is made of its parts alone, so that nothing of a user's runs in the step."""
         pattern = self.join.pattern
-        if self.filters or self.join.bindings.spaces or self.join.bindings.links or pattern.where is not None:
+        if (
+            self.then is not None
+            or self.filters
+            or self.join.bindings.spaces
+            or self.join.bindings.links
+            or pattern.where is not None
+        ):
             return False
         items = pattern.yields.items if isinstance(pattern.yields, Tuple) else (pattern.yields,)
         return all(isinstance(item, Part | Constant) for item in items)
@@ -107,12 +114,22 @@ def shape_of(program: Program, reactive: Reactive) -> Shape | str:
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
         return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
-    ((join, index),) = bound
-    reason = _objection(program, join)
-    return reason or _shape(join, join.slots[index])
+    return _shape_of(program, *bound[0])
 
 
-def _objection(program: Program, join: Join) -> str:
+def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
+    followers = [pair for other in join.reactives for pair in program.bound.get(other, ())]
+    reason = _objection(program, join, is_followed=bool(followers))
+    shape = reason or _shape(join, join.slots[index])
+    if isinstance(shape, str) or not followers:
+        return shape
+    if len(followers) > 1 or any(output in join.reactives for output in program.outputs):
+        return "several correlations are made from it, or it is an output itself"
+    then = _shape_of(program, *followers[0])
+    return then if isinstance(then, str) else attrs.evolve(shape, then=then)
+
+
+def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
     strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
     product = batch.product
@@ -120,18 +137,23 @@ def _objection(program: Program, join: Join) -> str:
         return f"{strange!r} runs as written"
     if not isinstance(batch.output, Events) or batch.partial is not None or type(product) is not Product:
         return "its results are not single combinations of events"
-    if any(slot.is_table or slot.reactive.table or slot.reactive.pattern is not None for slot in join.slots):
-        return "not all slots are bound to streams that are pushed"
-    return standing(program, join)
+    if any(slot.is_table or slot.reactive.table for slot in join.slots):
+        return "not all slots are bound to streams"
+    return standing(program, join, is_followed=is_followed)
 
 
-def standing(program: Program, join: Join) -> str:
-    """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it."""
+def standing(program: Program, join: Join, *, is_followed: bool = False) -> str:
+    """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it.
+
+    Where it ``is_followed``, one correlation may be made from it.
+    """
     pattern = join.pattern
     if any(slot.shared is not None for slot in join.slots):
         return "slots share a memory"
     if pattern.alternative is not None or pattern.absent.names:
         return "its events concern other correlations, or none"
+    if is_followed:
+        return ""
     if any(other in program.bound for other in join.reactives):
         return "other correlations are made from it"
     if [program.names[output] for output in program.outputs if output in join.reactives] != [join.name]:

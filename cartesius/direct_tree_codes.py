@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.code_lines import Lines
 from cartesius.direct_changes import BEGIN, CHANGE, FAIL, KEEP, ROW, told
 from cartesius.direct_clock import TIMES, coming
-from cartesius.direct_codes import headed
+from cartesius.direct_scope import headed
 from cartesius.direct_table_scope import TABLE_SCOPE
 from cartesius.direct_trees import ROOT
 from cartesius.doors import checked_value

@@ -29,6 +29,8 @@ class Meaning(enum.Enum):
     RETRACTS = "takes back the results of what is displaced"
     UPSERTS = "makes the events of `slot` rows by `key`; without one they are changes"
     RECALLS = "keeps no rows of `slot`: what a change replaces comes with it, and what changes nothing does not come"
+    FOLDS = "makes each row of `slot` the fold of its updates, by `combine`, from `initial`"
+    ANNOUNCES = "makes the changes of the table of `slot` events, `Update` and `Delete`, but those that change nothing"
     ROWS = "makes the results rows of a table by `key`"
     COMPLETION = "says when the output completes, and nothing else"
     OLDEST_FIRST = "has memories visited oldest first"

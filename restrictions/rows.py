@@ -209,6 +209,8 @@ class announcing(_changing):
         Thesis, Table 4.1.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.ANNOUNCES
+
     @handles(arrive, "slot")
     def announce(self, slot: Slot, event: Entry) -> None:
         """Let the change through as the value of its row."""
@@ -246,6 +248,8 @@ class updating(Restriction):
     Source:
         Thesis, L37; SEMANTICS 2.7.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.FOLDS
 
     slot: Slot
     initial: Any

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
-SHORT = ("tests/unit/", "cartesius/", "restrictions/", "dsl/")
-"""Where a file is done in seconds, and is handed out whole: one by one, handing tests out takes a tenth of all time."""
+DIVIDED = ("tests/laws/", "tests/oracle/")
+"""Where tests are handed out one by one. Other files are handed out whole: so each module's fixtures are set up in one
+process, and handing out eight thousand tests one by one takes the processes' time."""
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.
@@ -63,7 +64,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 class _ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]  # a class of a library without types
     def _split_scope(self, nodeid: str) -> str:
-        return _shared_by(nodeid) or (nodeid.partition("::")[0] if nodeid.startswith(SHORT) else nodeid)
+        return _shared_by(nodeid) or (nodeid if nodeid.startswith(DIVIDED) else nodeid.partition("::")[0])
 
 
 def _shared_by(nodeid: str) -> str | None:

@@ -191,9 +191,8 @@ class Ageing(Stage):
             same = unchanged(value.take(order[both - 1]), value.take(order[both]))
             changes[both[~same]] = True
         places = np.flatnonzero(changes)
-        given, ranked = order[places], arrival[order[np.where(showed[places], places - 1, places)]]
-        in_order = np.lexsort((-ranked, ~showed[places], found.turn[given], rows.position[given]))
-        flow = self._flow(found, value, given[in_order], seen[places[in_order]])
+        places = places[np.argsort(arrival[order[places]])]
+        flow = self._flow(found, value, order[places], seen[places])
         last = np.ones(len(order), np.bool_)
         last[:-1] = first[1:]
         left = order[last & stays]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, Vector, concatenated
+from cartesius.columnar.vectors import CHANGE, MISSING, RECORD, Leaf, NotColumnar, Struct, Vector, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Parts:
             if self.missing is not None or not isinstance(payload, Struct) or payload.valid is not None:
                 reason = f"some part has no field {name!r}"
                 raise NotColumnar(reason)
-            item = payload.item(name) if payload.kind == "record" else None
+            item = payload.item(name) if payload.kind == RECORD or is_update(payload, self.indices) else None
             if item is None:
                 reason = f"there is no field {name!r}"
                 raise NotColumnar(reason)
@@ -111,6 +111,12 @@ class Parts:
         items = [Leaf(pa.array(self.start)), Leaf(pa.array(self.end))]
         valid = None if self.missing is None else ~self.missing
         return Struct("interval", ("start", "end"), items, len(self), valid)
+
+
+def is_update(payload: Struct, indices: Indices) -> bool:
+    """Whether all of these values are updates: of a deletion there is only the key."""
+    deleted = payload.item("deleted") if payload.kind == CHANGE else None
+    return isinstance(deleted, Leaf) and not deleted.numbers[indices].any()
 
 
 def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

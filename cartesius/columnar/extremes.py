@@ -40,8 +40,8 @@ class Extremes:
         if not isinstance(together, Leaf) or together.kind:
             reason = "what is compared are no plain values"
             raise NotColumnar(reason)
-        ranks, ranked = _ranked(together)
-        span = len(ranked) + 1
+        ranks, by_rank = ranked(together)
+        span = len(by_rank) + 1
         if self.is_least:
             ranks = span - 2 - ranks
         ranks += 1
@@ -55,7 +55,7 @@ class Extremes:
         changed = segments.changed(best)
         if self.is_least:
             best[best >= 0] = span - 2 - best[best >= 0]
-        shown = _leaf(best, ranked, together)
+        shown = unranked(best, by_rank, together)
         return Totalled(shown, changed, shown.take(segments.tails))
 
     def objects(self, totals: Totals, counts: NDArray[np.int64]) -> list[Any]:
@@ -74,7 +74,7 @@ class Greatest(Extremes):
     is_least = False
 
 
-def _ranked(leaf: Leaf) -> tuple[NDArray[np.int64], NDArray[Any] | range]:
+def ranked(leaf: Leaf) -> tuple[NDArray[np.int64], NDArray[Any] | range]:
     """Return the rank of each value, and the values by rank; a range of ints stands for itself, from the smallest."""
     if not (leaf.is_number or leaf.type == pa.null()):
         reason = f"values of the type {leaf.type} are compared"
@@ -90,17 +90,18 @@ def _ranked(leaf: Leaf) -> tuple[NDArray[np.int64], NDArray[Any] | range]:
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < max(4 * len(numbers), 1 << 16):
             return numbers - low, range(low, high + 1)
-    ranked, ranks = np.unique(numbers, return_inverse=True)
-    return ranks.astype(np.int64), ranked
+    values, ranks = np.unique(numbers, return_inverse=True)
+    return ranks.astype(np.int64), values
 
 
-def _leaf(best: NDArray[np.int64], ranked: NDArray[Any] | range, like: Leaf) -> Leaf:
+def unranked(best: NDArray[np.int64], by_rank: NDArray[Any] | range, like: Leaf) -> Leaf:
+    """Return the values of ranks, None of a negative one."""
     missing = best < 0
     has_none = bool(missing.any())
-    if isinstance(ranked, range):
-        values: NDArray[Any] = best + ranked.start
+    if isinstance(by_rank, range):
+        values: NDArray[Any] = best + by_rank.start
     else:
-        values = ranked[np.where(missing, 0, best)]
+        values = by_rank[np.where(missing, 0, best)] if len(by_rank) else best
     if pa.types.is_boolean(like.type):
         values = values.astype(np.bool_)
     return Leaf(pa.array(values, like.type, mask=missing if has_none else None))

@@ -256,6 +256,8 @@ def differs(found: Lane | Truth, n: int, before: Indices) -> NDArray[np.bool_]:
         different: NDArray[np.bool_] = found.true != found.true[before]
         return different
     vector = found.vector(n)
+    if not n:
+        return np.zeros(0, np.bool_)
     if not isinstance(vector, Leaf) or vector.valid is not None:
         reason = "what makes values differ is no plain column"
         raise NotColumnar(reason)

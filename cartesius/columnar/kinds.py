@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.codec import registered, unpack
-from cartesius.events import Interval, Window
+from cartesius.events import Delete, Interval, Update, Window
 from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
 from cartesius.phases import MARK
 from cartesius.records import Record
@@ -74,6 +74,7 @@ MAKERS: Final[dict[str, Callable[[tuple[str, ...], str], Callable[[tuple[Any, ..
     "tuple": lambda names, _: tuple,
     "interval": lambda names, _: lambda values: Interval(*values),
     "window": lambda names, _: lambda values: Window(*values),
+    "change": lambda names, _: lambda values: Delete(values[0]) if values[2] else Update(*values[:2]),
     "made": _object,
     "present": _present,
     "chained": _chained,

@@ -63,10 +63,10 @@ class Lane:
         if isinstance(values, np.ndarray):
             return Leaf(pa.array(values, mask=None if self.valid is None else ~spread(self.valid, n)))
         if not isinstance(values, Leaf | Struct):
-            return repeated(values, n)
+            values = repeated(values, n)
         if self.valid is None or self.valid.all():
             return values
-        return values.take(np.where(self.valid, np.arange(n), -1), may_miss=True)
+        return values.take(np.where(spread(self.valid, n), np.arange(n), -1), may_miss=True)
 
     def _mixed(self, n: int) -> list[int | float | None]:
         """Return floats of which some stand for ints, one by one."""
@@ -188,7 +188,7 @@ def where_there(missing: Truth, given: Lane | Truth) -> Lane | Truth:
     there = ~missing.true
     if isinstance(given, Truth):
         return Truth(given.true & there, given.negative & there)
-    return Lane(given.values, there if given.valid is None else given.valid & there)
+    return Lane(given.values, there if given.valid is None else given.valid & there, given.whole)
 
 
 def wholeness(given: Lane) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.ageing import ageing_stage
+from cartesius.columnar.announcements import announcing_stage
 from cartesius.columnar.bands import band_stage
 from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage, band_stage, merge_stage,
     consuming_stage, stepping_stage,
-    window_totals_stage, window_join_stage,
+    window_totals_stage, window_join_stage, announcing_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
 

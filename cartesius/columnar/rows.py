@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.normalising import wrapped
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,10 +190,3 @@ def has_several_steps(rows: Sequence[Rows]) -> bool:
     new = [mine.position[mine.position >= 0] for mine in rows]
     ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
     return min(ends) < max(ends)
-
-
-def has_nan(rows: Rows) -> bool:
-    """Whether a payload, or a field of it, is a float that is none."""
-    payload = rows.payload
-    items = payload.items if isinstance(payload, Struct) else (payload,)
-    return any(isinstance(item, Leaf) and any_nan(item) for item in items)

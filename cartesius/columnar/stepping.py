@@ -11,7 +11,6 @@ Source: SEMANTICS 1.2 to 1.7, 1.13, 1.14, 2.6 and 3.8.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +25,18 @@ from cartesius.columnar.gates import through
 from cartesius.columnar.headings import heading
 from cartesius.columnar.indexing import own_codes
 from cartesius.columnar.missing_parts import Missing
+from cartesius.columnar.row_lists import contents_of, drop, index_of
 from cartesius.columnar.rows import Flow, Rows, joined, no_rows, nothing
 from cartesius.columnar.scalars import asking
 from cartesius.columnar.stages import Outcome, Stage, State, rows_of
 from cartesius.columnar.stepping_events import events_of
 from cartesius.columnar.stepping_shapes import Shape, read
 from cartesius.columnar.stepping_texts import written
+from cartesius.columnar.table_results import Found, TableResults, causes_of, grouped
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.generated import define
+from cartesius.outputs import Rows as Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.computed import Column
     from cartesius.columnar.expiring import Ghosts
     from cartesius.columnar.stages import Moment
+    from cartesius.columnar.table_results import Shown
     from cartesius.join_shape import Join
 
     Ints = NDArray[np.int64]
@@ -58,12 +61,14 @@ class Rest:
         uses: The uses left of the retained rows of each slot; None where they are not limited.
         met: Which retained rows of each slot have had a partner that the clock let leave.
         ghosts: What has asked for deadlines and left.
+        shown: What the table that it makes holds; None if it makes none.
     """
 
     held: tuple[dict[int, Rows | None], ...]
     uses: tuple[Ints | None, ...]
     met: tuple[bytes, ...]
     ghosts: Ghosts
+    shown: Shown | None
 
 
 class Stepping(Stage):
@@ -76,6 +81,7 @@ class Stepping(Stage):
         self.shape, self.plan = shape, shape.plan
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+        self.table = TableResults(join) if isinstance(join.batch.output, Table) else None
         aligned = [slot for _, gate in shape.gates for slot in gate.slots]
         names = [f"a{slot}" for slot in aligned]
         names += [f"u{slot}" for slot, uses in enumerate(self.plan.uses) if uses is not None]
@@ -110,7 +116,8 @@ class Stepping(Stage):
             uses.append(None if limit is None else np.array([int(entry.uses) for entry in entries], np.int64))
             met.append(bytes([bool(entry.noted("met")) for entry in entries]))
         held = tuple([load_held(one, arriving) for one, _ in self.shape.gates])
-        return State(tuple(retained), Rest(held, tuple(uses), tuple(met), self.shape.expiring.load()))
+        shown = None if self.table is None else self.table.load()
+        return State(tuple(retained), Rest(held, tuple(uses), tuple(met), self.shape.expiring.load(), shown))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories with what is noted of them, what gates hold, and ask for deadlines."""
@@ -126,6 +133,8 @@ class Stepping(Stage):
         for (one, _), held in zip(self.shape.gates, rest.held, strict=True):
             store_held(self.join, one, held)
         self.shape.expiring.store(state, rest.ghosts)
+        if self.table is not None and rest.shown is not None:
+            self.table.store(rest.shown)
 
     # -- a batch -------------------------------------------------------------------------------------------------------
 
@@ -155,14 +164,15 @@ class Stepping(Stage):
         except Exception as error:
             reason = f"a condition raises {type(error).__name__}"
             raise NotColumnar(reason) from error
-        kept = [_contents(mine[0]) for mine in indexes]
+        kept = [contents_of(mine[0]) for mine in indexes]
         retained = [None if one is None else one.take(k).as_retained() for one, k in zip(rows, kept, strict=True)]
         left = [None if one is None else np.array(one, np.int64)[k] for one, k in zip(uses, kept, strict=True)]
         marks = [np.frombuffer(one, np.uint8)[k].tobytes() for one, k in zip(met, kept, strict=True)]
         ghosts = self.shape.expiring.ghosts(rest.ghosts, rows, kept, moment)
-        after = State(tuple(retained), Rest(held, tuple(left), tuple(marks), ghosts))
         found = np.array(out, np.int64).reshape(-1, len(rows) + 1)
-        return Outcome(self._flow(rows, found, asked) if len(found) else nothing(), after, tuples)
+        flow, shown = self._flow(rows, found, asked, arriving, rest.shown) if len(found) else (nothing(), rest.shown)
+        rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
+        return Outcome(flow, State(tuple(retained), rest), tuples)
 
     def _come(
         self, rest: Rest, arriving: Mapping[int, Rows], steps: int
@@ -222,7 +232,7 @@ class Stepping(Stage):
             mine: list[Any] = []
             for atoms in self.needs.indexes[slot]:
                 columns = [codes[slot, atom][:n].tolist() for atom in atoms]
-                index = _index(columns, n)
+                index = index_of(columns, n)
                 limit = min([rule.n for rule in self.plan.rules[slot] if rule.atoms == atoms], default=None)
                 groups = index.values() if isinstance(index, dict) else [index]
                 if (limit is not None and any(len(one) > limit for one in groups)) or (self.plan.leaves[slot] and n):
@@ -232,8 +242,15 @@ class Stepping(Stage):
             found.append(mine)
         return found
 
-    def _flow(self, rows: Sequence[Rows | None], found: Ints, asked: list[Any]) -> Flow:
-        """Return what the candidates found give."""
+    def _flow(
+        self,
+        rows: Sequence[Rows | None],
+        found: Ints,
+        asked: list[Any],
+        arriving: Mapping[int, Rows],
+        shown: Shown | None,
+    ) -> tuple[Flow, Shown | None]:
+        """Return what the candidates found give, and what the table holds after it."""
         parts = []
         for slot, (mine, key) in enumerate(zip(rows, self.keys, strict=True)):
             there = no_rows() if mine is None else mine
@@ -242,47 +259,27 @@ class Stepping(Stage):
         start, end = hull(parts)
         at = found[:, -1]
         position = np.where(at < 0, ~at, at)
-        weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
         if asked:
             value = of_values([one for values in asked for one in values])
             counts: Ints | None = np.array([len(values) for values in asked], np.int64)
         else:
             value, counts = self.body.values(parts)
-        if counts is None:
-            return Flow(position, value, start, end, weight)
-        weight = None if weight is None else np.repeat(weight, counts)
-        return Flow(np.repeat(position, counts), value, np.repeat(start, counts), np.repeat(end, counts), weight)
-
-
-def drop(rows: list[int], row: int) -> bool:
-    """Remove a row from those in a list, which ascend; return whether it was there."""
-    place = bisect_left(rows, row)
-    if place == len(rows) or rows[place] != row:
-        return False
-    del rows[place]
-    return True
+        if self.table is not None and shown is not None:
+            values = grouped(value.to_list(), counts)
+            times = list(zip(start.tolist(), end.tolist(), strict=True))
+            causes = causes_of(rows, found, arriving, has_gates=bool(self.shape.gates))
+            candidates = Found(found[:, :-1].T.tolist(), position.tolist(), (at >= 0).tolist(), values, times, causes)
+            return self.table.run(shown, rows, candidates)
+        weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
+        if counts is not None:
+            position, start, end = (np.repeat(one, counts) for one in (position, start, end))
+            weight = None if weight is None else np.repeat(weight, counts)
+        return Flow(position, value, start, end, weight), None
 
 
 def _passed(predicates: Sequence[Column], rows: Rows | None) -> Rows | None:
     holds = None if rows is None else of_predicates(predicates, rows)
     return rows if rows is None or holds is None else rows.take(np.flatnonzero(holds))
-
-
-def _index(columns: Sequence[Sequence[int]], n: int) -> Any:
-    """Return the rows below ``n``, by what columns say of them; in one list if there are no columns."""
-    if not columns:
-        return list(range(n))
-    found: dict[Any, list[int]] = {}
-    for row, key in enumerate(columns[0] if len(columns) == 1 else zip(*columns, strict=True)):
-        found.setdefault(key, []).append(row)
-    return found
-
-
-def _contents(index: Any) -> Ints:
-    """Return the rows in an index, in order."""
-    if isinstance(index, list):
-        return np.array(index, np.int64)
-    return np.sort(np.array([row for rows in index.values() for row in rows], np.int64))
 
 
 def stepping_stage(join: Join) -> Stage | str | None:

@@ -21,7 +21,7 @@ from cartesius.columnar.stepping_plans import Plan, Rule
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import slots_of
 from cartesius.meanings import Meaning
-from cartesius.outputs import Events
+from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ KNOWN: Final = BANDS | {
     Meaning.FILTER,
     Meaning.OPTIONAL,
     Meaning.RETRACTS,
+    Meaning.ROWS,
     Meaning.COMPLETION,
     Meaning.OLDEST_FIRST,
     Meaning.MOMENTARY,
@@ -97,8 +98,10 @@ class Shape:
 
 
 def read(join: Join) -> Shape | str | None:
-    """Return the shape of a correlation, or why it has none; None: there is more than these meanings."""
-    if not _meanings(join) <= KNOWN:
+    """Return the shape of a product of streams, or why it has none; None: a correlation is none of these meanings."""
+    if not _meanings(join) <= KNOWN or any(slot.is_table for slot in join.slots):
+        return None
+    if not isinstance(join.batch.output, Events | Rows):
         return None
     reason = _objection(join)
     if reason:
@@ -114,9 +117,10 @@ def _meanings(join: Join) -> set[Meaning | None]:
 
 
 def _objection(join: Join) -> str:
-    if not isinstance(join.batch.output, Events):
-        return "its results are no events"
-    if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
+    reason = _objection_to_output(join)
+    if reason:
+        return reason
+    if any(slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot is no plain stream"
     if any(slot.reactive.pattern is not None for slot in join.slots):
         return "a slot is bound to results"
@@ -128,6 +132,19 @@ def _objection(join: Join) -> str:
         return "it has too many slots"
     if join.batch.partial is not None:
         return _objection_to_missing(join)
+    return ""
+
+
+def _objection_to_output(join: Join) -> str:
+    if isinstance(join.batch.output, Events):
+        return ""
+    tables = [one.restriction for one in join.installed if one.restriction.makes_table]
+    if len(tables) > 1:
+        return "two restrictions make a table of it"
+    if not callable(tables[0].configuration["key"]):
+        return "the key of its table is that of a slot"
+    if join.batch.partial is not None and Meaning.ALIGNED in _meanings(join):
+        return "parts of what is released together may be missing, and are rows of a table"
     return ""
 
 

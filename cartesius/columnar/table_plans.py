@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.columnar.foreign_keys import ForeignKeys, Naming
 from cartesius.columnar.same_key import SameKey
+from cartesius.columnar.table_extremes import ToExtremes
 from cartesius.columnar.table_stages import has_known_keys
 from cartesius.columnar.table_totals import ToTotals
 from cartesius.columnar.timelines import ToRows
@@ -37,6 +38,7 @@ _KNOWN = {
     Meaning.TOTALS,
     Meaning.COMPLETION,
     Meaning.FILTER,
+    Meaning.FOLDS,
 }
 
 
@@ -53,8 +55,8 @@ def table_stage(join: Join) -> Stage | str | None:
         return "its events are changes"
     if join.bindings.spaces or join.batch.versions is not None or join.batch.absences is not None:
         return "its rows are versions, or have keys besides their own"
-    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS}:
-        return "what a filter stops is no row yet, or is kept elsewhere"
+    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS, Meaning.FOLDS}:
+        return "what a filter stops is no row yet, is kept elsewhere, or is folded"
     missing = _missing(join)
     output = _output(join)
     if isinstance(output, str):
@@ -81,9 +83,14 @@ def _totals(join: Join) -> Output | str:
     (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
     group = restriction.configuration["group"]
     known = getattr(group, "known", None)
-    if known is None or known[0] not in (Total.COUNT, Total.SUM, Total.MEAN):
-        return f"{group!r} is no count, sum or mean"
-    return ToTotals(group, restriction.configuration.get("by"))
+    by = restriction.configuration.get("by")
+    if known is None:
+        return f"of {group!r} it is not known what it totals"
+    if known[0] not in (Total.LEAST, Total.GREATEST):
+        return ToTotals(group, by)
+    if len(join.slots) > 1:
+        return "the least, or the greatest, is of several tables"
+    return ToExtremes(group, by)
 
 
 def keyed(join: Join) -> list[int]:

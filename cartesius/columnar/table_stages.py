@@ -79,6 +79,11 @@ class TableStage(Stage):
             if one.restriction.meaning is Meaning.UPSERTS
             for slot in one.named
         }
+        self.folds = {
+            one.named[0].index: (one.restriction.configuration["initial"], one.restriction.configuration["combine"])
+            for one in join.installed
+            if one.restriction.meaning is Meaning.FOLDS
+        }
         self.predicates = {slot.index: predicates_of(join, slot) for slot in join.slots}
 
     def source(self) -> str:
@@ -128,6 +133,10 @@ class TableStage(Stage):
     def versions(self, state: State, arriving: Mapping[int, Rows]) -> list[Versions]:
         """Return the versions of each slot."""
         arriving = {index: self._let_in(index, rows) for index, rows in self.with_keys(arriving).items()}
+        for index, (initial, combine) in self.folds.items():
+            if index in arriving:
+                rows = arriving[index]
+                arriving[index] = attrs.evolve(rows, payload=_folded(state.retained[index], rows, initial, combine))
         return [versions(rows, arriving.get(index)) for index, rows in enumerate(state.retained)]
 
     def _let_in(self, slot: int, rows: Rows) -> Rows:
@@ -139,6 +148,27 @@ class TableStage(Stage):
         holds = of_predicates(self.predicates[slot], rows.take(asked))
         fails[asked] = False if holds is None else ~holds
         return attrs.evolve(rows, deletes=fails if rows.deletes is None else fails | rows.deletes)
+
+
+def _folded(before: Rows | None, rows: Rows, initial: Any, combine: Callable[[Any, Any], Any]) -> Vector:
+    """Return the folds that updates come to, one by one."""
+    folds: dict[Any, Any] = {}
+    if before is not None and before.key is not None:
+        folds = dict(zip(before.key.to_list(), before.payload.to_list(), strict=True))
+    assert rows.key is not None  # Invariant: rows of a table have keys
+    deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
+    found: list[Any] = []
+    try:
+        for key, value, gone in zip(rows.key.to_list(), rows.payload.to_list(), deletes, strict=True):
+            if gone:
+                folds.pop(key, None)
+            else:
+                folds[key] = combine(folds.get(key, initial), value)
+            found.append(folds.get(key))
+    except Exception as error:
+        reason = f"a fold raises {type(error).__name__}"
+        raise NotColumnar(reason) from error
+    return of_values(found, None if before is None else before.payload)
 
 
 def _says_types(rows: Rows) -> bool:

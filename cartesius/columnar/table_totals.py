@@ -9,7 +9,7 @@ Source: SEMANTICS 2.7; thesis, L23.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 import numpy as np
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from cartesius.columnar.timelines import Found
     from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
+
+    Finished: TypeAlias = "tuple[Leaf, NDArray[np.bool_]]"
 
 _EXACT: Final = 2**53
 
@@ -96,7 +98,7 @@ class ToTotals:
         """Return the totals that change, step by step, and those after the batch."""
         entries = entries_of(found, steps)
         vector = found.shown.value
-        keys = self._keys(vector)
+        keys = self.keys(vector)
         sides = [[keys]] if more is None else [[keys], [more.key]]
         (codes, *known), count = encoded(sides, skips_null=False)
         if (codes == NEVER).any():
@@ -108,7 +110,7 @@ class ToTotals:
         cells = cells_of(entries, codes, count)
         totals = kept_up(cells, entries, self._amounts(vector), None if more is None else more.total, known, count)
         numbers = cells.kept_up(entries.sign, number)
-        flow = self._flow(entries, cells, totals, numbers, keys)
+        flow = self.flow(entries, cells, self._finished(totals, numbers), numbers, keys)
         number[cells.code] = numbers[1]
         made = np.arange(len(cells.code))
         if self.by is not None:
@@ -117,7 +119,7 @@ class ToTotals:
         named = keys.take(entries.value[cells.mention[made]]), cells.code[made]
         return flow, self._held(*named, more, known, totals.held(cells), number)
 
-    def _keys(self, vector: Vector) -> Vector:
+    def keys(self, vector: Vector) -> Vector:
         """Return the key of the group of each value; where there is one total, the empty tuple."""
         if self.by is None:
             return Struct("tuple", (), (), len(vector))
@@ -136,8 +138,9 @@ class ToTotals:
             return vector.numbers.astype(np.float64, copy=False)
         return ints(vector)
 
-    def _flow(self, entries: Entries, cells: Cells, totals: Kept, numbers: Change, keys: Vector) -> Flow:
-        value, same = self._finished(totals, numbers)
+    def flow(self, entries: Entries, cells: Cells, finished: Finished, numbers: Change, keys: Vector) -> Flow:
+        """Return the changes, given what is shown of each cell, and where that is what was shown before."""
+        value, same = finished
         had, has = numbers[0] > 0, numbers[1] > 0
         is_change = np.ones(len(had), np.bool_) if self.by is None else (had ^ has) | (has & ~same)
         chosen = np.flatnonzero(is_change)
@@ -151,7 +154,7 @@ class ToTotals:
             times = (times[0], value.take(np.where(deletes, MISSING, chosen), may_miss=True), *times[2:])
         return Flow(*times, None, keys.take(entries.value[cells.mention[chosen]]), deletes)
 
-    def _finished(self, totals: Kept, numbers: Change) -> tuple[Leaf, NDArray[np.bool_]]:
+    def _finished(self, totals: Kept, numbers: Change) -> Finished:
         """Return what is shown of the totals, and where that is what was shown before."""
         divisors = [np.where(number == 0, 1, number) for number in numbers]
         is_none = numbers[1] == 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 KIND: Final = b"cartesius"
 """The key of a field's metadata that says which Python values its structs, or texts, stand for."""
-RECORD, DICT, TUPLE, PACKED = "record", "dict", "tuple", "packed"
+RECORD, DICT, TUPLE, CHANGE, PACKED = "record", "dict", "tuple", "change", "packed"
 MISSING: Final = -1
 """In `Vector.take`, in the place of an index: there is no value."""
 

@@ -23,7 +23,7 @@ from cartesius.columnar.emitting import Emissions, as_changes, as_events, causes
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.overlap import FOREVER, NONE, TooMany
-from cartesius.columnar.rows import Flow, Rows, has_nan, has_several_steps, no_rows, nothing, one_after_the_other
+from cartesius.columnar.rows import Flow, Rows, has_several_steps, no_rows, nothing, one_after_the_other
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar, concatenated
@@ -199,10 +199,6 @@ class VersionJoin(Stage):
     def combinations(self, rows: list[Rows]) -> tuple[Combinations, list[Lifetimes]]:
         """Return the combinations of rows, and when those live, slot by slot."""
         plan = self.plan
-        has_keys = any(space != self.join.bindings.window_space for space in range(len(self.join.bindings.spaces)))
-        if has_keys and any(map(has_nan, rows)):
-            reason = "a number that is none may be a key"
-            raise NotColumnar(reason)
         lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
         if not plan.turns:
             reason = "several events come in one step, and parts may be missing of slots that no condition connects"

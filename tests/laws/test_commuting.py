@@ -424,7 +424,7 @@ TABLE: dict[str, Line] = {
         ),
     ),
 }
-FEWER = settings(max_examples=settings().max_examples // 2)  # of each of some forty parameters
+FEWER = settings(max_examples=settings().max_examples // 3)  # of each of some forty parameters
 COMMUTING = [name for name, line in TABLE.items() if line.commutes]
 LAWFUL = [name for name, line in TABLE.items() if line.law is not None]
 

@@ -280,6 +280,7 @@ def by_the_rules(program: tuple[Any, ...], *specs: Spec) -> Any:
 # --------------------------------------------------------------------------------------------------- random programs
 
 NUMBERS = st.integers(0, 9)
+FEWER = settings(max_examples=settings().max_examples // 2)  # of each of several parameters
 KINDS = ("fun", "resume", "tail", "abort", "throw")
 COMMON = ("ask", "tell", "emit")
 
@@ -367,6 +368,7 @@ def test_a_composition_is_its_right_handler_inside_its_left_one(program, a, b):
 
 
 @pytest.mark.parametrize("identity", [Handler, Composed, lambda: Composed((Handler(), Composed()))])
+@FEWER
 @given(program=programs(), spec=specs(1))
 def test_the_identity_handler_is_neutral(identity, program, spec):
     alone = performed(program, lambda h: h[0], spec)
@@ -379,6 +381,7 @@ def test_the_identity_handler_is_neutral(identity, program, spec):
 
 
 @pytest.mark.parametrize("kind", ["resume", "tail"])
+@FEWER
 @given(
     program=programs(raises=False),
     inside=st.lists(specs(1, raises=False, kinds=("fun",)), min_size=1, max_size=3),
@@ -480,6 +483,7 @@ def get_alone(rest: Callable[..., Any], m: int, n: int) -> Any:
     [(get_get, get_once), (put_get, put_then_know), (put_put, put_once), (get_put, get_alone)],
     ids=["get-get", "set-get", "set-set", "get-set"],
 )
+@FEWER
 @given(
     before=programs(1),
     after=programs(),

@@ -121,10 +121,14 @@ RESTRICTIONS: dict[str, Any] = {
     "once, earliest": affinely(X, Y) | earliest(X, Y, Z),
     "oldest first": affinely(X, Y, Z) | fifo(),
     "aligned": most_recently(X, Y, Z) | aligning(X, Y, Z),
+    "aligned, one by key": aligning(X, Y, Z) | key_by(x="k") | most_recently(X, Y, Z),
     "looked up": momentarily(X) | fifo() | most_recently(Y, Z),
     "filtered": most_recently(X, Y, Z) | only(X, lambda value: value.k != 1) | only(X, lambda value: value.j),
     "aligned and filtered": most_recently(X, Y, Z) | aligning(X, Y, Z) | only(X, lambda value: value.k),
     "keys by function": key_by(x=lambda value: value.k + value.j, y="k") | most_recently(X, Y),
+    "near": within(4, X, Y, Z),
+    "near per key": KEYED | within(6, X, Y, Z) | within(3, X, Z) | most_recently(Y, n=2),
+    "near, once": affinely(X, Y) | within(5, X, Y, Z) | fifo(),
     "all": None,
 }
 BODIES: dict[str, dict[str, Any]] = {
@@ -162,7 +166,7 @@ def test_restrictions_of_known_meaning_agree(restrict: str, body: str) -> None:
         if place == 16:
             both.swap()
     both.check()
-    is_as_written = "aligned" in restrict and body == "links"
+    is_as_written = restrict == "aligned, one by key" or ("aligned" in restrict and body == "links")
     assert is_as_written or inputs[0] in both.engines[1]._pushes._functions  # those were compared
 
 

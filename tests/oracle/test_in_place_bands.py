@@ -119,20 +119,15 @@ def run(draw: random.Random, *, has_band: bool, length: int = 16) -> bool:
     return inputs[0] in both.engines[1]._pushes._functions
 
 
-@given(st.randoms(use_true_random=False))
-def test_bands_agree_whatever_stands_beside_them(draw: random.Random) -> None:
-    run(draw, has_band=True)
-
-
-@given(st.randoms(use_true_random=False))
-def test_all_known_restrictions_agree_in_any_composition(draw: random.Random) -> None:
-    run(draw, has_band=False)
+@given(st.integers(0, 2**32), st.booleans())
+def test_restrictions_agree_in_any_composition(seed: int, has_band: bool) -> None:
+    run(random.Random(seed), has_band=has_band)
 
 
 @pytest.mark.parametrize("has_band", [True, False])
 def test_most_programs_drawn_have_functions_of_their_own(has_band: bool) -> None:
-    found = [run(random.Random(f"{seed} {has_band}"), has_band=has_band) for seed in range(24)]
-    assert sum(found) > 8
+    found = [run(random.Random(f"{seed} {has_band}"), has_band=has_band) for seed in range(16)]
+    assert sum(found) > 5
 
 
 def visits(disorder: int) -> int:

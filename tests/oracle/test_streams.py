@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import reactivex
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reactivex import operators as ops
 from reactivex.scheduler import ImmediateScheduler
@@ -20,6 +20,7 @@ INLINE = ImmediateScheduler()
 
 small = st.integers(0, 4)
 durations = st.integers(0, 5)
+FEWER = settings(max_examples=settings().max_examples // 2)  # of each of some fifteen parameters
 
 
 def check(ours, theirs, inputs):
@@ -139,6 +140,7 @@ TRACED = {
 
 
 @pytest.mark.parametrize("name", ONE)
+@FEWER
 @given(inputs=traces(1, values=small, size=10))
 def test_an_operator_on_one_stream_is_as_in_rx(name, inputs):
     ours, theirs = ONE[name]
@@ -146,6 +148,7 @@ def test_an_operator_on_one_stream_is_as_in_rx(name, inputs):
 
 
 @pytest.mark.parametrize("name", TRACED)
+@FEWER
 @given(inputs=traces(1, values=small, size=10))
 def test_an_operator_with_a_function_that_traces_is_as_in_rx(name, inputs):
     ours, theirs = TRACED[name]
@@ -212,6 +215,7 @@ CASES = [(name, count) for name, (counts, _) in MANY.items() for count in counts
 
 
 @pytest.mark.parametrize(("name", "count"), CASES)
+@FEWER
 @given(data=st.data())
 def test_an_operator_on_several_streams_is_as_in_rx(name, count, data):
     """The order of the operands need not be that in which events of one tick come."""
@@ -240,6 +244,7 @@ STAGES = {  # what may stand before an operator: several events in one step, an 
 
 
 @pytest.mark.parametrize("name", MANY)
+@FEWER
 @given(data=st.data())
 def test_an_operator_on_derived_streams_is_as_in_rx(name, data):
     """For several events in one step before combine_latest see below."""
@@ -363,6 +368,7 @@ def test_combine_latest_takes_the_events_of_one_step_as_one_batch_where_rx_takes
 
 
 @pytest.mark.parametrize("name", ["merge", "sample", "skip_until", "take_until", "with_latest_from", "fork_join"])
+@FEWER
 @given(inputs=traces(1))
 def test_one_stream_in_both_roles_is_as_in_rx(name, inputs):
     ours, theirs = getattr(streams, name), MANY[name][1]

@@ -36,17 +36,21 @@ from restrictions.streams import filter_, map_, merge
 from restrictions.tables import (
     aggregate,
     changelog,
+    combine_updates,
     count,
     filter_table,
     foreign_join,
     inner_join,
     left_join,
     map_table,
+    max_,
     mean,
+    min_,
     outer_join,
     reduce,
     sum_,
     to_table,
+    update_stream,
 )
 
 if TYPE_CHECKING:
@@ -347,7 +351,10 @@ def tables(choices: Choices) -> Case:
             lambda: reduce(joined, count, by=lambda row: size(row) % 2),
             lambda: reduce(first, sum_.of("k"), by="j"),
             lambda: reduce(first, mean.of("k")),
+            lambda: reduce(first, choices.of([max_.of("k"), min_.of("n")]), by="j"),
             lambda: changelog(joined),
+            lambda: update_stream(joined),
+            lambda: combine_updates(joined, 0, lambda total, row: total + size(row)),
             lambda: outer_join(joined, first),
             lambda: left_join(choices.of(records), joined),
             lambda: foreign_join(first, inner_join(second, second), on="j"),
@@ -378,6 +385,12 @@ def three(a: Reactive, b: Reactive, c: Reactive, choices: Choices) -> Reactive:
 # ----------------------------------------------------------------------------------------------------------- windows
 
 
+MORE: list[list[Any]] = [
+    [], [most_recently("a", "b")], [affinely("a", "b")], [most_recently("a", "b"), retracting()],
+    [only("a", lambda row: row.k <= 1), at_most(2, "b")], [most_recently("a", "b", n=2), retracting()],
+]  # fmt: skip
+
+
 def windows(choices: Choices) -> Case:
     """Aggregates and joins in windows."""
     sources = (Reactive("in0"), Reactive("in1"))
@@ -395,7 +408,8 @@ def windows(choices: Choices) -> Case:
             lambda: aggregate(sources[0], group, by="k", restrict=span),
             lambda: aggregate(sources[0], group, by=lambda row: row.j % 2, restrict=span),
             lambda: aggregate(sources[0], group, restrict=span),
-            lambda: in_windows(sources, span, choices.of([[], [most_recently("a", "b")], [affinely("a", "b")]])),
+            lambda: in_windows(sources, span, choices.of(MORE)),
+            lambda: aggregate(sources[0], group, by="k", restrict=span | only("x", lambda row: row.n % 2 == 0)),
         ]
     )()  # fmt: skip
     options = {"lateness": choices.of([0, 1, 3])} if choices.often() else {}

@@ -16,6 +16,7 @@ import pytest
 
 import restrictions
 from cartesius import (
+    Delete,
     Engine,
     Event,
     Handler,
@@ -25,6 +26,7 @@ from cartesius import (
     Restriction,
     Slot,
     Slots,
+    Update,
     arrive,
     controls,
     correlate,
@@ -357,6 +359,19 @@ def test_what_is_too_much_for_one_function_is_pushed_as_written() -> None:
     engine = Engine(correlate(x=inputs[0], yields=deep, restrict=most_recently("x")))
     assert [engine.push(inputs[0], 1)[0].value for _ in range(3)] == [101] * 3
     assert tier_line(engine).startswith("in place: a push is one function of its own")
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_an_input_that_is_an_output_tells_its_own_events(is_table: bool) -> None:
+    left, right = (Reactive(name, table=is_table) for name in ("left", "right"))
+    both = tables.inner_join(left, right) if is_table else combine_latest(left, right)
+    values: list[Any] = [Delete(0), Update(0, 1), Update(0, 2), Delete(0), Delete(0)] if is_table else [1, 2, 3]
+    told = []
+    for tier in ("reference", "in_place"):
+        engine = Engine(left, both, tier=tier)
+        told.append([engine.push(left, value, at) for at, value in enumerate(values)])
+    assert told[0] == told[1]
+    assert all(told[0])
 
 
 # ------------------------------------------------------------------------------------------------- source and explain

@@ -1,13 +1,18 @@
-"""Stacks of the restrictions that the compiled tier is about, and programs of two or three streams under them."""
+"""Stacks of the restrictions that the compiled tier is about, and programs of two or three streams under them.
+
+``python -m tests.unit.cartesius.columnar.stacks`` writes into docs/columns.md how many of them are compiled.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
 from itertools import permutations
 from operator import or_
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cartesius import Reactive, correlate
+from cartesius import Engine, Reactive, correlate
+from cartesius.columnar.plans import stage_of
 from cartesius.errors import CartesiusError
 from restrictions import (
     affinely,
@@ -31,6 +36,8 @@ from restrictions.duration import apart, lasting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+PAGE = Path(__file__).parents[4] / "docs" / "columns.md"
+BEGIN, END = "<!-- stacks: written by `python -m tests.unit.cartesius.columnar.stacks` -->", "<!-- end of stacks -->"
 X, Y, Z = INPUTS = Reactive("x"), Reactive("y"), Reactive("z")
 
 ISSUE: dict[str, Callable[[], Any]] = {
@@ -51,8 +58,15 @@ ISSUE: dict[str, Callable[[], Any]] = {
 }
 """The restrictions of issue 7, each as it is written most often."""
 
+
+def spread(row: tuple[Any, ...]) -> int:
+    """Return one of three keys of a row of values, records or missing parts."""
+    return sum(part if isinstance(part, int) else 0 if part is None else part.v for part in row) % 3
+
+
 TWO: dict[str, Callable[[], Any]] = {
-    **{name: make for name, make in ISSUE.items() if name not in ("as_table", "tumbling", "sliding")},
+    **{name: make for name, make in ISSUE.items() if name not in ("tumbling", "sliding")},
+    "as_table": lambda: as_table(spread),
     "key_by of one": lambda: key_by(x="id"),
     "key_by another": lambda: key_by(x="v", y="v"),
     "earliest of the other": lambda: earliest("y"),
@@ -110,3 +124,51 @@ def stacks(most: int) -> Iterator[tuple[str, ...]]:
     """Iterate over the names of all stacks of up to so many of the issue's restrictions, in every order."""
     for n in range(1, most + 1):
         yield from permutations(ISSUE, n)
+
+
+def ways() -> dict[tuple[str, ...], str]:
+    """Return for each stack of up to three that is not refused why it is pushed row by row; "" if it is compiled."""
+    found = {}
+    for names in stacks(3):
+        output = program(ISSUE, names, lambda x, y: x.id == y.id, 2)
+        if output is not None:
+            engine = Engine(output)
+            stage = stage_of(engine._program.joins[0])
+            found[names] = stage if isinstance(stage, str) else ""
+    return found
+
+
+def as_table_of(found: dict[tuple[str, ...], str]) -> str:
+    """Return, as a table in Markdown, how many stacks are compiled, and why the others are not."""
+    reasons: dict[str, list[tuple[str, ...]]] = {}
+    for names, reason in found.items():
+        reasons.setdefault(reason, []).append(names)
+    compiled = len(reasons.pop("", []))
+    known = ", ".join(f"`{name}`" for name in sorted({*map(plain, ISSUE)}))
+    lines = [
+        f"Of {len(found)} stacks over two streams of one to three of {known}, each in every order, {compiled} are",
+        "compiled; refused ones do not count.",
+        "",
+        "| stacks | such as | pushed row by row, as |",
+        "|--:|---|---|",
+    ]
+    for reason, stacked in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
+        _, shortest = min((len(names), names) for names in stacked)
+        example = " \\| ".join(map(plain, shortest))
+        lines.append(f"| {len(stacked)} | `{example}` | {reason} |")
+    return "\n".join(lines)
+
+
+def plain(name: str) -> str:
+    """Return the name of a restriction, without what tells it from another of the same kind."""
+    return name.partition(" ")[0]
+
+
+def replaced(page: str, table: str) -> str:
+    """Return a page with the table in its place."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), as_table_of(ways())), encoding="utf-8")

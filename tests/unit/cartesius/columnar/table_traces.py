@@ -19,7 +19,9 @@ from restrictions.tables import (
     inner_join,
     left_join,
     map_table,
+    max_,
     mean,
+    min_,
     outer_join,
     reduce,
     sum_,
@@ -124,6 +126,8 @@ UNARY = {
     "sum by": lambda t: reduce(t, sum_.of(score), by=named),
     "count by": lambda t: reduce(t, count, by=halved),
     "mean by": lambda t: reduce(t, mean.of(score), by=halved),
+    "max by": lambda t: reduce(t, max_.of(score), by=named),
+    "min by": lambda t: reduce(t, min_.of(named), by=halved),
 }
 BINARY = {
     "inner": inner_join,

@@ -13,16 +13,21 @@ from cartesius.expressions import KeyOf
 from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import (
+    changelog,
+    combine_updates,
     count,
     filter_table,
     foreign_join,
     inner_join,
     left_join,
     map_table,
+    max_,
     mean,
+    min_,
     outer_join,
     reduce,
     sum_,
+    update_stream,
 )
 from tests.unit.cartesius.columnar.stream_traces import cuts
 from tests.unit.cartesius.columnar.table_traces import (
@@ -151,6 +156,14 @@ def test_totals_of_floats_are_exact(name, tree, trace, cut):
     check([FLOATS[name](built(tree))], trace, cut)
 
 
+@pytest.mark.parametrize("group", [max_.of(score), min_.of(named), min_.of(lambda value: score(value) / 4)], ids=repr)
+@pytest.mark.parametrize("by", [None, lambda value: score(value) % 2], ids=["all", "by"])
+@FEWER
+@given(traces(most=60, keys=4), cuts())
+def test_the_least_and_the_greatest_are_those_of_the_rows_that_are_there(group, by, trace, cut):
+    check([reduce(LEFT, group, by=by)], trace, cut)
+
+
 def stopped(value):
     """Not traced, and not the same for all that a traced predicate would be."""
     return bool(score(value) % 3)
@@ -175,4 +188,35 @@ def stopped(value):
 @FEWER
 @given(traces(most=60, keys=3), cuts())
 def test_a_row_that_a_filter_stops_is_a_deletion(output, trace, cut):
+    check([output], trace, cut)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        changelog(LEFT),
+        update_stream(LEFT),
+        changelog(outer_join(LEFT, RIGHT)),
+        update_stream(filter_table(LEFT, keeps)),
+    ],
+    ids=lambda output: output.name,
+)
+@FEWER
+@given(traces(most=60, keys=3), cuts())
+def test_changes_of_a_table_are_events(output, trace, cut):
+    check([output], trace, cut)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        combine_updates(LEFT, 0, lambda total, value: total * 2 + score(value)),
+        map_table(combine_updates(LEFT, (), lambda seen, value: (score(value), len(seen))), score),
+        inner_join(combine_updates(LEFT, 0, lambda total, _: total + 1), combine_updates(RIGHT, 0.5, max)),
+    ],
+    ids=lambda output: output.name,
+)
+@FEWER
+@given(traces(most=60, keys=3), cuts())
+def test_rows_are_folds_of_updates(output, trace, cut):
     check([output], trace, cut)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from cartesius.restriction_base import Composition
 
+NAN = float("nan")
 A, B, C = INPUTS = tuple(map(Reactive, "abc"))
 
 
@@ -212,6 +213,24 @@ def test_results_are_rows_of_a_table(program: str, shows_both: bool, trace: list
     check(lambda: pair(restrict | retracting() | as_table(key), condition, yields), (A, B), trace, cut)
 
 
+@pytest.mark.parametrize(("nobody", "other"), [(None, 0), (None, 1), (NAN, 1.0), (None, None), (NAN, NAN)])
+def test_what_has_no_key_meets_nothing_beside_another_equality(nobody: Any, other: Any) -> None:
+    """Where all rows that have a key have the same one, it is still not that of the others."""
+    stack = key_by(x="id", y="id") | most_recently("x", "y", n=2)
+    output = pair(stack, lambda x, y: x.v == y.v)
+    engine, reference = Engine(output), Engine(output, tier="reference")
+    expected = []
+    rows: dict[Any, Any] = {reactive: {"id": [], "v": [], "order": []} for reactive in (A, B)}
+    for order, (slot, key) in enumerate([(A, nobody), (B, nobody), (B, other), (A, other), (B, nobody), (A, nobody)]):
+        for name, value in zip(("id", "v", "order"), (key, 7, order), strict=True):
+            rows[slot][name].append(value)
+        expected += reference.push(slot, {"id": key, "v": 7})
+    found = events_of(engine.push_many(rows))
+    assert engine._why_row_by_row == ""
+    assert [(event.start, event.end) for event in found] == [(event.start, event.end) for event in expected]
+    assert [(event.start, event.end) for event in found] == ([(3, 4)] if other in (0, 1) else [])
+
+
 # -- how it is done ----------------------------------------------------------------------------------------------------
 
 
@@ -227,7 +246,6 @@ def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) 
     ("program", "reason"),
     [
         (lambda: pair(momentarily("x") | optionally("y") | retracting()), "a slot keeps nothing"),
-        (lambda: pair(most_recently("x", "y") | as_table(lambda value: value[0].id)), "do not follow from its memory"),
         (
             lambda: pair(latest("x", "y") | retracting() | as_table("x") | as_table("y")),
             "two restrictions make a table",

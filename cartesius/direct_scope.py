@@ -1,0 +1,36 @@
+"""What the names mean that functions of pushes into streams share, and what stands above generated functions.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.doors import checked_times
+from cartesius.entries import ABSENT, LIVE, Entry
+from cartesius.events import Event, EventDraft, Interval
+from cartesius.generated import commented
+from cartesius.memories import NOWHERE, checked_key, hashable
+from cartesius.queues import Queue
+from cartesius.records import PLAIN, Record, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+
+STREAM_SCOPE: dict[str, Any] = {
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
+    "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
+    "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
+}  # fmt: skip
+
+
+def headed(join: Join, slot: Slot, bound: Mapping[str, Any], text: str) -> str:
+    """Return a text, with the pattern that it came from, and what the bound names in it are."""
+    restrict = " | ".join(map(repr, join.pattern.restrictions)) or "nothing: the whole product"
+    head = [f"{join.name}, when an event comes to {slot.name!r}", f"restricted by {restrict}"]
+    head += [f"{name} = {value!r}" for name, value in bound.items()]
+    return "".join(f"# {commented(line)}\n" for line in head) + text
