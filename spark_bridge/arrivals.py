@@ -17,6 +17,8 @@ from cartesius import Delete, Update
 from cartesius.columnar.feeds import Feed
 from cartesius.columnar.rows import Rows
 from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, Struct, any_nan
+from cartesius.errors import SnapshotMismatch
+from spark_bridge.packing import chunk_schema
 from spark_bridge.payloads import unreadable, vector_of
 from spark_bridge.row_order import ordered
 from spark_bridge.row_texts import row_text
@@ -122,11 +124,13 @@ class Columns:
         """Return a row as JSON text."""
         return row_text(self.payload.rename_columns(self._names), row)
 
-    def chunk(self) -> bytes:
-        """Return the rows as a chunk."""
-        (batch,) = self.table.combine_chunks().to_batches()
-        chunk: bytes = batch.serialize().to_pybytes()
-        return chunk
+    def stored(self) -> bytes:
+        """Return the rows as bytes that say which columns they have, for `restored`."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        found: bytes = sink.getvalue().to_pybytes()
+        return found
 
     def unreadable(self) -> dict[int, str]:
         """Return which rows cannot be read, and why."""
@@ -140,6 +144,28 @@ class Columns:
     def numbers(self, helper: int) -> Any:
         """Return a helper that is a number."""
         return self.table.column(helper).to_numpy()
+
+
+def restored(source: Input, stored: bytes | None) -> Columns:
+    """Return the rows of a source that `Columns.stored` has stored; None: there are none.
+
+    Raises:
+        SnapshotMismatch: They had other columns.
+    """
+    schema = chunk_schema(source.schema)
+    if stored is None:
+        return Columns(source, schema.empty_table())
+    table = pa.ipc.open_stream(stored).read_all()
+    if table.schema != schema:
+        before, now = (
+            ", ".join(f"{one.name} {one.type}" for one in [*columns][COLUMNS:]) for columns in (table.schema, schema)
+        )
+        message = (
+            f"restore: expected rows of {source.name!r} that wait to have the columns {now} but they were stored with"
+            f" {before}; keep key=, deleted= and the columns as they were"
+        )
+        raise SnapshotMismatch(message)
+    return Columns(source, table)
 
 
 class Arrivals:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from cartesius import CartesiusError
 from cartesius.columnar.running import attempt
 from cartesius.errors import InvalidArgument, NotStorable
-from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns
+from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, raised, unreadable
 from spark_bridge.emission import Emission
@@ -101,7 +101,8 @@ class Buckets:
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds)
-        engine, held = opened.engine, self._waiting(opened.held)
+        engine, waiting = opened.engine, opened.held or {}
+        held = [restored(source, waiting.get(source.name)) for source in self.inputs]
         call = _Call(
             engine, Emission(self.layout, frozenset() if bucket == 0 else self.everywhere), is_first=bucket == 0
         )
@@ -125,16 +126,8 @@ class Buckets:
         if (deadline := engine.next_deadline) is not None:
             times.append(deadline)
         if holds:
-            opened.held = {one.source.name: one.chunk() for one in held if len(one)}
+            opened.held = {one.source.name: one.stored() for one in held if len(one)}
         return Outcome(call.out.parts(), self.states.seal(opened), min(times, default=None))
-
-    def _waiting(self, held: Mapping[str, bytes] | None) -> list[Columns]:
-        """Return the rows of each source that wait."""
-        chunks = held or {}
-        return [
-            Columns(source, unpacked([chunks[source.name]] if source.name in chunks else [], schema))
-            for source, schema in zip(self.inputs, self._schemas, strict=True)
-        ]
 
 
 def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:

@@ -241,6 +241,17 @@ def test_a_changed_program_refuses_the_state():
         run(buckets_of(moored_where(0.5)), 0, state, [])
 
 
+def test_rows_that_wait_are_refused_where_their_columns_have_changed():
+    seen = correlate(ship=ship, yields=lambda ship: (ship.berth,), restrict=as_table("ship"), name="seen")
+    before = buckets_of(seen, inputs=INPUTS[:1])
+    state = run(before, 0, None, [at_ship(5, 7, "A")], 1, holds=True).state
+    assert shown(run(before, 0, state, [], 9, holds=True)) == [("update", 7, {"berth": "A"}, 5)]
+    gone = t.StructType([*SHIP, t.StructField("gone", t.BooleanType())])
+    after = buckets_of(seen, inputs=[Input("ship", gone, ("mmsi", "berth"), True, "mmsi", "gone", is_split=True)])
+    with pytest.raises(SnapshotMismatch, match=r"rows of 'ship' that wait to have .* gone bool but they were stored"):
+        run(after, 0, state, [], 9, holds=True)
+
+
 def test_zip_per_key_goes_on_after_a_restart():
     left, right = Reactive("left"), Reactive("right")
     pairs = cartesian(
