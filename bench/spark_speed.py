@@ -153,7 +153,8 @@ def _on_cores(load: Load, bench: Bench) -> None:
     for cores in (1, 2):
         pinned = "0" if cores == 1 else "0,1"
         command = ["taskset", "-c", pinned, sys.executable, "-m", "bench.spark_speed", "--child", str(cores)]
-        command += ["--rows", str(load.rows), "--keys", str(load.keys), "--batches", str(load.batches)]
+        given = attrs.asdict(load)
+        command += [part for name in ("rows", "keys", "batches", "buckets") for part in (f"--{name}", str(given[name]))]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         side = f"ours, {cores} core{'s' if cores > 1 else ''}"
         bench.rates[side] = float(json.loads(done.stdout.splitlines()[-1]))
