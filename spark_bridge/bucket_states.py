@@ -21,6 +21,7 @@ from cartesius.columnar.saving import load, save
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.column_drifts import drifted
 from spark_bridge.engine_cache import ENGINES, Kept
+from spark_bridge.memory_limits import warning
 from spark_bridge.program_cards import differences, program_card, shown
 from spark_bridge.state_columns import decoded, encoded
 from spark_bridge.state_headers import Header, joined, split
@@ -41,12 +42,16 @@ class Opened:
         version: How many calls its state has seen.
         engine: Its engine.
         held: The rows that wait, plain data; None if rows do not wait.
+        size: How many bytes its state had before the call.
+        warning: What its state's size gives reason to say, once it is sealed; empty for nothing.
     """
 
     bucket: int
     version: int
     engine: Engine
     held: Any
+    size: int = 0
+    warning: str = ""
 
 
 @attrs.frozen(eq=False)
@@ -57,12 +62,14 @@ class BucketStates:
         outputs: The program.
         inputs: Its sources, with the columns of their values.
         query: What tells it from all other queries of a worker; empty: no engine is kept.
+        soft_limit: From how many bytes on a state warns; None: never.
         card: The fingerprint and the `program_card` of the outputs.
     """
 
     outputs: tuple[Reactive, ...]
     inputs: tuple[Input, ...]
     query: str = ""
+    soft_limit: int | None = None
     card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
 
     @card.default
@@ -110,7 +117,7 @@ class BucketStates:
                 " written with another order; keep order= and sequence= as they were"
             )
             raise SnapshotMismatch(message)
-        return Opened(bucket, header.version, engine, held)
+        return Opened(bucket, header.version, engine, held, len(blob))
 
     def seal(self, opened: Opened) -> bytes:
         """Return the blob of a bucket after a call, and keep its engine for the next one.
@@ -122,6 +129,7 @@ class BucketStates:
         header = attrs.evolve(self._header, bucket=opened.bucket, version=opened.version + 1)
         blob, digest = joined(header, body)
         ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, len(blob)))
+        opened.warning = warning(opened.size, len(blob), self.soft_limit)
         return blob
 
     def _check(self, header: Header) -> None:

@@ -183,7 +183,10 @@ class Buckets:
             times.append(engine.next_deadline)
         if holds:
             opened.held = [(row.sequence, row.time, row.source, row.payload) for row in sorted(held, key=_PLACE)]
-        return Outcome(out, self.states.seal(opened), min(times, default=None))
+        blob = self.states.seal(opened)
+        if opened.warning:
+            out.append({"kind": "warning", "bucket": bucket, "reason": opened.warning})
+        return Outcome(out, blob, min(times, default=None))
 
     def _use(self, bucket: int, engine: Engine, row: Row) -> list[dict[str, Any]]:
         source = self.inputs[row.source]

@@ -24,6 +24,7 @@ from spark_bridge.bucket_states import BucketStates
 from spark_bridge.buckets import Buckets
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.envelope import opened, tagged, united
+from spark_bridge.memory_limits import check_bounded, checked_limit
 from spark_bridge.options import (
     by_source,
     check_options,
@@ -33,8 +34,9 @@ from spark_bridge.options import (
     holds_back,
 )
 from spark_bridge.partitioning import Partitioning
-from spark_bridge.queries import start_query
+from spark_bridge.queries import log_warnings, start_query
 from spark_bridge.schemas import result_schema
+from spark_bridge.shuffles import bucket_numbers, partitioned
 from spark_bridge.sources import make_source
 from spark_bridge.stateful import run_batch, run_streaming
 
@@ -66,13 +68,17 @@ class Frames:
     each run the program, on a checkpoint of its own.
     """
 
-    def __init__(self, everything: DataFrame, keys: bool) -> None:
+    def __init__(self, everything: DataFrame, keys: bool, buckets: int) -> None:
         self._all = everything
         self._has_fields = keys
+        self._buckets = buckets
 
     @property
     def all(self) -> DataFrame:
-        """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three."""
+        """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three.
+
+        Of a kind of its own, ``warning``, is what a bucket has to say of itself, such as that its state grows large.
+        """
         return self._all
 
     @property
@@ -108,6 +114,10 @@ class Frames:
     ) -> StreamingQuery:
         """Start one streaming query that hands each micro-batch over, split.
 
+        Unless the session sets ``spark.sql.shuffle.partitions``, the query has as many partitions as there are buckets,
+        but at most twice the cores: Spark's default of 200 would be mostly empty. What was chosen is logged; it is
+        fixed for the life of the checkpoint. Buckets that warn, for want of room, are logged as well.
+
         With frames of streams (`examples/port/on_spark.py` does this)::
 
             frames.start(
@@ -140,7 +150,9 @@ class Frames:
         else:
             sinks += [(dead, lambda batch: self._letters(batch, "dead"))]
             sinks += [(late, lambda batch: self._letters(batch, "late"))]
-        return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
+        sinks.append((log_warnings, lambda batch: self._letters(batch, "warning")))
+        with partitioned(self._all.sparkSession, self._buckets):
+            return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
 
     def _results(self, batch: DataFrame) -> DataFrame:
         columns = ["output", "change", "key", "start", "end", *(["value.*"] if self._has_fields else [])]
@@ -165,6 +177,8 @@ def correlate_frames(
     schema: Schema | Mapping[str, Schema] | None = None,
     plausible: Times | None = None,
     close: bool = True,
+    unbounded: bool = False,
+    soft_limit: int | None = 64 * 2**20,
 ) -> Frames:
     """Run a program over DataFrames, with the results that an engine in this process would give.
 
@@ -204,6 +218,9 @@ def correlate_frames(
         plausible: The earliest and latest event time that is believed, or None for either. By default nothing more than
             a day ahead of the clock is. Other rows are dead letters, and do not move the watermark.
         close: Whether the sources of a batch end with it; False gives what a stream of the same rows would have given.
+        unbounded: Whether a stream may have a program whose memory grows for ever.
+        soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;
+            None: never.
 
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
@@ -214,6 +231,9 @@ def correlate_frames(
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
     check_options(frames, list(inputs), buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
+    checked_limit(soft_limit)
+    if is_streaming and not unbounded:
+        check_bounded(outputs)
     holds = holds_back(order, sequence, watermark, is_streaming=is_streaming)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
@@ -253,16 +273,17 @@ def correlate_frames(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
     sources_in = tuple(source.input for source in sources)
-    runner = Buckets(outputs, sources_in, schemas, everywhere, BucketStates(outputs, sources_in, uuid4().hex))
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit)
+    runner = Buckets(outputs, sources_in, schemas, everywhere, states)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
         marked = _watermarked(parts, names, watermark)
-        done = run_streaming(marked, runner, has_watermark=watermark is not None, holds=holds)
+        done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=watermark is not None, holds=holds)
     else:
         done = run_batch(united(parts), runner, close=close)
     key, value = _common(schemas)
-    return Frames(opened(done, schemas, key, value), bool(len(value)))
+    return Frames(opened(done, schemas, key, value), bool(len(value)), count)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
