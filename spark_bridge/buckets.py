@@ -163,7 +163,7 @@ class Buckets:
         # Not durable=True: what is pushed was read from JSON, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds)
         engine, held = opened.engine, [Row(*row) for row in opened.held or ()]
-        out: list[dict[str, Any]] = []
+        out = self._results(bucket, opened.changes)
         if clock is not None and clock > engine.clock:
             due = sorted((row for row in held if row.time < clock), key=_PLACE)
             held = [row for row in held if row.time >= clock]

@@ -4,6 +4,8 @@ All inputs become one tagged frame, grouped by bucket: one engine a bucket, not 
 fixed cost of its own. See `envelope`, `buckets` and `stateful`; what is refused, in `sources`, `schemas` and
 `partitioning`.
 
+This module is over 300 lines because it is what a caller reads as a whole; the work is done elsewhere.
+
 Source: DESIGN.md, section 7.
 """
 
@@ -25,6 +27,7 @@ from spark_bridge.buckets import Buckets
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.envelope import opened, tagged, united
 from spark_bridge.memory_limits import check_bounded, checked_limit
+from spark_bridge.migration import Migration
 from spark_bridge.options import (
     by_source,
     check_options,
@@ -164,7 +167,7 @@ class Frames:
 
 
 def correlate_frames(
-    program: Reactive | Sequence[Reactive],
+    program: Reactive | Sequence[Reactive] | Migration,
     frames: Mapping[str, DataFrame],
     *,
     event_time: str,
@@ -196,7 +199,7 @@ def correlate_frames(
     when a row or a deadline of its engine is due.
 
     Args:
-        program: One output reactive, or several; a column of the results names the output.
+        program: One output reactive, or several; a column of the results names the output. Or what `migrate` returns.
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
             reactive's ``fields`` if it declares them.
@@ -225,7 +228,8 @@ def correlate_frames(
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
     """
-    outputs = checked_outputs(program)
+    before = program.before if isinstance(program, Migration) else {}
+    outputs = program.outputs if isinstance(program, Migration) else checked_outputs(program)
     described = Program(outputs, World(MICROSECOND))
     described.drop()
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
@@ -273,7 +277,7 @@ def correlate_frames(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
     sources_in = tuple(source.input for source in sources)
-    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit)
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before)
     runner = Buckets(outputs, sources_in, schemas, everywhere, states)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]

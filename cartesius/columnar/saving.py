@@ -69,13 +69,13 @@ def save(engine: Engine) -> dict[str, Any]:
     return {**save_engine(engine, lambda join, slot, places: []), "columns": [list(state.retained) for state in states]}
 
 
-def load(state: Mapping[str, Any], outputs: Iterable[Reactive]) -> Engine:
-    """Return an engine for ``outputs`` in the state that `save` returned.
+def load(state: Mapping[str, Any], outputs: Iterable[Reactive], lateness: int | None = None) -> Engine:
+    """Return an engine for ``outputs``, of that ``lateness``, in the state that `save` returned.
 
     Raises:
         SnapshotMismatch: It is the state of another program.
     """
-    engine = Engine._like(state["layout"], outputs)
+    engine = Engine._like(state["layout"], outputs, lateness=lateness)
     if [len(join.slots) for join in engine._program.joins] != [len(one["ended"]) for one in state["joins"]]:
         message = "restore: expected the state of this program but it has other correlations; use the program that was"
         raise SnapshotMismatch(message)
