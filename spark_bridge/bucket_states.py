@@ -97,6 +97,11 @@ class BucketStates:
         about = json.dumps({"program": json.loads(card), "inputs": self._columns, "keys": dict(self.keys)})
         return Header(0, 0, program, inputs, about)
 
+    def note(self, buckets: int, *, waits: bool) -> dict[str, Any]:
+        """Return what is noted in a checkpoint (`checkpoints`)."""
+        about = json.loads(self._header.about)
+        return {"program": self._header.program, "about": about, "buckets": buckets, "waits": waits}
+
     def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
         """Return the bucket as its last call left it, or as new.
 

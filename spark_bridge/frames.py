@@ -11,12 +11,14 @@ Source: DESIGN.md, section 7.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
+from pyspark.sql.utils import is_remote
 
 from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
@@ -24,6 +26,7 @@ from cartesius.programs import Program
 from cartesius.world import World
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.buckets import Buckets
+from spark_bridge.checkpoints import CheckpointNote, settled
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.envelope import opened, tagged, united
 from spark_bridge.memory_limits import check_bounded, checked_limit
@@ -44,7 +47,7 @@ from spark_bridge.sources import make_source
 from spark_bridge.stateful import run_batch, run_streaming
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pyspark.sql.streaming.query import StreamingQuery
@@ -71,10 +74,21 @@ class Frames:
     each run the program, on a checkpoint of its own.
     """
 
-    def __init__(self, everything: DataFrame, keys: bool, buckets: int) -> None:
+    def __init__(
+        self,
+        everything: DataFrame,
+        keys: bool,
+        buckets: int,
+        states: BucketStates,
+        waits: bool,
+        without: Callable[[Mapping[str, list[str]]], Frames],
+    ) -> None:
         self._all = everything
         self._has_fields = keys
         self._buckets = buckets
+        self._states = states
+        self._waits = waits
+        self._without = without
 
     @property
     def all(self) -> DataFrame:
@@ -136,17 +150,25 @@ class Frames:
             dead: Likewise the dead letters; None: their number and reasons are logged as a warning.
             late: Likewise the late rows; None: they go where the dead letters go.
             checkpoint: The folder of the query's progress and state. It belongs to this program: a changed one is
-                refused, with `SnapshotMismatch` in the query's exception.
+                refused (see `migrate`), and so are a missing column and another number of buckets; columns that are
+                new since it began are ignored, and logged once.
             trigger: What `DataStreamWriter.trigger` takes.
             name: The query's name.
             **options: What `DataStreamWriter.option` takes.
 
         Raises:
             InvalidArgument: The frames are no streams.
+            SnapshotMismatch: The checkpoint is another query's; the message says what differs.
         """
         if not self._all.isStreaming:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
+        spark = self._all.sparkSession
+        note = self._states.note(self._buckets, waits=self._waits)
+        new = {} if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
+        if new:
+            again = partial(self._without(new).start, results=results, dead=dead, late=late, checkpoint=checkpoint)
+            return again(trigger=trigger, name=name, **options)
         sinks: list[tuple[Sink | None, Any]] = [(results, self._results)]
         if late is None:
             sinks.append((dead, lambda batch: self._letters(batch, "dead", "late")))
@@ -154,7 +176,7 @@ class Frames:
             sinks += [(dead, lambda batch: self._letters(batch, "dead"))]
             sinks += [(late, lambda batch: self._letters(batch, "late"))]
         sinks.append((log_warnings, lambda batch: self._letters(batch, "warning")))
-        with partitioned(self._all.sparkSession, self._buckets):
+        with partitioned(spark, self._buckets):
             return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
 
     def _results(self, batch: DataFrame) -> DataFrame:
@@ -287,7 +309,27 @@ def correlate_frames(
     else:
         done = run_batch(united(parts), runner, close=close)
     key, value = _common(schemas)
-    return Frames(opened(done, schemas, key, value), bool(len(value)), count)
+
+    def without(columns: Mapping[str, list[str]]) -> Frames:
+        rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
+        return correlate_frames(
+            program,
+            rest,
+            event_time=event_time,
+            partition_by=partition_by,
+            buckets=buckets,
+            order=order,
+            sequence=sequence,
+            watermark=watermark,
+            deleted=deleted,
+            schema=schema,
+            plausible=plausible,
+            close=close,
+            unbounded=unbounded,
+            soft_limit=soft_limit,
+        )
+
+    return Frames(opened(done, schemas, key, value), bool(len(value)), count, states, holds, without)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
