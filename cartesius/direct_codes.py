@@ -16,8 +16,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
+from cartesius.direct_bands import DirectBands, dues_of
+from cartesius.direct_clock import MEET, PASSED, TIMES, coming
 from cartesius.direct_gates import DirectGate
 from cartesius.direct_loops import DirectLoops, table_name
+from cartesius.direct_places import DirectPlaces
 from cartesius.doors import checked_times
 from cartesius.entries import ABSENT, LIVE, Entry
 from cartesius.events import Event, EventDraft, Interval
@@ -41,33 +44,6 @@ _SCOPE: dict[str, Any] = {
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
     "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip
-TIMES = """
-    if steps.is_running:
-        return None
-    if at is None:
-        start = end = world.latest + 1
-    elif type(at) is int:
-        start = end = at
-    else:
-        start, end = checked_times(at, world.latest, world.clock)
-    if end < world.clock:
-        return None
-"""
-_COME = """
-    world.events = ordinal
-    if end > world.latest:
-        world.latest = end
-    world.steps += 1
-"""
-_CLOCK = """
-    passed = max(world.latest, end) - lateness
-    if end < passed or (world.deadlines.heap and world.deadlines.heap[0][0] < passed):
-        return None
-"""
-_MOVE = """
-    if passed > world.clock:
-        world.clock = passed
-"""
 
 
 class DirectCode:
@@ -76,6 +52,9 @@ class DirectCode:
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None) -> None:
         self._shape = shape
         self._clock, self._come = coming(lateness)
+        self._meets = bool(shape.bands) and lateness is not None
+        if self._meets:
+            self._clock = PASSED
         self._join = join = shape.join
         self._slot = shape.slot
         self._own = shape.slot.index
@@ -83,6 +62,11 @@ class DirectCode:
         self._texts = Texts({slot.name: slot.index for slot in join.slots}, self._constants)
         self._lines = Lines()
         self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
+        self._bands = DirectBands(shape, self._lines, self._constants, self._loops)
+        self._places = {
+            slot.index: DirectPlaces(slot, len(join.bindings.spaces), dues_of(shape, slot)) for slot in join.slots
+        }
+        self._dues: dict[int, str] = {}
         self._gate = DirectGate(shape, self._lines, self._loops)
         bound = {**_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
         bound |= {"source": self._slot.source, "lateness": lateness}
@@ -91,6 +75,9 @@ class DirectCode:
             bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}
             bound |= {f"entries{slot.index}": entries}
             bound |= {table_name(slot.index, positions): table for positions, table in indexes.items()}
+        if shape.bands:
+            takes = {slot: places.taking() for slot, places in self._places.items()} if self._meets else {}
+            bound |= {**self._bands.bound, "leaving": self._bands.leaving(takes)}
         if shape.gate is not None:
             spare = shape.gate.spare()
             bound |= {"gate": shape.gate, "spare": spare}
@@ -114,15 +101,28 @@ class DirectCode:
                 ordinal = world.events + 1
                 out = []
             """)
+            add("met = None" if self._meets else "")
             if self._shape.calls_nothing:
                 self._compute()
             else:
                 add("steps.is_running = True")
                 with self._lines.under("try:"):
                     self._compute()
+                if self._meets:
+                    add("""
+                        except BaseException as error:
+                            if met is not None:
+                                met.undo()
+                            if isinstance(error, Exception):
+                                return None  # as written it fails again, and says where
+                            raise
+                    """)
+                else:
+                    add("""
+                        except Exception:
+                            return None  # as written it fails again, and says where
+                    """)
                 add("""
-                    except Exception:
-                        return None  # as written it fails again, and says where
                     finally:
                         steps.is_running = False
                 """)
@@ -137,12 +137,22 @@ class DirectCode:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
             self._lines.add(self._come)
+            self._finish()
             self._lines.add(f"{also}\nreturn out")
+
+    def _finish(self) -> None:
+        if self._meets:
+            self._lines.add("""
+                if met is not None:
+                    met.finish()
+            """)
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 
     def _compute(self) -> None:
         shape, own = self._shape, self._own
+        if self._meets:
+            self._lines.add(MEET)
         self._keys()
         for predicate in shape.filters:
             self._leave_if(f"not {self._constants.name(predicate)}(value)")
@@ -166,10 +176,11 @@ class DirectCode:
             self._gate.come()
             return
         self._lines.add(f"part{own}.number = stored = world.number + 1")
+        self._dues = self._bands.due()
         self._find_predecessor()
         for index in shape.uses:
             self._lines.add(f"left{index} = {{}}")
-        self._loops.write()
+        self._bands.write()
         for index in set(shape.uses) - {own}:
             self._lines.add(
                 f"spent{index} = [(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
@@ -196,7 +207,7 @@ class DirectCode:
         shape, own = self._shape, self._own
         if not shape.stores:
             return
-        if not shape.is_simply_indexed:
+        if not shape.is_simply_indexed and not self._places[own].is_known:
             self._lines.add(f"coming = memory{own}.places(part{own})")
         if shape.rule is None:
             return
@@ -227,6 +238,8 @@ class DirectCode:
         """)
         if self._shape.stores:
             self._store()
+        self._bands.ask()
+        self._finish()
         for index in self._shape.uses:
             self._lines.add(f"""
                 for part, n in left{index}.items():
@@ -260,12 +273,10 @@ class DirectCode:
                     memory{own}.take(old, going)
             """)
         with self._lines.under(f"if left{own}.get(part{own}, 1) > 0:" if own in shape.uses else ""):
-            self._lines.add(f"memory{own}.put(part{own}, coming)")
-
-
-def coming(lateness: int | None) -> tuple[str, str]:
-    """Return what looks whether the clock may move, and what takes note that an event has come, and moves it."""
-    return ("", _COME) if lateness is None else (_CLOCK, _COME + _MOVE)
+            if self._places[own].is_known:
+                self._places[own].put(self._lines, self._dues)
+            else:
+                self._lines.add(f"memory{own}.put(part{own}, coming)")
 
 
 def headed(join: Join, slot: Slot, bound: Mapping[str, Any], text: str) -> str:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.code_lines import Lines
-from cartesius.direct_codes import TIMES, coming, headed
+from cartesius.direct_clock import TIMES, coming
+from cartesius.direct_codes import headed
 from cartesius.direct_shapes import standing
 from cartesius.direct_table_scope import TABLE_SCOPE
 from cartesius.doors import checked_value

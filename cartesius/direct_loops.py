@@ -31,12 +31,12 @@ class DirectLoops:
         self._constants = constants
         self._texts = texts
 
-    def write(self) -> None:
-        """Write the nested loops over the other slots, and what is done with a combination."""
+    def write(self, near: str = "") -> None:
+        """Write the nested loops over the other slots, and what is done with a combination whose parts are near."""
         with ExitStack() as stack:
             for step in self._shape.steps:
                 index = step.slot
-                found, keys, condition = f"entries{index}", self._look_up_keys(step), ""
+                found, keys, condition = f"entries{index}", self.look_up_keys(step), ""
                 if keys is not None:
                     key, condition = keys
                     stack.enter_context(self._lines.under(condition))
@@ -56,9 +56,15 @@ class DirectLoops:
                 is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
                 values = f"{found}.values()" if is_forward else f"reversed({found}.values())"
                 stack.enter_context(self._lines.under(f"for part{index} in {values}:"))
-            self.combine()
+            self.combine(near)
 
-    def _look_up_keys(self, step: Step) -> tuple[str, str] | None:
+    def is_own(self, bound: int, position: int) -> bool:
+        """Whether a value that a step looks up by is one of the new event: keys of one space are equal."""
+        spaces = self._shape.join.bindings.spaces
+        own = self._shape.slot.index
+        return bound == own or (position < len(spaces) and own in spaces[position])
+
+    def look_up_keys(self, step: Step) -> tuple[str, str] | None:
         """Write what computes the key by which a step looks up; return its text, and when there is one."""
         if not step.positions:
             return None
@@ -66,7 +72,7 @@ class DirectLoops:
         for place, (bound, position, skips_null) in enumerate(step.sources):
             name = f"by{step.slot}_{place}"
             is_key = position < len(self._shape.join.bindings.spaces)
-            if is_key and bound == self._shape.slot.index:
+            if is_key and self.is_own(bound, position):
                 name = f"key{position}"
             elif is_key:
                 self._lines.add(f"{name} = part{bound}.keys[{position}]")
@@ -84,10 +90,17 @@ class DirectLoops:
         key = names[0] if len(names) == 1 else f"({', '.join(names)})"
         return key, f"if {' and '.join(conditions)}:" if conditions else ""
 
-    def combine(self) -> None:
-        """Write what is done with one combination."""
+    def combine(self, near: str = "") -> None:
+        """Write what is done with one combination: it is a candidate, and reaches the body if its parts are near."""
         uses = sorted(self._shape.uses)
         limits = " and ".join(f"left{i}.get(part{i}, part{i}.more['uses']) > 0" for i in uses)
+        with self._lines.under(f"if {limits}:" if limits else ""):
+            self._lines.add("tuples += 1")
+            with self._lines.under(f"if {near}:" if near else ""):
+                self.give()
+
+    def give(self) -> None:
+        """Write what the body makes of a combination."""
         row = "[" + ", ".join(f"part{slot.index}" for slot in self._shape.join.slots) + "]"
         pattern, body = self._shape.join.pattern, self._shape.join.batch.body
         where, yields = pattern.where, pattern.yields
@@ -97,8 +110,6 @@ class DirectLoops:
         elif body.where is not None:
             condition = f"if {self._constants.name(body.where)}({row}):"
         with ExitStack() as stack:
-            stack.enter_context(self._lines.under(f"if {limits}:" if limits else ""))
-            self._lines.add("tuples += 1")
             stack.enter_context(self._lines.under(condition))
             if not pattern.is_generator:
                 text = self._texts.of(yields) if isinstance(yields, Expression) else ""
@@ -108,7 +119,7 @@ class DirectLoops:
                 self._lines.add(f"results = {self._constants.name(body.yields)}({row})")
                 stack.enter_context(self._lines.under("if results:"))
                 self._emit("place", "for place, result in enumerate(results):")
-            for i in uses:
+            for i in sorted(self._shape.uses):
                 self._lines.add(f"left{i}[part{i}] = left{i}.get(part{i}, part{i}.more['uses']) - 1")
 
     def _emit(self, place: str, loop: str = "") -> None:

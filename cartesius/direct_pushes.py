@@ -18,6 +18,8 @@ from cartesius.direct_kept_codes import DirectKeptCode, KeptShape
 from cartesius.direct_shapes import shape_of
 from cartesius.direct_table_codes import DirectTableCode
 from cartesius.direct_tables import TableShape, table_shape_of
+from cartesius.direct_tree_codes import DirectTreeCode
+from cartesius.direct_trees import TreeShape
 from cartesius.events import EARLIEST
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
     from cartesius.steps import Steps
 
-Code: TypeAlias = "DirectCode | DirectTableCode | DirectKeptCode"
+Code: TypeAlias = "DirectCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -53,9 +55,11 @@ class DirectPushes:
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape | TableShape | KeptShape) -> Code | str:
+    def _code(self, shape: Shape | TableShape | TreeShape | KeptShape) -> Code | str:
         if isinstance(shape, TableShape):
             return DirectTableCode(shape, self._steps, self._lateness)
+        if isinstance(shape, TreeShape):
+            return DirectTreeCode(shape, self._steps, self._lateness)
         if isinstance(shape, KeptShape):
             return DirectKeptCode(shape, self._steps, self._lateness)
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.direct_bands import BANDS
 from cartesius.enumeration import Product
 from cartesius.expressions import Constant, Part, Tuple
 from cartesius.meanings import Meaning
@@ -37,6 +38,7 @@ _KNOWN = frozenset(
         Meaning.COMPLETION,
         Meaning.OLDEST_FIRST,
         Meaning.MOMENTARY,
+        *BANDS,
     )
 )
 Rule = tuple[Meaning, int, tuple[int, ...]]
@@ -55,6 +57,7 @@ class Shape:
     momentary: frozenset[int]
     filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
     gate: Installed | None  # what aligns all slots
+    bands: tuple[Installed, ...]  # in the order in which they see an event
 
     @property
     def rule(self) -> Rule | None:
@@ -142,6 +145,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     momentary: set[int] = set()
     filters: list[Callable[[Any], Any]] = []
     gate: Installed | None = None
+    bands: list[Installed] = []
     for one in reversed(join.installed):  # the right-most sees an event first
         restriction: Any = one.restriction
         meaning = restriction.meaning
@@ -150,6 +154,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             if set(indexes) & set(rules):
                 return f"{restriction!r} is not alone in saying what stays"
             rules |= {index: (meaning, restriction.n, one.prefixes[index]) for index in indexes}
+        elif meaning in BANDS:
+            bands.append(one)
         elif meaning is Meaning.USES:
             uses |= {index: min(restriction.n, uses.get(index, restriction.n)) for index in indexes}
         elif meaning is Meaning.MOMENTARY:
@@ -166,7 +172,9 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     steps, walk = join.batch.product.plans[slot.index]
     if walk or any(step.earlier or step.later for step in steps):
         return f"other slots are linked with {slot.name} by way of others"
-    shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate)
+    shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands))
+    if bands and any(kind is Meaning.OLDEST for kind, _, _ in rules.values()):
+        return "what is near leaves some time, and earlier ones are kept"
     is_keyed = any(keys for _, _, keys in rules.values())
     if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
         return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"

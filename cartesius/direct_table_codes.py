@@ -15,7 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
-from cartesius.direct_codes import TIMES, coming, headed
+from cartesius.direct_changes import BEGIN, CHANGE, FAIL, KEEP, ROW, told
+from cartesius.direct_clock import TIMES, coming
+from cartesius.direct_codes import headed
 from cartesius.direct_table_scope import TABLE_SCOPE
 from cartesius.doors import checked_value
 from cartesius.expressions import Constant, Part, Tuple
@@ -64,14 +66,7 @@ class DirectTableCode:
         with self._lines.under("def push(value, at):"):
             add(TIMES)
             add(self._clock)
-            add("""
-                ordinal = world.events + 1
-                number = world.number
-                tuples = 0
-                out = []
-                part = coming = going = None
-                steps.is_running = True
-            """)
+            add(BEGIN)
             with self._lines.under("try:"):
                 self._take_in()
                 with self._lines.under("if part is not None or before is not None:"):
@@ -79,52 +74,20 @@ class DirectTableCode:
                         self._find_one()
                     else:
                         self._find_all()
-            add("""
-                except Exception:
-                    return None  # as written it fails again, and says where
-                finally:
-                    steps.is_running = False
-            """)
+            add(FAIL)
             add(self._come)
-            add("""
-                world.number = number
-                world.candidates += tuples
-                if part is not None:
-                    memory.put(part, coming)
-                if before is not None:
-                    memory.take(before, going)
-                return out
-            """)
+            add(KEEP)
 
     def _take_in(self) -> None:
         """Write what brings the change into form, and finds the row that it replaces."""
+        self._lines.add(CHANGE)
         self._lines.add("""
-            if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
-                value = checked(value)
-            key = value.key
-            if type(key) is not int and type(key) is not str and (key is None or not is_exact(key)):
-                return None
-            before = memory.row(key)
             if before is not None:
                 going = memory.places_of(before)
-            if type(value) is Update:
-                value = value.value
-                if type(value) not in plain:
-                    value = wrap(value)
-                number += 1
-                part = new(Entry)
-                part.value = value
-                part.start = start
-                part.end = end
-                part._identity = source
-                part.keys = ()
-                part.row_key = key
-                part.number = number
-                part.slot = slot
-                part.state = LIVE
-                part.more = None
-                coming = memory.places(part)
         """)
+        with self._lines.under("if type(value) is Update:"):
+            self._lines.add(ROW)
+            self._lines.add("coming = memory.places(part)")
 
     # -- the row of the key --------------------------------------------------------------------------------------------
 
@@ -240,8 +203,8 @@ class DirectTableCode:
 
     def _change(self, key: str, other: str) -> None:
         """Write what says that a row of the join has changed, at the hull of its parts and of the change."""
-        self._lines.add(f"""
-            if old is nothing or now is nothing or not is_unchanged(old, now):
+        with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
+            self._lines.add(f"""
                 event = new(EventDraft)
                 since, until = start, end
                 if now is nothing:
@@ -253,16 +216,8 @@ class DirectTableCode:
                             since = {other}.start
                         if {other}.end > until:
                             until = {other}.end
-                event.start = since
-                event.end = until
-                event.weight = 1
-                event.reactive = output
-                event.identity = (output, {key})
-                event.span = None
-                event.before = () if old is nothing else (old,)
-                event.__class__ = Event
-                out.append(event)
-        """)
+            """)
+            self._lines.add(told(key))
 
     def _text(self, row: str | None, partner: str | None) -> str:
         """Return the text of what the body yields for a row of the slot and its partner, None where it is missing."""

@@ -1,10 +1,13 @@
-"""What the names mean that the functions of changes of tables share (`direct_table_codes`, `direct_kept_codes`).
+"""What the names mean that functions of changes of tables share.
+
+Those are written by `direct_table_codes`, `direct_tree_codes` and `direct_kept_codes`.
 
 Source: DESIGN 4; SEMANTICS 1.4.
 """
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from cartesius.doors import checked_times
@@ -23,9 +26,16 @@ def is_exact(key: Any) -> bool:
     return kind in _EXACT or (kind is tuple and len(key) > 1 and _EXACT.issuperset(map(type, key)))
 
 
+def listed(found: Any) -> list[Entry]:
+    """Return what an index has under a key as a list, the oldest first."""
+    if found is None:
+        return []
+    return list(found.values()) if type(found) is dict else [found]
+
+
 TABLE_SCOPE: dict[str, Any] = {
     "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
     "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
     "new": object.__new__, "is_unchanged": is_unchanged, "nothing": object(),
-    "is_exact": is_exact,
+    "is_exact": is_exact, "listed": listed, "number_of": attrgetter("number"),
 }  # fmt: skip

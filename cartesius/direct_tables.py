@@ -17,6 +17,7 @@ import attrs
 
 from cartesius.direct_kept_codes import KeptShape, kept_shape_of
 from cartesius.direct_shapes import standing
+from cartesius.direct_trees import TreeShape, tree_shape_of
 from cartesius.meanings import Meaning
 from cartesius.row_memories import RowMemory
 from cartesius.views import View
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
 
+_TWO = 2
 _KNOWN = frozenset((Meaning.RETRACTS, Meaning.ROWS, Meaning.OPTIONAL))
 
 
@@ -52,7 +54,7 @@ class TableShape:
         return self.slot.index in self.keyed
 
 
-def table_shape_of(program: Program, reactive: Reactive) -> TableShape | KeptShape | str:
+def table_shape_of(program: Program, reactive: Reactive) -> TableShape | TreeShape | KeptShape | str:
     """Return what a push into a table does, or why it needs all of the handlers."""
     bound = program.bound.get(reactive, [])
     if len(bound) != 1:
@@ -60,6 +62,8 @@ def table_shape_of(program: Program, reactive: Reactive) -> TableShape | KeptSha
     ((join, index),) = bound
     if len(join.slots) == 1:
         return kept_shape_of(program, join)
+    if len(join.slots) > _TWO:
+        return tree_shape_of(program, join, join.slots[index])
     return _objection(program, join) or _shape(join, join.slots[index])
 
 

@@ -57,7 +57,7 @@ class Installed(Place):
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
         settling = self.named if restriction.settles else self.absent
-        self._due = {slot: self._index_of_due(slot) for slot in settling}
+        self.dues = {slot: self._index_of_due(slot) for slot in settling}  # the indexes on keys, and when to leave
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
         due = type(self.restriction).due
@@ -75,7 +75,7 @@ class Installed(Place):
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
-        return [entry for entry in slot.memory.keyed(self._due[slot], (*key, time)) if entry.state != GONE]
+        return [entry for entry in slot.memory.keyed(self.dues[slot], (*key, time)) if entry.state != GONE]
 
     def check(self, others: tuple[Restriction, ...]) -> None:
         """Check the composition, with the restriction's own rules."""
@@ -134,9 +134,10 @@ class Installed(Place):
 
     def spare(self) -> Any:
         """Return a copy that is not at work."""
-        copy = self._fresh()
+        copy = object.__new__(type(self.restriction))
+        own = {name: _own(value) for name, value in self.restriction._states.items()}
         self._made += 1
-        vars(copy)["made"] = self._made
+        vars(copy).update(vars(self.stateless), **own, made=self._made)
         return copy
 
     def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ class Meaning(enum.Enum):
     OLDEST_FIRST = "has memories visited oldest first"
     MOMENTARY = "keeps no entry of `slots` beyond its batch"
     ALONE = "makes each event a candidate of its own"
+    AGES = "shows rows of `slot` as its `life` does by the clock; columns know how if the life says its `phases`"
     WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
     TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
 

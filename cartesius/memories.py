@@ -137,6 +137,11 @@ class Memory:
         del self._entries[entry.number]
         self._leave(entry, places)
 
+    def put_back(self, entry: Entry) -> None:
+        """Add an entry that was taken out for good; `restore_order` once all are there."""
+        self.put(entry, self.places(entry))
+        self._is_disordered = True
+
     def parts(self) -> tuple[dict[Any, Entry], dict[tuple[int, ...], dict[Any, Any]]]:
         """Return the entries by number, and the indexes: the same dicts as long as it lives, of a stream's memory."""
         return self._entries, self._indexes

@@ -12,7 +12,7 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.expressions import Expression
+
+SUBJECT: Final = ""
+"""What the expressions of a form call the first slot, whatever its name is."""
 
 
 @attrs.frozen(eq=False)
@@ -66,6 +69,21 @@ class Observed:
         if value is None or value != value or (self.members is not None and value not in self.members):  # noqa: PLR0124 - NaN
             return None
         return bool(value) if self.is_truth else value
+
+
+@attrs.frozen
+class Unmarked:
+    """A row, missing if it has a field that marks it.
+
+    >>> Unmarked("@stale")({"depth": 9.0}), Unmarked("@stale")({"depth": None, "@stale": True})
+    ({'depth': 9.0}, None)
+    """
+
+    mark: str
+
+    def __call__(self, row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Look."""
+        return None if row is None or self.mark in row else row
 
 
 @attrs.frozen
@@ -149,6 +167,15 @@ def is_missing(value: Any) -> bool:
     (True, False)
     """
     return value is None
+
+
+def is_there(value: Any) -> bool:
+    """Whether a value, or a row, is there.
+
+    >>> is_there(None), is_there(0)
+    (False, True)
+    """
+    return value is not None
 
 
 def is_true(value: Any) -> bool:

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from cartesius.phases import Crossing
 from dsl.dimensions import MICROSECONDS, TRUTH
 from dsl.errors import InvalidRule, refusal
 from dsl.evaluation import Situation, compiled
 from dsl.relations import totals
+from dsl.term_forms import expressed
 from dsl.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
 from dsl.texts import text
 
@@ -116,6 +118,7 @@ class Crossings:
     def __init__(self, comparisons: tuple[Comparison, ...], subject: Declaration) -> None:
         """Compile ``comparisons``, which `comparisons_with_now` has found, over rows of ``subject``."""
         slots = {subject.name: 0}
+        self._comparisons = comparisons
         self._sides = [
             (
                 compiled(each, slots),
@@ -125,6 +128,18 @@ class Crossings:
             )
             for each in comparisons
         ]
+
+    def in_columns(self) -> tuple[Crossing, ...]:
+        """Return the comparisons as expressions."""
+        return tuple(
+            Crossing(
+                expressed(each),
+                expressed(each.left, MICROSECONDS),
+                expressed(each.right, MICROSECONDS),
+                _slope(each, each.left) - _slope(each, each.right),
+            )
+            for each in self._comparisons
+        )
 
     def after(self, row: Any, time: int) -> int | None:
         """Return the first instant after ``time`` at which a comparison changes; None: none does."""

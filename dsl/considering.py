@@ -15,6 +15,7 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
+from cartesius.missing_values import is_there
 from dsl.clocks import comparisons_with_now
 from dsl.evaluation import compiled
 from dsl.presence import Presence, situated, time_of
@@ -48,7 +49,7 @@ def rows_by_the_clock(presence: Presence, rows: Reactive) -> Reactive:
         return rows
     shown: Reactive = correlate(
         slots={"row": rows},
-        where=Apply(_is_there, (Part("row"),), "is_there"),
+        where=Apply(is_there, (Part("row"),), "is_there"),
         yields=Part("row"),
         restrict=retracting() | as_table("row") | ageing("row", presence),
         name=f"{rows.name} by the clock",
@@ -97,14 +98,10 @@ def considered(name: str, results: Reactive, type_: type) -> Reactive:
     """Return the table of what `Considered` makes of the subjects that are considered."""
     shown: Reactive = correlate(
         slots={"result": results},
-        where=Apply(_is_there, (Part("result"),), "is_considered"),
+        where=Apply(is_there, (Part("result"),), "is_considered"),
         yields=Apply(itemgetter(0), (Part("result"),), "the result"),
         restrict=retracting() | as_table("result"),
         name=name,
         type=type_,
     )
     return shown
-
-
-def _is_there(row: object) -> bool:
-    return row is not None

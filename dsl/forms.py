@@ -23,7 +23,8 @@ from dsl.margins import written_measure
 from dsl.simplifying import simplified
 from dsl.statements import Against, Located, Requirement
 from dsl.term_forms import InexpressibleError, distanced, expressed, row_of
-from dsl.terms import Between, Coalesce, Comparison, Junction, Known, Observation, observations, operands, parts
+from dsl.terms import Between, Coalesce, Comparison, Junction, Known, Now, Observation, observations, operands, parts
+from dsl.terms import sources as observed_sources
 from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict
 
@@ -49,9 +50,6 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     >>> form_of_pack((vessel,), ()).meaning
     ()
     """
-    aged = next((source.name for source in sources if source.stale_after is not None), None)
-    if aged is not None:
-        return f"rows of {aged!r} age by the clock"
     forecast = next((source.name for source in sources if source.forecast), None)
     if forecast is not None:
         return f"{forecast!r} is a forecast"
@@ -60,7 +58,7 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     except InexpressibleError as error:
         return str(error)
     subject, *_ = sources
-    key = Apply(Observed(subject.key or ""), (row_of(Observation(subject, subject.key or "")),), "key")
+    key = Apply(Observed(subject.key or ""), (Part(subject.name),), "key")
     failed = [each.failed for each in reasons]
     undecided = [each.undecided for each in reasons]
     status = Apply(FirstCase(("restricted", "unknown", "allowed")), (_any(failed), _any(undecided)), "status")
@@ -109,6 +107,8 @@ class _Reasons:
     failed: Expression
     undecided: Expression
     doubts: tuple[Doubt, ...]
+    stale: tuple[Doubt, ...]
+    """Those of the doubts that are about rows that are too old."""
 
     @classmethod
     def of(cls, statement: Requirement, guards: tuple[Term, ...], place: str | int | None) -> _Reasons:
@@ -122,7 +122,9 @@ class _Reasons:
         for guard, answer in zip([*guards, statement.condition], [*around, holds], strict=True):
             unknown = _missing(answer)
             doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
-        return cls(statement, place, fails, undecided, tuple(doubts))
+        aged = {source.name: source for guard in (*guards, statement.condition) for source in _aged(guard)}
+        stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
+        return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
 
     def reason(self, *, is_failed: bool) -> Expression:
         statement = self.statement
@@ -131,10 +133,8 @@ class _Reasons:
         margin = Constant(None) if found is None else Apply(Noted(found[1].symbol), (found[0],), "margin")
         shown = _shown(statement.condition)
         labels = tuple((name, symbol) for name, (_, symbol) in shown.items())
-        missing: Expression = Constant(())
-        if not is_failed:
-            names = tuple(name for name, _ in self.doubts)
-            missing = Apply(Names(names), tuple(absent for _, absent in self.doubts), "missing")
+        missing = Constant(()) if is_failed else _names(self.doubts, "missing")
+        stale = Constant(()) if is_failed or not self.stale else _names(self.stale, "stale")
         made = {
             "name": Constant(statement.name),
             "text": Constant(written),
@@ -145,7 +145,7 @@ class _Reasons:
             "severity": Constant(statement.severity),
             "reference": Constant(statement.reference),
             "margin": margin,
-            "stale": Constant(()),
+            "stale": stale,
             "others": Constant(()),
         }
         reason = Apply(Made(Reason, REASON), tuple(made[name] for name in REASON), written)
@@ -170,12 +170,13 @@ def _requirements(
 def _meaning(reasons: list[_Reasons]) -> tuple[Expression, ...]:
     """What makes two verdicts different: which requirements fail, and what is missing (see `dsl.verdicts`)."""
     marks: dict[tuple[str, str, str | int | None], list[Expression]] = {}
-    names: dict[str, list[Expression]] = {}
+    names: dict[tuple[str, bool], list[Expression]] = {}
     for each in reasons:
         mark = (each.statement.name, text(each.statement.condition), each.place)
         marks.setdefault(mark, []).append(each.failed)
-        for name, absent in each.doubts:
-            names.setdefault(name, []).append(_both(each.undecided, absent))
+        for doubts in (each.doubts, each.stale):
+            for name, absent in doubts:
+                names.setdefault((name, doubts is each.stale), []).append(_both(each.undecided, absent))
     return tuple(_any(each) for each in (*marks.values(), *names.values()))
 
 
@@ -193,9 +194,11 @@ def _doubts(term: Term) -> Iterator[Doubt]:
 
 def _absences(term: Term) -> Iterator[Doubt]:
     if isinstance(term, Observation):
-        row, value = _missing(row_of(term)), _missing(expressed(term))
+        row, value = _missing(row_of(term.source)), _missing(expressed(term))
         yield term.source.name, row
         yield label(term), _both(_not(row), value)
+    if isinstance(term, Now):
+        yield "now", _missing(expressed(term))
     for operand in operands(term):
         if isinstance(term, Coalesce | Known):
             unknown = _missing(expressed(term))
@@ -214,6 +217,19 @@ def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
             if not isinstance(side, Observation):
                 shown[text(side)] = (expressed(side, measure), measure.symbol if measure else "")
     return shown
+
+
+def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
+    return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
+
+
+def _aged(term: Term) -> Iterator[Declaration]:
+    yield from (source for source in observed_sources(term) if source.stale_after is not None)
+
+
+def _is_stale(source: Declaration) -> Expression:
+    row = Part(source.name)
+    return _both(_not(_missing(row)), _missing(row_of(source)))
 
 
 def _symbol(term: Term) -> str:

@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
+from cartesius.phases import Phases
 from cartesius.records import Record
 from dsl.clocks import Crossings
 from dsl.evaluation import Situation, compiled
 from dsl.rows import extended
+from dsl.term_forms import NOW, STALE, InexpressibleError, expressed
 from restrictions.stages import Stage
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from dsl.evaluation import Evaluate, Row
     from dsl.terms import Comparison, Declaration, Term
 
-STALE: Final = "@stale"
-NOW: Final = "@now"
 _AGED: Final[Any] = Record({})
 
 
@@ -75,6 +75,15 @@ class Presence:
     def go_on(self, keeps: Any, time: Time, now: int) -> Stage | None:
         """Return what the row is from ``now`` on."""
         return self._stage(keeps, time, now)
+
+    def in_columns(self) -> Phases | None:
+        """Return what it does in expressions; None if there is none for a condition."""
+        try:
+            only = tuple(map(expressed, self.only))
+        except InexpressibleError:
+            return None
+        name, lasts = self.source.name, self.source.stale_after
+        return Phases(name, self.source.key, only, self._crossings.in_columns(), lasts, NOW, STALE)
 
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         present = int(now) if math.isfinite(now) else None

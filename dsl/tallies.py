@@ -21,7 +21,7 @@ from dsl.contributions import Contribution
 from dsl.dimensions import Measure
 from dsl.doubts import doubt_of
 from dsl.evaluation import Situation, compiled
-from dsl.presence import STALE
+from dsl.term_forms import STALE
 from dsl.texts import text
 from restrictions.groups import Group, Sum
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.expressions import Apply, Constant, Part
 from cartesius.missing_values import (
+    SUBJECT,
     Lifted,
     Observed,
     Turning,
+    Unmarked,
     both,
     either,
     first_known,
@@ -45,6 +47,7 @@ from dsl.terms import (
     Named,
     Nearest,
     Not,
+    Now,
     Observation,
     Sign,
     is_constant,
@@ -56,8 +59,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.expressions import Expression
-    from dsl.terms import Term
+    from dsl.terms import Declaration, Term
 
+STALE: Final = "@stale"
+"""The field of a row that is too old."""
+NOW: Final = "@now"
+"""The field of a subject's row that says when it is judged."""
 _EXACT: Final = 2**53
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -99,9 +106,10 @@ def expressed(term: Term, measure: Measure | None = None) -> Expression:
     return _expressed(term)
 
 
-def row_of(observation: Observation) -> Part:
-    """Return the row that is observed."""
-    return Part(observation.source.name)
+def row_of(source: Declaration) -> Expression:
+    """Return the row of a source, which is missing if it is too old."""
+    row = Part(source.name)
+    return row if source.stale_after is None else Apply(Unmarked(STALE), (row,), f"fresh {source.name}")
 
 
 def _expressed(term: Term) -> Expression:
@@ -128,17 +136,19 @@ def _expressed(term: Term) -> Expression:
             return _between(term, expressed(operand), expressed(low, shared), expressed(high, shared))
         case Known(operand):
             is_there = Apply(opposite, (Apply(is_missing, (expressed(operand),), "missing"),), "known")
-            return Apply(where_there, (row_of(operand), is_there), text(term))
+            return Apply(where_there, (row_of(operand.source), is_there), text(term))
         case Coalesce(operand, default):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
             known = Apply(first_known, (expressed(operand), expressed(default, shared)), "coalesce")
-            return Apply(where_there, (row_of(operand), known), text(term))
+            return Apply(where_there, (row_of(operand.source), known), text(term))
         case Named(_, operand):
             return expressed(operand)
         case Distance(left, right):
             return lifted(great_circle, expressed(left), expressed(right))
         case Nearest(places, position, _):
             return lifted(finder(places), expressed(position))
+        case Now():
+            return Apply(Observed(NOW, is_optional=True), (Part(SUBJECT),), "now")
     message = f"it looks at {text(term)}"
     raise InexpressibleError(message)
 
@@ -146,7 +156,7 @@ def _expressed(term: Term) -> Expression:
 def _observed(term: Observation) -> Expression:
     kind, is_optional = term.kind, term.field in term.source.optional
     members = kind.members if isinstance(kind, Choice) else None
-    value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row_of(term),), term.field)
+    value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row_of(term.source),), term.field)
     if kind == POSITION:
         return lifted(_position, value)
     return lifted(_instant, value) if kind == INSTANT else value

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
+from cartesius.meanings import Meaning
 from cartesius.reactives import check_reactive
 from cartesius.restriction_base import Composition, parts_of
 from cartesius.tracing import parameters_of, trace
@@ -79,14 +80,17 @@ def aggregate(
             " windows there is reduce"
         )
         raise InvalidArgument(message)
-    if stream.pattern is None and len(parts) == 1 and _lets_expire(parts[0]):
+    if stream.pattern is None and all(map(_lets_expire, parts)):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
     restrictions = Composition((*parts, *rest))
     return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), keyed)), restrictions)
 
 
-def _lets_expire(windows: Restriction) -> bool:
-    return isinstance(windows, windowing) and not isinstance(windows, session) and windows.on_leave == "expire"
+def _lets_expire(part: Restriction) -> bool:
+    """Whether nothing is taken back beside it: it opens windows that let what is in them expire, or is a filter."""
+    if part.meaning is Meaning.FILTER:
+        return True
+    return isinstance(part, windowing) and not isinstance(part, session) and part.on_leave == "expire"
 
 
 def _key(by: Callable[[Any], Any]) -> Expression:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, set_aside, tick
 from cartesius.clock_clauses import cancel_at, clock, due_at
 from cartesius.errors import InvalidArgument
+from cartesius.meanings import Meaning
 from restrictions.checks import check_function, refuse_tables
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ class ageing(_ageing):
     Source:
         SEMANTICS 3.10.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.AGES
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse streams, and versions."""

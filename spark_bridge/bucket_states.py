@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Event, Reactive
-    from spark_bridge.buckets import Input
+    from spark_bridge.arrivals import Input
 
 
 @attrs.define(eq=False)
@@ -42,7 +42,8 @@ class Opened:
         bucket: Its number.
         version: How many calls its state has seen.
         engine: Its engine.
-        held: The rows that wait, plain data; None if rows do not wait.
+        held: The rows that wait, a chunk of each source that has some, by its name; None if rows do not wait.
+        waiting: How many they are.
         size: How many bytes its state had before the call.
         changes: What comes of carrying its state over from another program.
         warning: What its state's size gives reason to say, once it is sealed; empty for nothing.
@@ -52,6 +53,7 @@ class Opened:
     version: int
     engine: Engine
     held: Any
+    waiting: int = 0
     size: int = 0
     changes: list[Event] = attrs.field(factory=list)
     warning: str = ""
@@ -113,28 +115,29 @@ class BucketStates:
         Raises:
             SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns.
         """
+        lateness = 0 if holds else None  # rows that wait are used each at its own time
         if blob is None:
-            return Opened(bucket, 0, Engine(*self.outputs), [] if holds else None)
+            return Opened(bucket, 0, Engine(*self.outputs, lateness=lateness), {} if holds else None)
         header, body = split(blob, bucket)
         self._check(header)
         changes: list[Event] = []
         kept = ENGINES.take(self.query, bucket, header.digest)
         if kept is not None:
-            engine, held = kept.engine, kept.held
+            engine, held, waiting = kept.engine, kept.held, kept.waiting
         else:
             found = decoded(body)
-            held = found["held"]
+            held, waiting = found["held"], found["waiting"]
             if header.program in self.before:
-                engine, changes = carried_over(found["engine"], self.before[header.program], self.outputs, None)
+                engine, changes = carried_over(found["engine"], self.before[header.program], self.outputs, lateness)
             else:
-                engine = load(found["engine"], self.outputs)
+                engine = load(found["engine"], self.outputs, lateness)
         if (held is not None) != holds:
             message = (
                 f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"
                 " written with another order; keep order= and sequence= as they were"
             )
             raise SnapshotMismatch(message)
-        return Opened(bucket, header.version, engine, held, len(blob), changes)
+        return Opened(bucket, header.version, engine, held, waiting, len(blob), changes)
 
     def seal(self, opened: Opened) -> bytes:
         """Return the blob of a bucket after a call, and keep its engine for the next one.
@@ -142,10 +145,10 @@ class BucketStates:
         Raises:
             NotStorable: Its state holds something that is not plain data.
         """
-        body = encoded({"engine": save(opened.engine), "held": opened.held})
+        body = encoded({"engine": save(opened.engine), "held": opened.held, "waiting": opened.waiting})
         header = attrs.evolve(self._header, bucket=opened.bucket, version=opened.version + 1)
         blob, digest = joined(header, body)
-        ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, len(blob)))
+        ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, opened.waiting, len(blob)))
         opened.warning = warning(opened.size, len(blob), self.soft_limit)
         return blob
 

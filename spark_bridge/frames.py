@@ -28,6 +28,7 @@ from spark_bridge.bucket_states import BucketStates
 from spark_bridge.buckets import Buckets
 from spark_bridge.checkpoints import CheckpointNote, settled
 from spark_bridge.dead_letters import Plausible
+from spark_bridge.emission import Layout
 from spark_bridge.envelope import opened, tagged, united
 from spark_bridge.memory_limits import check_bounded, checked_limit
 from spark_bridge.migration import Migration
@@ -214,8 +215,9 @@ def correlate_frames(
     ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
     ... )
 
-    Rows are used in (event time, place of the source, payload) order, or, with ``sequence``, in (sequence, event time,
-    place of the source, payload) order, one order over all sources. By default a stream's rows wait for the watermark,
+    Rows are used in (event time, place of the source, values) order, or, with ``sequence``, in (sequence, event time,
+    place of the source, values) order, one order over all sources; the values are those of the columns that travel, one
+    after the other. By default a stream's rows wait for the watermark,
     so where micro-batches are cut does not matter. With ``sequence``, or ``order="arrival"``, results come at once,
     and cuts do not matter as long as they are in that order. A bucket to which no row comes is called all the same
     when a row or a deadline of its engine is due.
@@ -298,9 +300,10 @@ def correlate_frames(
     everywhere = frozenset(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
+    layout, key = _common(schemas)
     sources_in = tuple(source.input for source in sources)
     states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before)
-    runner = Buckets(outputs, sources_in, schemas, everywhere, states)
+    runner = Buckets(outputs, sources_in, layout, everywhere, states)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
@@ -308,7 +311,6 @@ def correlate_frames(
         done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=watermark is not None, holds=holds)
     else:
         done = run_batch(united(parts), runner, close=close)
-    key, value = _common(schemas)
 
     def without(columns: Mapping[str, list[str]]) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
@@ -329,7 +331,7 @@ def correlate_frames(
             soft_limit=soft_limit,
         )
 
-    return Frames(opened(done, schemas, key, value), bool(len(value)), count, states, holds, without)
+    return Frames(opened(done, layout, key), bool(len(layout.value)), count, states, holds, without)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
@@ -343,8 +345,8 @@ def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> Da
     return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
 
 
-def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructType]:
-    """Return the type of the key column, and all fields of all values."""
+def _common(schemas: Mapping[str, ResultSchema]) -> tuple[Layout, t.DataType]:
+    """Return the columns of all results, and the type of the key column."""
     keys = {schema.key.simpleString(): schema.key for schema in schemas.values()}
     fields: dict[str, tuple[t.StructField, str]] = {}
     for name, schema in schemas.items():
@@ -360,4 +362,5 @@ def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructTy
                 )
                 raise InvalidArgument(message)
     key: t.DataType = next(iter(keys.values())) if len(keys) == 1 else t.StringType()
-    return key, t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    value = t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    return Layout(schemas, tuple(keys.values()), value), key

@@ -25,7 +25,7 @@ from cartesius.codec import pack, unpack
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
 from cartesius.columnar.saving import FEW, Memory
-from cartesius.columnar.vectors import from_arrow
+from cartesius.columnar.vectors import Leaf, from_arrow
 from cartesius.stored import Stored
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LENGTH: Final = struct.Struct(">I")
+_MANY_BYTES: Final = 1 << 10
 _OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="zstd")
 _STORED: Final = tuple(field.name for field in attrs.fields(Stored))
 _CONTAINERS: Final = (list, dict, Memory, Rows)  # what may hold rows in turn; of such lists there are few
@@ -83,6 +84,8 @@ def _without_columns(value: Any, streams: list[bytes]) -> Any:
         return _reference(streams, "memory", _columns_of(value.rows), value.first)
     if kind is Rows:
         return _reference(streams, "rows", _columns_of(value))
+    if kind is bytes and len(value) >= _MANY_BYTES:
+        return _reference(streams, "bytes", {"item": Leaf(pa.array([value], pa.binary()))})
     if kind is list and _is_long(value):
         if all(type(item) is Stored for item in value):
             rows = [tuple(getattr(item, name) for name in _STORED) for item in value]
@@ -162,6 +165,7 @@ _READERS: Final[dict[str, Any]] = {
     "memory": lambda table, found: Memory(_rows(table), found.first),
     "rows": lambda table, _: _rows(table),
     "stored": lambda table, _: [Stored(*item) for item in _values(table, "item")],
+    "bytes": lambda table, _: table.column("item")[0].as_py(),
     "list": lambda table, _: _values(table, "item"),
     "dict": lambda table, _: dict(zip(_values(table, "key"), _values(table, "item"), strict=True)),
 }

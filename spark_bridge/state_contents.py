@@ -78,8 +78,7 @@ def contents(blob: bytes) -> BucketContents:
         ends, values = _ends(memory), _values(memory, about["keys"].get(source))
         slots.append(SlotContents(output, slot, len(ends), min(ends, default=None)))
         keys.update(map(str, values))
-    waiting = len(state["held"] or ())
-    return BucketContents(header.bucket, header.version, len(blob), tuple(slots), waiting, keys)
+    return BucketContents(header.bucket, header.version, len(blob), tuple(slots), state["waiting"], keys)
 
 
 def _memories(card: Mapping[str, Any], engine: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Any]]:

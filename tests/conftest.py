@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
+SHORT = ("tests/unit/", "cartesius/", "restrictions/", "dsl/")
+"""Where a file is done in seconds, and is handed out whole: one by one, handing tests out takes a tenth of all time."""
 
 # No deadline: on two shared cores a slow example says nothing about the code. Not derandomised: each run looks
 # elsewhere, and the seed in the header brings a run back.
@@ -55,19 +57,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
     pytest-xdist 3.8 has groups for that, but finds none of them under pytest 9.2.
     """
+    config.option.loadscopereorder = False  # by number of tests; they come in the order of the items
     return _ByWhatIsShared(config, log)
 
 
 class _ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]  # a class of a library without types
     def _split_scope(self, nodeid: str) -> str:
-        return next((group for group, files in SHARING.items() if nodeid.startswith(files)), nodeid)
+        return _shared_by(nodeid) or (nodeid.partition("::")[0] if nodeid.startswith(SHORT) else nodeid)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline."""
+def _shared_by(nodeid: str) -> str | None:
+    return next((group for group, files in SHARING.items() if nodeid.startswith(files)), None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses the Spark session, so that `-m "not spark"` needs no discipline.
+
+    In a process of `make test`, what cannot be divided comes first: begun last, it would keep the other one waiting.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: _shared_by(item.nodeid) is None)
 
 
 def pytest_collection_finish() -> None:

@@ -18,12 +18,13 @@ import numpy as np
 from cartesius.columnar.band_merge import merged
 from cartesius.columnar.band_pairs import FAR, Bound, counted, near
 from cartesius.columnar.candidates import Parts
-from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.coding import codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.rows import BEFORE, joined, nothing
 from cartesius.columnar.shapes import Shape, shape_of
-from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.columnar.zipping import flow_of
@@ -115,9 +116,12 @@ class Near(Stage):
 
     def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
         """Return when the rows of a slot are due to leave, if the clock lets them."""
+        return self._leaving(slot, rows) if moment.meets_deadlines else None
+
+    def _leaving(self, slot: int, rows: Rows) -> Ints | None:
         due: Ints | None = None
-        for one in self.settled if moment.meets_deadlines else ():
-            mine = _due(one, slot, rows)
+        for one in self.settled:
+            mine = due_of(one, slot, rows)
             if mine is not None:
                 due = mine if due is None else np.minimum(due, mine)
         return due
@@ -136,6 +140,24 @@ class Near(Stage):
             return np.full(len(rows), moment.steps, np.int64)
         return np.maximum(np.searchsorted(moment.clock, due, side="right"), rows.position + 1)
 
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state without the rows that the clock has passed: they give nothing."""
+        if self.leaves_twice:
+            return None
+        return State(tuple([self._left(slot, rows, clock) for slot, rows in enumerate(state.retained)]))
+
+    def _left(self, slot: int, rows: Rows | None, clock: int) -> Rows | None:
+        due = None if rows is None else self._leaving(slot, rows)
+        return rows if rows is None or due is None else rows.take(np.flatnonzero(due >= clock))
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row is due to leave."""
+        if self.leaves_twice:
+            return UNKNOWN
+        due = [self._leaving(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)]
+        firsts = [int(times.min()) for times in due if times is not None]
+        return min(firsts, default=None)
+
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
@@ -147,7 +169,7 @@ class Near(Stage):
         for one in self.settled:
             for slot in one.named:
                 rows = state.retained[slot.index]
-                due = None if rows is None else _due(one, slot.index, rows)
+                due = None if rows is None else due_of(one, slot.index, rows)
                 if due is None:
                     continue
                 for time, entry in zip(due.tolist(), slot.memory.all(), strict=True):
@@ -182,7 +204,7 @@ def delay_of(installed: Installed, slot: int) -> int | None:
     return delay
 
 
-def _due(installed: Installed, slot: int, rows: Rows) -> Ints | None:
+def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
     """Return the last end that a partner of each row may have; None if the restriction does not say."""
     delay = delay_of(installed, slot)
     if delay is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, Vector
+from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, Vector, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +78,11 @@ class Parts:
     @property
     def window(self) -> Vector:
         """The windows of the candidates."""
-        reason = "a part is in no window"
-        raise NotColumnar(reason)
+        window = self.rows.window
+        if window is None:
+            reason = "a part is in no window"
+            raise NotColumnar(reason)
+        return window.take(self.indices, may_miss=self.missing is not None)
 
     @property
     def start(self) -> NDArray[np.int64]:
@@ -119,6 +122,19 @@ def hull(parts: Sequence[Parts]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         start = np.minimum(start, since, out=start if is_own else None)
         end = np.maximum(end, until, out=end if is_own else None)
     return start, end
+
+
+def window(*parts: Parts) -> Vector:
+    """Return the windows of candidates: those of the first parts that are there."""
+    first, *others = parts
+    if first.missing is None or not others:
+        return first.window
+    n, chosen = len(first), np.full(len(first), MISSING, np.int64)
+    there = [part for part in parts if len(part.rows)]
+    for place, part in enumerate(there):
+        is_there = chosen == MISSING if part.missing is None else (chosen == MISSING) & ~part.missing
+        chosen[is_there] = np.flatnonzero(is_there) + place * n
+    return concatenated([part.window for part in there]).take(chosen)
 
 
 def whole(rows: Rows, key: Vector | None = None) -> Parts:

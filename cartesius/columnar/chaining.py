@@ -187,24 +187,24 @@ class Joining:
     def _codes(self, found: Combinations, turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what the combinations, and the rows of the next slot, are joined by."""
         here = self._rows[turn.slot]
-        mine, its, count = np.zeros(len(found), np.int64), np.zeros(len(here), np.int64), 1
-        for edge in turn.edges:
+        mine, its = np.zeros(len(found), np.int64), np.zeros(len(here), np.int64)
+        for place, edge in enumerate(turn.edges):
             other, of_other, of_mine = edge.seen_from(turn.slot)
             codes, n = encoded([[of_other(self._rows[other])], [of_mine(here)]], skips_null=edge.skips_null)
             theirs = np.append(codes[0], NEVER)[found.rows[other]]
-            if count == 1:
-                mine, its, count = theirs, codes[1], n
+            if place == 0:
+                mine, its = theirs, codes[1]
             else:
-                mine, its, count = _combined(mine, its, theirs, codes[1], n)
+                mine, its = _combined(mine, its, theirs, codes[1], n)
         return mine, its
 
 
-def _combined(mine: Any, its: Any, theirs: Any, more: Any, n: int) -> tuple[Any, Any, int]:
+def _combined(mine: Any, its: Any, theirs: Any, more: Any, n: int) -> tuple[Any, Any]:
     never = [(a == NEVER) | (b == NEVER) for a, b in ((mine, theirs), (its, more))]
     every = np.concatenate([mine * n + theirs, its * n + more])
-    found, codes = np.unique(every, return_inverse=True)
+    _, codes = np.unique(every, return_inverse=True)
     codes[np.concatenate(never)] = NEVER
-    return codes[: len(mine)], codes[len(mine) :], len(found)
+    return codes[: len(mine)], codes[len(mine) :]
 
 
 def _together(one: Combinations, other: Combinations) -> Combinations:

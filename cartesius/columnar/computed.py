@@ -14,15 +14,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cartesius.columnar.arithmetic import truth, value_by_value
 from cartesius.columnar.candidates import whole
-from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.vectorising import Code
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
+from cartesius.columnar.vectors import TUPLE, Leaf, NotColumnar, Struct, any_nan
 from cartesius.expressions import Field, KeyOf, Part, children
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
@@ -32,6 +30,7 @@ from cartesius.tracing import parameters_of, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Rows
@@ -107,6 +106,21 @@ class Component:
     skips_null: bool
 
 
+@attrs.frozen(eq=False)
+class Equals:
+    """Values of some slots that are equal in each candidate.
+
+    Args:
+        columns: What computes the value, by slot.
+        space: The key space that it is; None: it is said by ``where``.
+        skips_null: Whether None equals nothing.
+    """
+
+    columns: Mapping[int, Column]
+    space: int | None
+    skips_null: bool
+
+
 class Keys:
     """The key spaces of a correlation, and the equalities between its slots."""
 
@@ -117,9 +131,11 @@ class Keys:
         )
         self.spaces: list[dict[int, Column]] = []
         for number, space in enumerate(join.bindings.spaces):
+            if number == join.bindings.window_space:  # it comes with the event
+                self.spaces.append(dict.fromkeys(space, _when))
+                continue
             by_slot: dict[int, Column] = {}
-            keys = {} if number == join.bindings.window_space else next(opened)  # the window comes with the event
-            for name, key in keys.items():
+            for name, key in next(opened).items():
                 for slot in join.slots:
                     if slot.index in space and name in (slot.name, slot.reactive, slot.reactive.name):
                         by_slot.setdefault(slot.index, of_function(key, slot))
@@ -129,10 +145,23 @@ class Keys:
         """Return the keys of rows in a key space; what is no key is None."""
         return _without_nan(self.spaces[space][slot](rows))
 
+    def in_spaces(self, spaces: Sequence[int], slot: int, rows: Rows) -> Vector:
+        """Return the keys of rows in some key spaces together."""
+        if len(spaces) == 1:
+            return self.in_space(spaces[0], slot, rows)
+        keys = [self.in_space(space, slot, rows) for space in spaces]
+        if any(key.valid is not None for key in keys):
+            reason = "an event in a window has no key"
+            raise NotColumnar(reason)
+        return Struct(TUPLE, tuple(map(str, range(len(keys)))), keys, len(rows))
+
     def own(self, slot: int) -> Column | None:
         """Return what computes the key of an event of a slot, as a body sees it; None: it has none."""
-        space = next((number for number, by_slot in enumerate(self.spaces) if slot in by_slot), None)
-        return None if space is None else (lambda rows: self.in_space(space, slot, rows))
+        spaces = [number for number, by_slot in enumerate(self.spaces) if slot in by_slot]
+        if not spaces:
+            return None
+        space = next((number for number in spaces if number != self.join.bindings.window_space), None)
+        return _window if space is None else (lambda rows: self.in_space(space, slot, rows))
 
     def check(self, slot: int, rows: Rows) -> None:
         """Compute the keys of rows that go no further, as an error of theirs would be raised at the door."""
@@ -148,25 +177,34 @@ class Keys:
 
     def components(self) -> list[Component] | str:
         """Return the equalities that all slots are in, or why they are not all of that kind."""
+        found = []
+        for one in self.equalities():
+            if sorted(one.columns) != list(range(len(self.join.slots))):
+                return "its equalities do not give all slots one key"
+            columns = tuple([one.columns[slot] for slot in sorted(one.columns)])
+            found.append(Component(columns, one.space, one.skips_null))
+        return found
+
+    def equalities(self) -> list[Equals]:
+        """Return the equalities, those of one value taken together; of two slots, or of one with itself, each alone."""
         columns, same = self._columns()
         links = [
             (same[link.left, link.left_position], same[link.right, link.right_position], link.skips_null)
             for link in self.join.bindings.links
-            if not (link.is_key and link.left_position == self.join.bindings.window_space)
         ]
-        if len(self.join.slots) == 2:
-            classes = [sorted((left, right)) for left, right, _ in links]
-        else:
-            classes = _classes([(left, right) for left, right, _ in links])
+        alone = [sorted((left, right)) for left, right, _ in links]
+        together = alone if len(self.join.slots) == 2 else _classes([(left, right) for left, right, _ in links])
+        if any(len({slot for slot, _ in nodes}) < len(nodes) for nodes in together):
+            together = alone
         skipping = {node for left, right, skips in links for node in (left, right) if skips}
-        found = []
-        for nodes in classes:
-            if [slot for slot, _ in nodes] != list(range(len(self.join.slots))):
-                return "its equalities do not give all slots one key"
-            space = nodes[0][1] if nodes[0][1] < len(self.spaces) else None
-            chosen = tuple([columns[node] for node in nodes])
-            found.append(Component(chosen, space, any(node in skipping for node in nodes)))
-        return found
+        return [
+            Equals(
+                {node[0]: columns[node] for node in nodes},
+                nodes[0][1] if nodes[0][1] < len(self.spaces) else None,
+                any(node in skipping for node in nodes),
+            )
+            for nodes in together
+        ]
 
     def _columns(self) -> tuple[dict[_Node, Column], dict[_Node, _Node]]:
         """Return what computes each value that a link compares, by slot and position; and which are the same."""
@@ -201,6 +239,16 @@ def _opens(meaning: Meaning | None) -> bool:
     return meaning is Meaning.KEYS
 
 
+def _window(rows: Rows) -> Vector:
+    return Leaf(pa.nulls(0)) if rows.window is None else rows.window
+
+
+def _when(rows: Rows) -> Vector:
+    """Return when the window of each row begins, which tells it from all others."""
+    start = None if rows.window is None else rows.window.item("start")
+    return Leaf(pa.nulls(0)) if start is None else start
+
+
 def _keyed(keys: Keys, space: int, slot: int) -> Column:
     return lambda rows: keys.in_space(space, slot, rows)
 
@@ -217,37 +265,3 @@ def _without_nan(vector: Vector) -> Vector:
         array = vector.array
         return Leaf(pc.if_else(pc.fill_null(pc.is_nan(array), fill_value=False), pa.scalar(None, array.type), array))
     return vector
-
-
-def codes_of(sides: Sequence[Vector]) -> tuple[list[NDArray[np.int64]], int]:
-    """Return the codes of keys in one space, side by side, and that of what is no key, which is the highest."""
-    codes, count = encoded([[side] for side in sides], skips_null=True)
-    for side, mine in zip(sides, codes, strict=True):
-        if (never := mine == NEVER).any():
-            if isinstance(side, Struct):
-                reason = "a key has something in it that does not equal itself"
-                raise NotColumnar(reason)
-            mine[never] = count
-    return codes, count
-
-
-def codes_under(components: Sequence[Component], rows: Sequence[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
-    """Return the codes of the key that components are together, of the rows of each slot, and how many there are.
-
-    What meets nothing has the highest code.
-    """
-    present = [index for index, mine in enumerate(rows) if mine is not None]
-    found = []
-    count = 1
-    for component in components:
-        sides = [[component.columns[index](mine)] for index in present if (mine := rows[index]) is not None]
-        codes, count = encoded(sides, skips_null=component.skips_null)
-        found.append(codes)
-    if len(found) != 1:
-        codes, count = encoded(
-            [[Leaf(pa.array(one, mask=one == NEVER)) for one in side] for side in zip(*found, strict=True)],
-            skips_null=True,
-        )
-    by_slot = dict(zip(present, codes, strict=True))
-    every = [by_slot.get(index, np.zeros(0, np.int64)) for index in range(len(rows))]
-    return [np.where(mine == NEVER, count, mine) if mine.min(initial=0) < 0 else mine for mine in every], count + 1

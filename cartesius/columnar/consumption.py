@@ -18,16 +18,17 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, store_held
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import codes_under, linking
+from cartesius.columnar.coding import check_keyed, codes_under
+from cartesius.columnar.computed import linking
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.gates import filtered, through
+from cartesius.columnar.gates import Gate, filtered, through
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER
 from cartesius.columnar.loop_texts import Plan
 from cartesius.columnar.loops import loop
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columnar.scalars import Scalars
-from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
+from cartesius.columnar.scalars import Scalars, asking
+from cartesius.columnar.stages import Outcome, Stage, State, left_of, rows_of
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.generated import define
@@ -66,11 +67,13 @@ class Consuming(Stage):
         self.shape = shape
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
         keeps = bool(shape.aligned) or any(one.newest is not None or one.oldest is not None for one in shape.slots)
-        divides = [one for one in shape.components if not keeps or (one.space is not None and one.space == shape.space)]
+        divides = [one for one in shape.components if not keeps or one.space in shape.spaces]
+        self.needs_key = keeps and len(shape.spaces) > 1  # what has none is one key, but not with that of others
         self.under, self.guards = divides, [one for one in shape.components if one not in divides]
         self.body = ColumnarBody(join, linking(join))
         self.gates = [gate for gate, _ in shape.aligned]
         together = [slots for _, slots in shape.aligned]
+        self.aligned = [Gate(slots, shape.keys, shape.spaces) for slots in together]
         alone = [(slot.index,) for slot in join.slots if not any(slot.index in slots for slots in together)]
         self.kinds = (*alone, *together)
         self.scalars = self._scalars()
@@ -137,6 +140,14 @@ class Consuming(Stage):
         for gate, held in zip(self.gates, rest.held, strict=True):
             store_held(self.join, gate, held)
 
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows."""
+        rest: Rest = state.more
+        held = [{slot: left_of(rows, are_gone)[0] for slot, rows in gate.items()} for gate in rest.held]
+        found = [left_of(rows, are_gone) for rows in state.retained]
+        uses = [None if left is None else left[stays] for left, (_, stays) in zip(rest.uses, found, strict=True)]
+        return State(tuple([rows for rows, _ in found]), Rest(tuple(held), tuple(uses)))
+
     # -- a batch -------------------------------------------------------------------------------------------------------
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
@@ -147,12 +158,10 @@ class Consuming(Stage):
         coming = [filtered(self.shape, slot, arriving.get(slot.index)) for slot in self.join.slots]
         base = next(int(one.number[0] - one.position[0]) for one in arriving.values() if len(one))
         held = []
-        for number, gate in enumerate(self.gates):
-            held.append(through(self.shape, gate.slots["slots"], rest.held[number], coming, base, moment.steps))
-        rows: list[Rows | None] = []
-        for before, mine in zip(state.retained, coming, strict=True):
-            parts = [one for one in (before, mine) if one is not None]
-            rows.append(joined(parts) if parts else None)
+        for gate, waiting in zip(self.aligned, rest.held, strict=True):
+            held.append(through(gate, waiting, coming, base, moment.steps))
+        both = [[one for one in pair if one is not None] for pair in zip(state.retained, coming, strict=True)]
+        rows = [joined(parts) if parts else None for parts in both]
         if all(one is None for one in rows):
             return Outcome(nothing(), State(state.retained, Rest(tuple(held), rest.uses)), 0)
         return self.find(state, rows, tuple(held), moment.steps)
@@ -164,6 +173,8 @@ class Consuming(Stage):
         n = len(rows)
         before = [0 if one is None else len(one) for one in state.retained]
         codes, count = self.codes(self.under, rows)
+        if self.needs_key:
+            check_keyed(codes, count)
         guards, most = self.codes(self.guards, rows)
         guards = [np.where(one == most - 1, NEVER, one).tolist() for one in guards]
         uses = self._uses(state, rows)
@@ -171,7 +182,7 @@ class Consuming(Stage):
         kinds, numbers, keys = self._coming(rows, before, codes, steps)
         left = [None if mine is None else mine.tolist() for mine in uses]
         asked: list[Any] = []
-        more = self.scalars.columns(rows) if self.scalars is not None else [self._asking(rows, asked)]
+        more = self.scalars.columns(rows) if self.scalars is not None else [asking(self.join, rows, asked)]
         each = [one for s in range(n) for one in (memories[s], left[s], guards[s], before[s])]
         try:
             tuples, out, kept = self.function(kinds, numbers, keys, count - 1, *each, *more)
@@ -251,27 +262,6 @@ class Consuming(Stage):
             there = kind != NOTHING
             kind, number, key = kind[there], number[there], key[there]
         return kind.tobytes(), number.tolist(), key.tolist() if self.under else []
-
-    def _asking(self, rows: list[Rows | None], given: list[Any]) -> Callable[..., bool]:
-        """Return what asks the body of one candidate; what a generator yields is put into ``given``."""
-        entries = [
-            [] if mine is None else entries_of(self.join, slot, mine)
-            for slot, mine in zip(self.join.slots, rows, strict=True)
-        ]
-        body, is_generator = self.join.batch.body, self.join.pattern.is_generator
-
-        def ask(*parts: int) -> bool:
-            row: Any = [mine[part] for mine, part in zip(entries, parts, strict=True)]
-            if body.where is not None and not body.where(row):
-                return False
-            if not is_generator:
-                return True
-            values = body.yields(row)
-            if values:
-                given.append(values)
-            return bool(values)
-
-        return ask
 
     def flow(self, rows: list[Rows | None], found: NDArray[np.int64], asked: list[Any]) -> Flow:
         """Return what the candidates found give."""

@@ -26,63 +26,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columnar.rows import Rows
+    from cartesius.columnar.linked import Linked
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.expressions import Expression
-    from cartesius.missing_values import Form, Observed
+    from cartesius.missing_values import Form
 
 _FEW: Final = 8
 """What is made in less than one row of this many is made for those alone."""
-
-
-class Linked:
-    """The rows of one slot, in each of many combinations.
-
-    Args:
-        rows: The rows that they are taken from; None: there are none.
-        indices: Which row each combination has, `MISSING` for none; None: all of them, in order.
-        n: How many combinations there are.
-    """
-
-    def __init__(self, rows: Rows | None, indices: Indices | None, n: int) -> None:
-        self.rows = rows
-        self.indices = indices
-        self.n = n
-        missing = None if indices is None else indices == MISSING
-        self.missing = missing if missing is not None and missing.any() else None
-        self._observed: dict[Observed, Lane] = {}
-
-    def chosen(self, places: Indices) -> Linked:
-        """Return those of some combinations."""
-        return Linked(self.rows, places if self.indices is None else self.indices[places], len(places))
-
-    @property
-    def absence(self) -> Truth:
-        """Where there is no row."""
-        return lanes.NEVER if self.missing is None else Truth(self.missing)
-
-    def observe(self, function: Observed) -> Lane:
-        """Return the values of a field."""
-        if function not in self._observed:
-            self._observed[function] = self._read(function)
-        return self._observed[function]
-
-    def _read(self, function: Observed) -> Lane:
-        payload = None if self.rows is None else self.rows.payload
-        if payload is None or not len(payload):
-            return Lane(None)
-        item = payload.item(function.field) if isinstance(payload, Struct) else None
-        if item is None:
-            if function.is_optional:
-                return Lane(None)
-            reason = f"rows have no field {function.field!r}"
-            raise NotColumnar(reason)
-        if self.indices is not None:
-            item = item.take(self.indices, may_miss=self.missing is not None)
-        found = lanes.without_nan(lanes.of_vector(item))
-        if function.members is not None:
-            found = lanes.member(found, function.members)
-        return lanes.lane(lanes.truth(found)) if function.is_truth else found
 
 
 def _only_if(condition: Truth, make: Callable[..., Vector], n: int, *parts: Linked) -> Vector:
@@ -116,6 +66,7 @@ _SCOPE: Final[dict[str, Any]] = {
     **{name: getattr(lanes, name) for name in _FUNCTIONS.values()},
     "first_known": first_known,
     "Lane": Lane,
+    "unmarked": lambda part, mark: part.unmarked(mark),
     "absent": lambda part: part.absence,
     "observe": lambda part, function: part.observe(function),
     "where_there": lambda part, value: lanes.where_there(part.absence, value),
@@ -149,14 +100,14 @@ class FormCode:
 
     def __init__(self, form: Form, names: Sequence[str]) -> None:
         self.form = form
-        self._slots = {name: place for place, name in enumerate(names)}
+        self._slots = {name: place for place, name in enumerate(names)} | {mv.SUBJECT: 0}
         self._parameters = ", ".join(f"p{place}" for place in range(len(names)))
         self._constants = Constants()
         self._bound: dict[Any, str] = {}
         self._texts: list[str] = []
         self._made = 0
         self.numbers = _Numbers()
-        bound = ", ".join(f"p{place}: {commented(name)}" for name, place in self._slots.items())
+        bound = ", ".join(f"p{place}: {commented(name)}" for place, name in enumerate(names))
         meaning = _Lines(self)
         found = ", ".join([meaning.code(one) for one in form.meaning])
         self._define("meaning", meaning, f"[{found}]", f"what makes two values differ; {bound}")
@@ -247,12 +198,14 @@ class _Lines:
     def _application(self, function: Any, arguments: tuple[Expression, ...]) -> str:
         bound = self._code.bound
         match function, arguments:
-            case mv.Observed(), (Part(slot=slot),):
-                return f"observe({self._code.part(slot)}, {bound(function)})"
-            case mv.is_missing, (Part(slot=slot),):
-                return f"absent({self._code.part(slot)})"
-            case mv.where_there, (Part(slot=slot), value):
-                return f"where_there({self._code.part(slot)}, {self.code(value)})"
+            case mv.Unmarked(mark=mark), (row,):
+                return f"unmarked({self._row(row)}, {bound(mark)})"
+            case mv.Observed(), (row,):
+                return f"observe({self._row(row)}, {bound(function)})"
+            case mv.is_missing, (row,) if _is_row(row):
+                return f"absent({self._row(row)})"
+            case mv.where_there, (row, value):
+                return f"where_there({self._row(row)}, {self.code(value)})"
             case mk.only_if, (condition, value):
                 comment = commented(value.name) if isinstance(value, Apply) else ""
                 return f"only_if(truth({self.code(condition)}), {self._code.function_of(value, comment)})"
@@ -272,8 +225,17 @@ class _Lines:
             return f"{_FUNCTIONS[function]}({self._several(arguments)})"
         raise NotColumnar(repr(function))
 
+    def _row(self, expression: Expression) -> str:
+        return self._code.part(expression.slot) if isinstance(expression, Part) else self.code(expression)
+
     def _several(self, arguments: tuple[Expression, ...]) -> str:
         return ", ".join(map(self.code, arguments))
+
+
+def _is_row(expression: Expression) -> bool:
+    return isinstance(expression, Part) or (
+        isinstance(expression, Apply) and isinstance(expression.function, mv.Unmarked)
+    )
 
 
 def _comment(expression: Expression) -> str:

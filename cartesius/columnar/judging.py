@@ -11,12 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
-from cartesius.columnar.forms import FormCode, Linked, differs
+from cartesius.columnar.forms import FormCode, differs
+from cartesius.columnar.linked import Linked
 from cartesius.columnar.lookups import Changes, Spells, check_apart
+from cartesius.columnar.phasing import load_seen
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.turns import numbered
 from cartesius.columnar.vectors import MISSING
 from cartesius.columnar.ways import codes_of
 from cartesius.expressions import show
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 
 class Judging(Stage):
     """A table of values of a function, by the key of its first slot."""
+
+    takes_turns = True
 
     def __init__(self, join: Join, ways: list[Way], form: Form) -> None:
         super().__init__(join)
@@ -57,14 +63,24 @@ class Judging(Stage):
         steps = "# Changes.of each table, Spells.linked along each link, meaning of all, value of what differs\n"
         return f"# {commented(self.join.name)}\n{where}{steps}{self.code.text}"
 
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the rows that the objects hold, also those that the clock has marked."""
+        like = {index: rows for index, rows in arriving.items() if len(rows)}
+        return State(tuple([load_seen(slot, like.get(slot.index)) for slot in self.join.slots]))
+
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find the spells of all subjects, and judge those that begin in the batch."""
+        arriving, moment, steps = numbered(arriving, moment)
+        outcome = self._run(state, arriving, moment, has_deadlines=steps is not None)
+        return outcome if steps is None else attrs.evolve(outcome, flow=steps.given_back(outcome.flow))
+
+    def _run(self, state: State, arriving: Mapping[int, Rows], moment: Moment, *, has_deadlines: bool) -> Outcome:
         tables: list[Rows | None] = []
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             mine = [one for one in (before, arriving.get(slot.index)) if one is not None]
             tables.append(joined(mine) if mine else None)
         if len(tables) > 1 and any(slot.reactive.pattern is not None for slot in self.join.slots):
-            check_apart(tables)
+            check_apart(tables, has_deadlines=has_deadlines)
         subject = tables[0]
         codes = codes_of(self.ways, tables)
         changes = [
@@ -129,7 +145,7 @@ class Judging(Stage):
         rows, since = given.rows[0], given.since
         assert rows is not None  # Invariant: each spell has a row of the subject
         assert spells.rows[0] is not None
-        start, end = self._causes(rows, since, subject, tables, moment)
+        start, end = self._causes(given, subject, tables, moment)
         for table, mine in zip(tables, given.rows, strict=True):
             if table is not None and mine is not None and len(table):
                 there = mine != MISSING
@@ -157,9 +173,11 @@ class Judging(Stage):
         return _ordered(flow, np.lexsort((-number, is_new, since)))
 
     def _causes(
-        self, rows: Indices, since: Indices, subject: Rows, tables: list[Rows | None], moment: Moment
+        self, given: Spells, subject: Rows, tables: list[Rows | None], moment: Moment
     ) -> tuple[Indices, Indices]:
         """Return the times of what made each spell begin: a row of the subject, or of what it is linked to."""
+        rows, since = given.rows[0], given.since
+        assert rows is not None  # Invariant: each spell has a row of the subject
         start, end = subject.start[rows], subject.end[rows]
         linked = [one for one in tables[1:] if one is not None]
         if (subject.position[rows] == since).all() or not linked:
@@ -169,7 +187,12 @@ class Judging(Stage):
             here = one.position != BEFORE
             starts[one.position[here]], ends[one.position[here]] = one.start[here], one.end[here]
         own = subject.position[rows] == since
-        return np.where(own, start, starts[since]), np.where(own, end, ends[since])
+        start, end = np.where(own, start, starts[since]), np.where(own, end, ends[since])
+        for table, mine in zip(tables[1:], given.rows[1:], strict=True):
+            if table is not None and mine is not None and len(table):  # of a deadline, several rows come in one step
+                comes = ~own & (mine != MISSING) & (table.position[mine] == since)
+                start, end = np.where(comes, table.start[mine], start), np.where(comes, table.end[mine], end)
+        return start, end
 
 
 def _order(spells: Spells, subject: Rows, changes: Changes) -> Indices:

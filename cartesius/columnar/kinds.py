@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cartesius.codec import registered, unpack
 from cartesius.events import Interval, Window
 from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
+from cartesius.phases import MARK
 from cartesius.records import Record
 
 if TYPE_CHECKING:
@@ -58,8 +59,17 @@ def _noted(parameter: str) -> Callable[[list[Any]], list[Any]]:
     return lambda values: list(map(function, values))
 
 
+def _marked(names: tuple[str, ...], _: str) -> Callable[[tuple[Any, ...]], Any]:
+    def make(values: tuple[Any, ...]) -> Record:
+        columns = zip(names, values, strict=True)
+        return Record({name: value for name, value in columns if value is not None or not name.startswith(MARK)})
+
+    return make
+
+
 MAKERS: Final[dict[str, Callable[[tuple[str, ...], str], Callable[[tuple[Any, ...]], Any]]]] = {
     "record": lambda names, _: lambda values: Record(dict(zip(names, values, strict=True))),
+    "marked": _marked,
     "dict": lambda names, _: lambda values: dict(zip(names, values, strict=True)),
     "tuple": lambda names, _: tuple,
     "interval": lambda names, _: lambda values: Interval(*values),

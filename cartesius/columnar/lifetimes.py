@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.columnar.computed import codes_of, of_function, of_predicates
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import of_function, of_predicates
 from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.overlap import FOREVER, NONE, earliest, successors
 from cartesius.columnar.rows import joined
@@ -112,15 +113,20 @@ class Memory:
 
 def memory_of(join: Join, slot: Slot) -> Memory | str:
     """Return what the restrictions of a slot keep, or why that is not known here."""
-    predicates: list[Column] = []
-    found = Memory(slot, None, 0, (), ())
+    found = Memory(slot, None, 0, (), predicates_of(join, slot))
     for one in join.installed:
         meaning, restriction = one.restriction.meaning, one.restriction
-        if meaning is Meaning.FILTER and slot in one.slots["slot"]:
-            predicates.append(of_function(restriction.configuration["predicate"], slot))
-        elif meaning in _MEMORY and slot in one.slots["slots"]:
+        if meaning in _MEMORY and slot in one.slots["slots"]:
             if found.kind is not None:
                 return "two restrictions say what one slot keeps"
             n = 1 if meaning is Meaning.MOMENTARY else restriction.configuration["n"]
-            found = Memory(slot, meaning, n, tuple(one.prefixes[slot.index]), ())
-    return attrs.evolve(found, predicates=tuple(predicates))
+            found = Memory(slot, meaning, n, tuple(one.prefixes[slot.index]), found.predicates)
+    return found
+
+
+def predicates_of(join: Join, slot: Slot) -> tuple[Column, ...]:
+    """Return what lets an event into a slot."""
+    filters = [one for one in join.installed if one.restriction.meaning is Meaning.FILTER]
+    return tuple(
+        [of_function(one.restriction.configuration["predicate"], slot) for one in filters if slot in one.slots["slot"]]
+    )

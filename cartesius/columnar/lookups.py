@@ -179,9 +179,11 @@ class Spells:
         return Spells(self.since[order], self.until[order], self.code[order], rows)
 
 
-def check_apart(tables: Sequence[Rows | None]) -> None:
-    """Raise `NotColumnar` if rows of two slots, or several rows of one, come in one step."""
+def check_apart(tables: Sequence[Rows | None], *, has_deadlines: bool) -> None:
+    """Raise `NotColumnar` if rows of two slots come in one step, or several rows of one other than of a deadline."""
     positions = [one.position[one.position != BEFORE] for one in tables if one is not None]
+    if has_deadlines:
+        positions = [np.unique(one) for one in positions]
     if positions:
         every = np.concatenate(positions)
         if len(np.unique(every)) < len(every):

@@ -10,6 +10,8 @@ Source: DESIGN 4.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -25,9 +27,10 @@ from cartesius.made_values import Made
 from cartesius.missing_values import Form, Observed, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cartesius.columnar.stages import Moment
+    from cartesius.columnar.vectors import Indices
     from cartesius.expressions import Expression
     from cartesius.join_shape import Join
 
@@ -65,12 +68,8 @@ class Rejudging(Judging):
         given = {} if coming is None or not len(coming) else {0: self._narrowed(coming)}
         outcome = super().run(state, given, moment)
         (rows,) = outcome.state.retained
-        whole = [one for one in (state.more, coming if given else None) if one is not None]
-        more = None
-        if whole and rows is not None:
-            every = joined(whole)
-            more = every.take(np.flatnonzero(np.isin(every.number, rows.number))).as_retained()
-        return attrs.evolve(outcome, state=State((rows,), more))
+        more = [*(state.more or ()), *([coming] if coming is not None and given else ())]
+        return attrs.evolve(outcome, state=State((rows,), () if rows is None else _left(more, rows.number)))
 
     def _narrowed(self, rows: Rows) -> Rows:
         payload = rows.payload
@@ -89,10 +88,24 @@ class Rejudging(Judging):
         for entry in list(slot.memory.all()):
             if entry.number not in there:
                 slot.memory.remove(entry)
-        if state.more is not None:
-            for entry in entries_of(self.join, slot, state.more):
-                slot.memory.store(entry)
+        entries = [entry for some in state.more or () for entry in entries_of(self.join, slot, some)]
+        for entry in sorted(entries, key=attrgetter("number")):
+            slot.memory.store(entry)
         slot.memory.settle(slot.memory.all())
+
+
+def _left(parts: Sequence[Rows], numbers: Indices) -> tuple[Rows, ...]:
+    """Return the rows of these numbers, in few parts: one may show ints where another has floats."""
+    found: list[Rows] = []
+    for part in parts:
+        there = part.take(np.flatnonzero(np.isin(part.number, numbers))).as_retained()
+        for place, other in enumerate(found):
+            with suppress(NotColumnar):
+                found[place] = joined([other, there])
+                break
+        else:
+            found.append(there)
+    return tuple(one for one in found if len(one))
 
 
 def _observed(expression: Expression) -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.normalising import wrapped
-from cartesius.columnar.vectors import Leaf, NotColumnar, concatenated
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,8 @@ class Rows:
         position: In which step of the batch it comes, from 0.
         key: Of a table: the keys of the rows.
         deletes: Of a table: which changes are deletions; None if there are none.
+        window: The window that each is in, where windows are a key; None: in none.
+        turn: As of `Flow`: when a row comes of a deadline.
     """
 
     payload: Vector
@@ -52,6 +54,8 @@ class Rows:
     position: NDArray[np.int64]
     key: Vector | None = None
     deletes: NDArray[np.bool_] | None = None
+    window: Struct | None = None
+    turn: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -68,11 +72,13 @@ class Rows:
             self.position[indices],
             None if self.key is None else self.key.take(indices),
             None if self.deletes is None else self.deletes[indices],
+            None if self.window is None else self.window.take(indices),
+            None if self.turn is None else self.turn[indices],
         )
 
     def as_retained(self) -> Rows:
         """Return the same rows as what was there before the next batch."""
-        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None)
+        return attrs.evolve(self, position=np.full(len(self), BEFORE, np.int64), deletes=None, turn=None)
 
     def check_times(self) -> Rows:
         """Return the same rows; raise `NotColumnar` if times are so far from 0 that sums of them may not be exact."""
@@ -84,7 +90,8 @@ class Rows:
     @property
     def nbytes(self) -> int:
         """How many bytes they take, beside the payload and the keys."""
-        return sum(column.nbytes for column in (self.start, self.end, self.ordinal, self.number, self.position))
+        columns = [self.start, self.end, self.ordinal, self.number, self.position]
+        return sum(column.nbytes for column in columns) + (0 if self.window is None else self.window.nbytes)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -105,7 +112,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if all(part.end is part.start for part in parts):
         end = start
     payload, key = concatenated([part.payload for part in parts]), concatenated(keys) if keys else None
-    return Rows(payload, start, end, ordinal, number, position, key, deletes)
+    windows = [part.window for part in parts if part.window is not None]
+    window = concatenated(windows) if windows else None
+    assert window is None or isinstance(window, Struct)  # Invariant: either all rows are in windows, or none
+    return Rows(payload, start, end, ordinal, number, position, key, deletes, window)
 
 
 @attrs.frozen(eq=False)
@@ -139,7 +149,8 @@ class Flow:
     def as_rows(self, number: int) -> Rows:
         """Return the changes of a table as rows of a slot bound to it, numbered from ``number``."""
         numbers = np.arange(number, number + len(self), dtype=np.int64)
-        return Rows(wrapped(self.value), self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        columns = (self.start, self.end, numbers, numbers, self.position, self.key, self.deletes)
+        return Rows(wrapped(self.value), *columns, turn=self.turn)
 
 
 def no_rows() -> Rows:
@@ -172,3 +183,17 @@ def one_after_the_other(flows: Sequence[Flow]) -> Flow:
     keys = [flow.key for flow in flows if flow.key is not None]
     value = concatenated([flow.value for flow in flows])
     return Flow(position, value, start, end, weight, concatenated(keys) if keys else None, deletes)
+
+
+def has_several_steps(rows: Sequence[Rows]) -> bool:
+    """Whether events come in more than one step."""
+    new = [mine.position[mine.position >= 0] for mine in rows]
+    ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
+    return min(ends) < max(ends)
+
+
+def has_nan(rows: Rows) -> bool:
+    """Whether a payload, or a field of it, is a float that is none."""
+    payload = rows.payload
+    items = payload.items if isinstance(payload, Struct) else (payload,)
+    return any(isinstance(item, Leaf) and any_nan(item) for item in items)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.vectors import Mask, Vector
 
-_BY_FIELDS = (RECORD, DICT, TUPLE, "interval", "window")
+_BY_FIELDS = (RECORD, "marked", DICT, TUPLE, "interval", "window")
 
 
 def unchanged(old: Vector, new: Vector) -> NDArray[np.bool_]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.columnar.computed import of_expression
+from cartesius.columnar.stages import entries_of
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expression_texts import OPERATORS
 from cartesius.expressions import Apply, Constant, Expression, Tuple, slots_of
 from cartesius.generated import Constants
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.columnar.computed import Column, Keys
     from cartesius.columnar.rows import Rows
@@ -38,7 +39,8 @@ class Scalars:
         self._keys = keys
         self._constants = Constants()
         self._columns: list[tuple[int, Column]] = []
-        self.text = " and ".join(map(self._text, conditions))
+        self.texts = list(map(self._text, conditions))
+        self.text = " and ".join(self.texts)
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -71,3 +73,24 @@ class Scalars:
             case Tuple(items=items):
                 return f"({', '.join(map(self._text, items))},)"
         raise NotColumnar(type(expression).__name__)
+
+
+def asking(join: Join, rows: Sequence[Rows | None], given: list[Any]) -> Callable[..., bool]:
+    """Return what asks the body of one candidate; what a generator yields is put into ``given``."""
+    entries = [
+        [] if mine is None else entries_of(join, slot, mine) for slot, mine in zip(join.slots, rows, strict=True)
+    ]
+    body, is_generator = join.batch.body, join.pattern.is_generator
+
+    def ask(*parts: int) -> bool:
+        row: Any = [mine[part] for mine, part in zip(entries, parts, strict=True)]
+        if body.where is not None and not body.where(row):
+            return False
+        if not is_generator:
+            return True
+        values = body.yields(row)
+        if values:
+            given.append(values)
+        return bool(values)
+
+    return ask

@@ -61,7 +61,7 @@ class Shape:
         aligned: The sets of slots that come in lock-step, with the restrictions that say so.
         keys: Its key spaces.
         components: The equalities, all of which all slots are in: together they are the key under which parts meet.
-        space: The key space under which memories and gates are divided; None: under all keys alike.
+        spaces: The key spaces under which memories and gates are divided; none: under all keys alike.
         is_oldest_first: Whether memories are visited so.
     """
 
@@ -69,7 +69,7 @@ class Shape:
     aligned: tuple[tuple[Installed, tuple[int, ...]], ...]
     keys: Keys
     components: list[Component]
-    space: int | None
+    spaces: tuple[int, ...]
     is_oldest_first: bool
 
 
@@ -125,16 +125,16 @@ def _keyed(
 ) -> Shape | str:
     if any(slot.newest is not None and slot.oldest is not None for slot in slots):
         return "the newest and the oldest events are kept"
-    if len(prefixes) > 1 or any(len(prefix) > 1 for prefix in prefixes):
+    spaces = prefixes.pop() if prefixes else ()
+    if prefixes or len([space for space in spaces if space != join.bindings.window_space]) > 1:
         return "its slots are keyed differently"
-    (space,) = prefixes.pop() if prefixes and prefixes != {()} else (None,)
     keys = Keys(join)
     components = keys.components()
     if isinstance(components, str):
         return components
-    if space is not None and not any(one.space == space for one in components):
+    if not set(spaces) <= {one.space for one in components}:
         return "not all slots are keyed"
-    return Shape(slots, aligned, keys, components, space, is_oldest_first)
+    return Shape(slots, aligned, keys, components, spaces, is_oldest_first)
 
 
 def _objection(join: Join) -> str:

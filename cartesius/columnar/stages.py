@@ -9,18 +9,19 @@ Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 import numpy as np
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.vectors import NotColumnar
+from cartesius.columnar.vectors import NotColumnar, Struct
 from cartesius.entries import Entry
+from cartesius.windows import INSIDE, inside, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,6 +68,10 @@ class Outcome:
     late: Sequence[tuple[int, Late]] = ()
 
 
+UNKNOWN: Final = -1 << 63
+"""Stands for a deadline that only the objects know."""
+
+
 @attrs.frozen(eq=False)
 class Moment:
     """What all stages know of a batch.
@@ -86,6 +91,7 @@ class Stage:
     """One correlation, compiled; kernels subclass it."""
 
     keeps_time = False  # whether it does what deadlines and late events ask for
+    takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
 
     def __init__(self, join: Join) -> None:
         self.join = join
@@ -97,6 +103,18 @@ class Stage:
             NotColumnar: Columns cannot do it exactly.
         """
         raise NotImplementedError
+
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows."""
+        return attrs.evolve(state, retained=tuple([left_of(rows, are_gone)[0] for rows in state.retained]))
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state once the clock has moved there and nothing has come; None: that may decide something."""
+        return None if self.keeps_time else state
+
+    def deadline(self, state: State) -> int | None:
+        """Return the time after which the next thing is due; `UNKNOWN` if only the objects know, None if none is."""
+        return UNKNOWN if self.keeps_time else None
 
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""
@@ -113,6 +131,14 @@ class Stage:
             if id(slot.memory) not in stored:
                 stored.add(id(slot.memory))
                 store_rows(self.join, slot, rows)
+
+
+def left_of(rows: Rows | None, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> tuple[Rows | None, Any]:
+    """Return the rows that are not gone, and which of them those are."""
+    if rows is None:
+        return None, slice(None)
+    stays = ~are_gone(rows)
+    return rows if stays.all() else rows.take(np.flatnonzero(stays)), stays
 
 
 def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
@@ -140,18 +166,28 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
         key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
     else:
         ordinal = _ordinals(slot, entries)
-    return Rows(payload, start, end, ordinal, number, np.full(len(entries), BEFORE, np.int64), key).check_times()
+    position, window = np.full(len(entries), BEFORE, np.int64), _windows(entries)
+    return Rows(payload, start, end, ordinal, number, position, key, window=window).check_times()
 
 
 def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:
     """Return the numbers by which the identities of events tell them; those of results are told by their arrival."""
     if slot.reactive.pattern is not None:
         return np.array([entry.number for entry in entries], np.int64)
-    identities = [entry.identity for entry in entries]
+    identities = [origin(entry.identity) for entry in entries]
     if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
         reason = "a retained event has been let in twice"
         raise NotColumnar(reason)
     return np.array([one[1] for one in identities], np.int64)
+
+
+def _windows(entries: Sequence[Entry]) -> Struct | None:
+    """Return the windows of entries; None if they are in none."""
+    identities = [entry.identity for entry in entries]
+    if not all(type(one) is tuple and len(one) == 3 and one[0] == INSIDE for one in identities):
+        return None
+    windows = of_values([window for _, window, _ in identities])
+    return windows if isinstance(windows, Struct) else None
 
 
 def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:
@@ -170,12 +206,18 @@ def entries_of(join: Join, slot: Slot, rows: Rows) -> list[Entry]:
     keys = [None] * len(rows) if rows.key is None else rows.key.to_list()
     columns = (rows.payload.to_list(), rows.start.tolist(), rows.end.tolist(), rows.ordinal.tolist())
     entries = []
-    for value, start, end, ordinal, number, key in zip(*columns, rows.number.tolist(), keys, strict=True):
+    windows = [None] * len(rows) if rows.window is None else rows.window.to_list()
+    space: Any = join.bindings.window_space
+    for value, start, end, ordinal, number, key, window in zip(
+        *columns, rows.number.tolist(), keys, windows, strict=True
+    ):
         entry = Entry(value, start, end, slot.source if slot.is_table else (slot.source, ordinal))
         entry.slot = slot.name
         if slot.is_table:
             entry.row_key = key
         entry.keys = join.bindings.keys_of(slot, entry)
+        if window is not None:
+            entry = inside(entry, space, window)
         entry.number = number
         entries.append(entry)
     return entries

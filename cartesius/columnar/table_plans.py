@@ -36,6 +36,7 @@ _KNOWN = {
     Meaning.RECALLS,
     Meaning.TOTALS,
     Meaning.COMPLETION,
+    Meaning.FILTER,
 }
 
 
@@ -52,6 +53,8 @@ def table_stage(join: Join) -> Stage | str | None:
         return "its events are changes"
     if join.bindings.spaces or join.batch.versions is not None or join.batch.absences is not None:
         return "its rows are versions, or have keys besides their own"
+    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS}:
+        return "what a filter stops is no row yet, or is kept elsewhere"
     missing = _missing(join)
     output = _output(join)
     if isinstance(output, str):

@@ -14,7 +14,9 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.columnar.computed import of_predicates
 from cartesius.columnar.conversions import of_values
+from cartesius.columnar.lifetimes import predicates_of
 from cartesius.columnar.rows import BEFORE, Rows
 from cartesius.columnar.stages import Stage, State, load_rows, store_rows
 from cartesius.columnar.table_rows import is_nan_or_null, versions
@@ -77,6 +79,7 @@ class TableStage(Stage):
             if one.restriction.meaning is Meaning.UPSERTS
             for slot in one.named
         }
+        self.predicates = {slot.index: predicates_of(join, slot) for slot in join.slots}
 
     def source(self) -> str:
         """Return the generated code."""
@@ -124,8 +127,18 @@ class TableStage(Stage):
 
     def versions(self, state: State, arriving: Mapping[int, Rows]) -> list[Versions]:
         """Return the versions of each slot."""
-        arriving = self.with_keys(arriving)
+        arriving = {index: self._let_in(index, rows) for index, rows in self.with_keys(arriving).items()}
         return [versions(rows, arriving.get(index)) for index, rows in enumerate(state.retained)]
+
+    def _let_in(self, slot: int, rows: Rows) -> Rows:
+        """Return what comes to a slot; a row that a filter stops is a deletion."""
+        if not self.predicates[slot]:
+            return rows
+        fails = np.zeros(len(rows), np.bool_)
+        asked = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
+        holds = of_predicates(self.predicates[slot], rows.take(asked))
+        fails[asked] = False if holds is None else ~holds
+        return attrs.evolve(rows, deletes=fails if rows.deletes is None else fails | rows.deletes)
 
 
 def _says_types(rows: Rows) -> bool:

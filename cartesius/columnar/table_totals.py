@@ -110,7 +110,12 @@ class ToTotals:
         numbers = cells.kept_up(entries.sign, number)
         flow = self._flow(entries, cells, totals, numbers, keys)
         number[cells.code] = numbers[1]
-        return flow, self._held(keys, codes, more, known, totals.held(cells), number)
+        made = np.arange(len(cells.code))
+        if self.by is not None:
+            made = np.flatnonzero((numbers[0] == 0) & (numbers[1] > 0))
+        made = made[np.argsort(cells.position[made], kind="stable")]
+        named = keys.take(entries.value[cells.mention[made]]), cells.code[made]
+        return flow, self._held(*named, more, known, totals.held(cells), number)
 
     def _keys(self, vector: Vector) -> Vector:
         """Return the key of the group of each value; where there is one total, the empty tuple."""
@@ -179,7 +184,11 @@ class ToTotals:
         total: Amounts,
         number: NDArray[np.int64],
     ) -> Held | None:
-        """Return the totals after a batch; ``total`` and ``number`` are by code."""
+        """Return the totals after a batch; ``total`` and ``number`` are by code.
+
+        ``keys`` and ``codes`` are of the groups that came to be in it: of equal keys, 0.0 and -0.0, a group keeps the
+        one that it was made with.
+        """
         if more is not None:
             keys, codes = concatenated([more.key, keys]), np.concatenate([*known, codes])
         last = last_of_each(codes, len(number))

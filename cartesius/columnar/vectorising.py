@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.arithmetic import apply, truth
+from cartesius.columnar.candidates import window
 from cartesius.columnar.conversions import of_values, repeated
 from cartesius.columnar.stages import entries_of
 from cartesius.columnar.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector
@@ -75,6 +76,7 @@ _SCOPE: dict[str, Any] = {
     "field": field,
     "several": several,
     "times": lambda times: Leaf(pa.array(times)),
+    "window": window,
 }
 
 
@@ -106,7 +108,8 @@ class Code:
             case KeyOf(slot=slot):
                 return f"{self._part(slot)}.key"
             case WindowOf():
-                return f"p{min(self._slots.values())}.window"
+                parts = ", ".join(f"p{index}" for index in sorted(self._slots.values()))
+                return f"window({parts})"
             case Field(target=Part(slot=slot), name=name):
                 return f"{self._part(slot)}.field({self._constants.quoted(name)})"
             case Field(target=TimeOf(slot=slot), name="start" | "end" as name):

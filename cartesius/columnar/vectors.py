@@ -90,6 +90,10 @@ class Leaf:
         chosen = pa.array(indices, mask=indices == MISSING) if may_miss else pa.array(indices)
         return Leaf(self.array.take(chosen), self.kind)
 
+    def slice(self, first: int, last: int) -> Leaf:
+        """Return the values from ``first`` up to ``last``, in the same array."""
+        return Leaf(self.array.slice(first, last - first), self.kind)
+
     def to_list(self) -> list[Any]:
         """Return the Python values."""
         values: list[Any] = self.array.to_pylist()
@@ -139,6 +143,13 @@ class Struct:
         else:
             valid = None if self.valid is None else self.valid[indices]
         return Struct(self.kind, self.names, items, len(indices), valid)
+
+    def slice(self, first: int, last: int) -> Struct:
+        """Return the values from ``first`` up to ``last``, in the same arrays."""
+        items = [item.slice(first, last) for item in self.items]
+        return Struct(
+            self.kind, self.names, items, last - first, None if self.valid is None else self.valid[first:last]
+        )
 
     def to_list(self) -> list[Any]:
         """Return the Python values."""

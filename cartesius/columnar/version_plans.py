@@ -5,7 +5,7 @@ Source: SEMANTICS 1.13 (which events meet) and 2.6 (which parts may be missing).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -18,10 +18,11 @@ from cartesius.expressions import slots_of
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
 from cartesius.outputs import Events
+from cartesius.outputs import Rows as ResultRows
 from cartesius.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.columnar.chaining import Turn
     from cartesius.columnar.computed import Column
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
 
-_KNOWN = frozenset(
+KNOWN = frozenset(
     {
         Meaning.NEWEST,
         Meaning.OLDEST,
@@ -55,6 +56,7 @@ class Plan:
         takes_back: Whether results are taken back.
         is_oldest_first: Whether memories are visited so.
         shown: The slots whose keys are those of the table that it makes; none if it makes events.
+        by: The function of a result that is its key in the table that it makes; None: there is none.
         is_distinct: Whether no event comes to two of its slots, and each step has one.
         may_miss: Of each slot, whether its part may be missing.
         alone: The conditions on one slot, by slot, where parts may be missing.
@@ -70,6 +72,7 @@ class Plan:
     takes_back: bool
     is_oldest_first: bool
     shown: tuple[int, ...]
+    by: Callable[[Any], Any] | None
     is_distinct: bool
     may_miss: tuple[bool, ...]
     alone: tuple[tuple[int, Code], ...]
@@ -100,22 +103,23 @@ class Plan:
         first = (
             "carrying.find" if self.is_carried else "lifetimes.Memory.lifetimes, chaining.Joining, emitting.in_order"
         )
-        return f"{first}, emitting.{'as_changes' if self.shown else 'as_events'}"
+        last = "row_joins.changes" if self.by is not None else f"emitting.{'as_changes' if self.shown else 'as_events'}"
+        return f"{first}, {last}"
 
 
-def plan_of(join: Join) -> Plan | str | None:
+def plan_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Plan | str | None:
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
-    if not {one.restriction.meaning for one in join.installed} <= _KNOWN or all(slot.is_table for slot in join.slots):
+    if not {one.restriction.meaning for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None
     reason = _objection(join)
     if reason:
         return reason
     memories = [memory_of(join, slot) for slot in join.slots]
-    known = [one for one in memories if isinstance(one, Memory)]
-    if len(known) < len(memories):
+    kept = [one for one in memories if isinstance(one, Memory)]
+    if len(kept) < len(memories):
         return next(one for one in memories if isinstance(one, str))
     try:
-        return _planned(join, tuple(known))
+        return _planned(join, tuple(kept))
     except NotColumnar as why:
         return str(why)
 
@@ -128,7 +132,7 @@ def _objection(join: Join) -> str:
     patterns = [slot.reactive.pattern for slot in join.slots]
     if any(pattern is not None and any(one.retracts for one in pattern.restrictions) for pattern in patterns):
         return "what comes to it may be taken back"
-    if not isinstance(join.batch.output, Events | View):
+    if not isinstance(join.batch.output, Events | View) and _by(join) is None:
         return "the rows of its table do not follow from its memory"
     if join.batch.partial is not None and not (join.batch.is_pure and join.pattern.is_where_traced):
         return "parts are missing for certain only after some time, or a body is asked"
@@ -146,7 +150,8 @@ def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
     common = _common_key(join, memories)
     space = None if common is None or common == () else common[0]
     others = tuple([edge for number, edge in edges if number is None or number != space])
-    is_carried = common is not None and not (any(may_miss) and (others or pairs))
+    by = _by(join)
+    is_carried = common is not None and not (any(may_miss) and (others or pairs)) and by is None
     is_full = all(may_miss)
     if not any(may_miss):
         turns = in_a_chain(len(join.slots), edges)
@@ -172,6 +177,7 @@ def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
         join.batch.is_pure and not momentary,
         join.batch.rank.is_oldest_first,
         shown,
+        by,
         len(set(sources)) == len(sources) and all(one.pattern is None for one in sources),
         may_miss,
         tuple(alone),
@@ -181,6 +187,14 @@ def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
         tuple(turns),
         is_full,
     )
+
+
+def _by(join: Join) -> Callable[[Any], Any] | None:
+    """Return the function of a result that is its key in a table of all that stand; None if there is none."""
+    if not isinstance(join.batch.output, ResultRows) or not join.batch.output.keeps_all:
+        return None
+    keys = [one.restriction.configuration["key"] for one in join.installed if one.restriction.meaning is Meaning.ROWS]
+    return keys[0] if len(keys) == 1 and callable(keys[0]) else None
 
 
 def _is_named(join: Join, meaning: Meaning, slot: int) -> bool:

@@ -8,7 +8,7 @@ Source: DESIGN 4; SEMANTICS 1.2, 1.3, 1.6, 1.9, 1.13 and 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -17,16 +17,17 @@ from cartesius.columnar.arithmetic import truth
 from cartesius.columnar.candidates import Parts, whole
 from cartesius.columnar.carrying import Rule, find, places_of
 from cartesius.columnar.chaining import Joining
-from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import linking
 from cartesius.columnar.emitting import Emissions, as_changes, as_events, causes, in_order
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.overlap import FOREVER, NONE, TooMany
-from cartesius.columnar.rows import Flow, Rows, no_rows, nothing, one_after_the_other
+from cartesius.columnar.rows import Flow, Rows, has_nan, has_several_steps, no_rows, nothing, one_after_the_other
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
-from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan, concatenated
-from cartesius.columnar.version_plans import Plan, plan_of
+from cartesius.columnar.vectors import NotColumnar, concatenated
+from cartesius.columnar.version_plans import KNOWN, Plan, plan_of
 from cartesius.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.chaining import Combinations
+    from cartesius.columnar.lifetimes import Lifetimes
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.join_shape import Join
+    from cartesius.meanings import Meaning
 
 MOST: Final = 1 << 24
 """How many combinations are made at a time, unless one step has more; a batch that has more is cut."""
@@ -73,18 +76,23 @@ class VersionJoin(Stage):
         rows = [mine for mine in found if mine is not None]
         if len(rows) < len(found) and (not plan.is_partial or not rows):
             plan.keys.try_out(arriving)
-            return Outcome(nothing(), State(self._retained(found)), 0)
+            return Outcome(nothing(), State(self._retained(found), state.more), 0)
         if len(rows) < len(found):
             rows = [no_rows() if mine is None else mine for mine in found]
         if not any(len(mine) and mine.position[-1] >= 0 for mine in rows):
             return Outcome(nothing(), state, 0)
-        emissions, tuples = self._carried(rows, moment) if plan.is_carried else (None, 0)
+        try:
+            flow, more, tuples = self.given(rows, state.more, moment)
+        except TooMany:
+            return self._in_two(state, arriving, moment)
+        return Outcome(flow, State(self._retained(found), more), tuples)
+
+    def given(self, rows: list[Rows], more: Any, moment: Moment) -> tuple[Flow, Any, int]:
+        """Return what rows give, what is held besides after them, and how many candidates there were."""
+        emissions, tuples = self._carried(rows, moment) if self.plan.is_carried else (None, 0)
         if emissions is None:
-            try:
-                emissions, tuples = self._chained(rows, moment)
-            except TooMany:
-                return self._in_two(state, arriving, moment)
-        return Outcome(self._flow(emissions), State(self._retained(found)), tuples)
+            emissions, tuples = self._chained(rows, moment)
+        return self._flow(emissions), more, tuples
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
@@ -114,7 +122,8 @@ class VersionJoin(Stage):
 
     # -- candidates ----------------------------------------------------------------------------------------------------
 
-    def _parts(self, rows: Sequence[Rows], indices: Sequence[Indices]) -> list[Parts]:
+    def parts(self, rows: Sequence[Rows], indices: Sequence[Indices]) -> list[Parts]:
+        """Return the parts of candidates, given the row of each slot."""
         return [self._part(rows, slot, mine) for slot, mine in enumerate(indices)]
 
     def _part(self, rows: Sequence[Rows], slot: int, indices: Indices) -> Parts:
@@ -154,11 +163,11 @@ class VersionJoin(Stage):
             meet = self._meet(rows, chosen)
             chosen = chosen if meet is None else [mine[meet] for mine in chosen]
             is_asked = self.body.has_condition and len(chosen[0])
-            return meet, self.body.holds(self._parts(rows, chosen)) if is_asked else None
+            return meet, self.body.holds(self.parts(rows, chosen)) if is_asked else None
 
         rule = Rule(plan.mandatory, plan.momentary, plan.takes_back)
         found = find(places, codes, count, rule, nobody, holds, self._visible(rows))
-        emissions = Emissions(self._parts(rows, found.rows), places.position[found.place], found.weight)
+        emissions = Emissions(self.parts(rows, found.rows), places.position[found.place], found.weight)
         if plan.shown:
             start, end = (np.empty(len(places), np.int64) for _ in range(2))
             for place, mine in zip(places.of_slot, rows, strict=True):
@@ -187,9 +196,11 @@ class VersionJoin(Stage):
             meet = holds if meet is None else meet & holds
         return meet
 
-    def _chained(self, rows: list[Rows], moment: Moment) -> tuple[Emissions, int]:
+    def combinations(self, rows: list[Rows]) -> tuple[Combinations, list[Lifetimes]]:
+        """Return the combinations of rows, and when those live, slot by slot."""
         plan = self.plan
-        if self.join.bindings.spaces and any(map(_has_nan, rows)):
+        has_keys = any(space != self.join.bindings.window_space for space in range(len(self.join.bindings.spaces)))
+        if has_keys and any(map(has_nan, rows)):
             reason = "a number that is none may be a key"
             raise NotColumnar(reason)
         lifetimes = [memory.lifetimes(plan.keys, mine) for memory, mine in zip(plan.memories, rows, strict=True)]
@@ -201,37 +212,46 @@ class VersionJoin(Stage):
             lifetimes,
             lambda slot, indices: self._part(rows, slot, indices),
             self._visible(rows),
-            MOST if _has_several_steps(rows) else None,
+            MOST if has_several_steps(rows) else None,
         )
         found = (
             joining.both(plan.turns[1], plan.turns[0].slot)
             if plan.is_full
             else joining.joined(plan.turns, only_new=not plan.takes_back)
         )
+        return found, lifetimes
+
+    def _chained(self, rows: list[Rows], moment: Moment) -> tuple[Emissions, int]:
+        plan = self.plan
+        found, lifetimes = self.combinations(rows)
         if plan.takes_back and not plan.shown:
             found = found.take(np.flatnonzero((found.born >= 0) | (found.died != FOREVER)))
         tuples = int(np.count_nonzero(found.born >= 0))
-        slots = range(len(rows))
-        if self.body.has_condition and not plan.is_partial and len(found):
-            holds = self.body.holds(self._parts(rows, [found.rows[slot] for slot in slots]))
-            found = found.take(np.flatnonzero(holds))
+        found = self.those_that_hold(rows, found)
         if plan.shown:
             self._check_one_at_a_time(rows, found)
         chosen, position, weight = in_order(
             found, [len(mine) for mine in rows], oldest_first=plan.is_oldest_first, takes_back=plan.takes_back
         )
-        parts = self._parts(rows, chosen)
+        parts = self.parts(rows, chosen)
         emissions = Emissions(parts, position, weight)
         if plan.shown:
             since, until = causes(rows, lifetimes, parts, position, weight, moment.steps)
             emissions = attrs.evolve(emissions, since=since, until=until)
         return emissions, tuples
 
+    def those_that_hold(self, rows: Sequence[Rows], found: Combinations) -> Combinations:
+        """Return the combinations that satisfy the condition; where parts may be missing all of them do."""
+        if not self.body.has_condition or self.plan.is_partial or not len(found):
+            return found
+        holds = self.body.holds(self.parts(rows, [found.rows[slot] for slot in range(len(rows))]))
+        return found.take(np.flatnonzero(holds))
+
     def _check_one_at_a_time(self, rows: Sequence[Rows], found: Combinations) -> None:
         """Raise `NotColumnar` if two rows of the table have one key at a time."""
         if not len(found):
             return
-        key = self._shown_key(self._parts(rows, [found.rows[slot] for slot in range(len(rows))]))
+        key = self._shown_key(self.parts(rows, [found.rows[slot] for slot in range(len(rows))]))
         (codes,), _ = encoded([[key]], skips_null=False)
         order = np.lexsort((found.born, codes))
         is_same = codes[order][1:] == codes[order][:-1]
@@ -269,21 +289,9 @@ def _keys_in(expression: Expression) -> frozenset[str]:
     return frozenset().union(*map(_keys_in, children(expression)))
 
 
-def _has_several_steps(rows: Sequence[Rows]) -> bool:
-    """Whether events come in more than one step."""
-    new = [mine.position[mine.position >= 0] for mine in rows]
-    ends = [int(at) for one in new if len(one) for at in (one[0], one[-1])]
-    return min(ends) < max(ends)
-
-
-def version_stage(join: Join) -> Stage | str | None:
+def version_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
-    plan = plan_of(join)
-    return VersionJoin(join, plan) if isinstance(plan, Plan) else plan
-
-
-def _has_nan(rows: Rows) -> bool:
-    """Whether a payload, or a field of it, is a float that is none."""
-    payload = rows.payload
-    items = payload.items if isinstance(payload, Struct) else (payload,)
-    return any(isinstance(item, Leaf) and any_nan(item) for item in items)
+    plan = plan_of(join, known)
+    if isinstance(plan, Plan):
+        return VersionJoin(join, plan) if plan.by is None else None  # those are another kernel's
+    return plan

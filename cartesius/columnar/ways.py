@@ -15,6 +15,7 @@ import numpy as np
 from cartesius.columnar.arithmetic import apply
 from cartesius.columnar.conversions import repeated
 from cartesius.columnar.keys import encoded
+from cartesius.columnar.phasing import seen_phases
 from cartesius.columnar.vectors import NotColumnar, Struct
 from cartesius.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.rows import Rows
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.expressions import Expression
+    from cartesius.families import Slot
     from cartesius.join_shape import Join
 
 
@@ -59,7 +61,7 @@ def ways_of(join: Join) -> list[Way] | str:
         if found is None:
             return "its links form no tree"
         if found not in links:
-            if join.slots[found].reactive.key is not None:
+            if key_of(join.slots[found]) is not None:
                 return f"no link leads to {join.slots[found].name!r}"
             ways.append(Way(found, 0, None))
         else:
@@ -69,9 +71,15 @@ def ways_of(join: Join) -> list[Way] | str:
     return ways
 
 
+def key_of(slot: Slot) -> object:
+    """Return the field that has the key of the rows of a slot, None if there is one row."""
+    phases = seen_phases(slot)
+    return slot.reactive.key if phases is None else phases.key
+
+
 def _is_key(join: Join, slot: int, side: Expression) -> bool:
     """Whether a side of an equality is the key of the rows of a slot."""
-    key = join.slots[slot].reactive.key
+    key = key_of(join.slots[slot])
     return isinstance(side, KeyOf) or (isinstance(side, Field) and isinstance(side.target, Part) and side.name == key)
 
 

@@ -51,6 +51,17 @@ class Deliveries:
     def __len__(self) -> int:
         return len(self.window)
 
+    def let_in(self, holds: NDArray[np.bool_] | None) -> Deliveries:
+        """Return those of the events that ``holds`` is true of; None: of all."""
+        if holds is None or holds.all():
+            return self
+        every = np.arange(len(self.rows)) if self.place is None else self.place
+        some = np.flatnonzero(holds[every])
+        waited = None if self.waited is None else self.waited[some]
+        return attrs.evolve(
+            self, place=every[some], window=self.window[some], position=self.position[some], waited=waited
+        )
+
     def rows_of(self, chosen: Indices) -> Indices:
         """Return the events of those ``chosen``."""
         return chosen if self.place is None else self.place[chosen]

@@ -1,7 +1,9 @@
-"""The kernel of two streams that meet in windows: the product of each window, or of its newest events.
+"""The kernel of streams that meet in windows: a window is a key, so another kernel joins what is delivered to them.
 
-Each event is a row in each of its windows. Rows of both slots are sorted by window, and by what must be equal, stably;
-so what an event meets is a span of the other slot's rows that ends where it stands itself.
+What is delivered to windows comes to that kernel as rows that have one, event by event and then window by window, each
+in a step of its own: what happens in one window does not touch another, and results come window by window.
+
+Invariant: retained rows are in windows that are not freed.
 
 Source: SEMANTICS 1.3, 1.4 and 3.2; DESIGN 4.
 """
@@ -13,262 +15,215 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from cartesius.columnar.computed import Keys, codes_of, codes_under, linking
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import Keys
+from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.headings import heading
-from cartesius.columnar.rows import Rows, joined, nothing
+from cartesius.columnar.rows import Flow, nothing
+from cartesius.columnar.shapes import KNOWN as OF_PRODUCTS
 from cartesius.columnar.spans import spans_of, until
-from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
-from cartesius.columnar.vectorising import ColumnarBody
-from cartesius.columnar.vectors import NotColumnar, concatenated
+from cartesius.columnar.stages import Moment, Outcome, Stage, State
+from cartesius.columnar.vectors import Leaf, concatenated
+from cartesius.columnar.version_plans import KNOWN as OF_VERSIONS
+from cartesius.columnar.versions import version_stage
 from cartesius.columnar.window_deliveries import deliveries, first_met
-from cartesius.columnar.window_meetings import InWindow, from_last, met
 from cartesius.columnar.window_state import opened, store_windows
-from cartesius.columnar.zipping import flow_of
+from cartesius.columnar.zipping import zip_stage
 from cartesius.meanings import Meaning
 from cartesius.outputs import Events
-from cartesius.windows import inside, outside, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.rows import Rows
     from cartesius.columnar.spans import Spans
-    from cartesius.columnar.stages import Moment
-    from cartesius.columnar.vectors import Indices, Vector
-    from cartesius.families import Slot
+    from cartesius.columnar.vectors import Vector
+    from cartesius.columnar.window_deliveries import Deliveries
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
     Ints = NDArray[np.int64]
 
-_KNOWN = {Meaning.WINDOWS, Meaning.KEYS, Meaning.NEWEST, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
+_DIVIDED = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)
 
 
 @attrs.frozen(eq=False)
-class Contents:
-    """What windows hold, beside their rows.
+class Windows:
+    """Which windows are not freed, beside what the other kernel holds.
 
     Args:
-        opened: The windows that are not freed, in the order in which they were opened, each once a key.
+        opened: Their numbers, in the order in which they were opened, each once a key.
         keys: The key of each, where they are left of the windows.
-        windows: The window of each row, by slot.
+        more: What the other kernel keeps besides.
     """
 
     opened: Ints
     keys: Vector | None
-    windows: tuple[Ints, ...]
+    more: Any
 
 
 class WindowJoin(Stage):
-    """Two streams in windows."""
+    """Streams in windows."""
 
     keeps_time = True
 
-    def __init__(self, join: Join, installed: Installed, spans: Spans) -> None:
+    def __init__(self, join: Join, installed: Installed, spans: Spans, inner: Stage, keys: Keys) -> None:
         super().__init__(join)
         self.installed = installed
         self.spans = spans
-        self.newest: list[int | None] = [None, None]
-        for one in join.installed:
-            if one.restriction.meaning is Meaning.NEWEST:
-                for slot in one.named:
-                    n, before = one.restriction.configuration["n"], self.newest[slot.index]
-                    self.newest[slot.index] = n if before is None else min(n, before)
-        self.is_oldest_first = any(one.restriction.meaning is Meaning.OLDEST_FIRST for one in join.installed)
-        self.body = ColumnarBody(join, linking(join))
-        self.keys = Keys(join)
-        spaces = [space for space, by_slot in enumerate(self.keys.spaces) if by_slot]
-        self.space = spaces[0] if spaces else None
-        self.are_keyed = self.space is not None and self.space < self._space  # each key has windows of its own
-        kept = [one for one in join.installed if one.restriction.meaning is Meaning.NEWEST]
-        self.newest_by_key = any(self.space in one.prefixes[one.named[0].index] for one in kept)
-        components = self.keys.components()
-        if isinstance(components, str):
-            raise NotColumnar(components)
-        self.components = components
+        self.inner = inner
+        self.keys = keys
+        space = join.bindings.window_space
+        self.space = 0 if space else None  # the key space whose keys have windows of their own
 
     def source(self) -> str:
-        """Return the code of the body, below the functions that find its candidates."""
-        return heading(self.join, f"deliveries to {self.spans}, met") + "".join(code.text for code in self.body.codes)
+        """Return the code of the other kernel."""
+        return f"# of each window, of {self.spans}:\n{self.inner.source()}"
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
-        """Deliver what comes, and let it meet what is there."""
-        before: Contents = state.more
-        rows: list[Rows | None] = []
-        windows, coming, late = [], [], []
-        for slot, retained, of_retained in zip(self.join.slots, state.retained, before.windows, strict=True):
-            there, mine = [retained], of_retained
-            if slot.index in arriving:
-                none = np.zeros(0, np.int64)
-                found = deliveries(self.spans, slot, self.join.world, arriving[slot.index], none, moment)
-                there.append(found.rows if found.place is None else found.rows.take(found.place))
-                mine = np.concatenate([of_retained, found.window])
-                coming.append((slot.index, found.position, found.window))
-                late += found.late
-            present = [one for one in there if one is not None]
-            rows.append(joined(present) if present else None)
-            windows.append(mine)
-        of_key, count = self._codes_of_keys(rows)
-        after = self._after(rows, windows, of_key, before, coming, until(moment, self.join.world))
-        both = [one for one in rows if one is not None and len(one)]
-        if len(both) < 2:
-            return Outcome(nothing(), after, 0, late)
-        first, second = self._met(both, windows, of_key, count)
-        parts = [
-            InWindow(mine, chosen, window, self.spans, None if (key := self.keys.own(slot)) is None else key(mine))
-            for slot, (mine, chosen, window) in enumerate(zip(both, (first, second), windows, strict=True))
-        ]
-        position = np.maximum(both[0].position[first], both[1].position[second])
-        flow = flow_of(self.body, parts, position) if len(first) else nothing()
-        return Outcome(flow, after, len(first), late)
+        """Deliver what comes, let it meet what is there, and let go of the windows that are over."""
+        before: Windows = state.more
+        found: dict[int, Deliveries] = {}
+        late = []
+        none = np.zeros(0, np.int64)
+        for index, mine in arriving.items():
+            found[index] = deliveries(self.spans, self.join.slots[index], self.join.world, mine, none, moment)
+            late += found[index].late
+            if found[index].late or len(found[index]) < len(mine):
+                self.keys.check(index, mine)
+        order, steps = _in_turn(found)
+        number = self._next_number(state)
+        delivered = {
+            index: self._delivered(one, mine, number) for (index, one), mine in zip(found.items(), steps, strict=True)
+        }
+        after = self.inner.run(attrs.evolve(state, more=before.more), delivered, Moment(len(order)))
+        clock = until(moment, self.join.world)
+        rest = self.inner.without(after.state, lambda rows: _ends(rows) + self.spans.lateness <= clock)
+        opened_, keys = self._opened(before, found, delivered, order)
+        stays = np.flatnonzero(~self.spans.is_freed(opened_, clock))
+        windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more)
+        flow = _in_steps(after.flow, np.concatenate([one.position for one in found.values()] or [none])[order])
+        return Outcome(flow, attrs.evolve(rest, more=windows), after.tuples, late)
 
-    def _codes_of_keys(self, rows: Sequence[Rows | None]) -> tuple[list[Ints], int]:
-        """Return the code of the key of each row, by slot, and how many there are."""
-        there = {slot: mine for slot, mine in enumerate(rows) if mine is not None}
-        if self.space is None or not there:
-            return [np.zeros(0 if mine is None else len(mine), np.int64) for mine in rows], 1
-        found, count = codes_of([self.keys.in_space(self.space, slot, mine) for slot, mine in there.items()])
-        codes = dict(zip(there, found, strict=True))
-        return [codes.get(slot, np.zeros(0, np.int64)) for slot in range(len(rows))], count + 1
+    def _next_number(self, state: State) -> int:
+        """Return an arrival number after those of all that is retained."""
+        numbers = [int(rows.number.max()) for rows in state.retained if rows is not None and len(rows)]
+        return max([self.join.world.number, *numbers]) + 1
 
-    def _met(
-        self, rows: Sequence[Rows], windows: Sequence[Ints], of_key: Sequence[Ints], count: int
-    ) -> tuple[Indices, Indices]:
-        """Return the candidates, in order: which rows of both slots."""
-        linked, links = codes_under(self.components, rows) if self.components else ([], 1)
-        nobody = links - 1
-        groups = list(of_key)
-        if linked and self.newest == [None, None]:  # what equals nothing has a code of its own in each slot
-            groups = [np.where(mine == nobody, nobody + slot, mine) for slot, mine in enumerate(linked)]
-            linked, count = [], links + 1
-        elif not self.newest_by_key:
-            groups, count = [np.zeros_like(mine) for mine in of_key], 1
-        low = min(int(mine.min()) for mine in windows)
-        span = max(int(mine.max()) for mine in windows) - low + 1
-        groups = [(mine - low) * count + group for mine, group in zip(windows, groups, strict=True)]
-        positions = [one.position for one in rows]
-        first, second = met(groups, span * count, positions, self.newest, is_oldest_first=self.is_oldest_first)
-        if linked:
-            equal = (linked[0][first] == linked[1][second]) & (linked[0][first] != nobody)
-            first, second = first[equal], second[equal]
-        return first, second
-
-    def _after(
-        self,
-        rows: Sequence[Rows | None],
-        windows: Sequence[Ints],
-        of_key: Sequence[Ints],
-        before: Contents,
-        coming: Sequence[tuple[int, Ints, Ints]],
-        clock: int,
-    ) -> State:
-        """Return what is in memory afterwards, and which windows are open."""
-        retained, of = [], []
-        for mine, window, key, n in zip(rows, windows, of_key, self.newest, strict=True):
-            stays = ~self.spans.is_freed(window, clock)
-            if n is not None and len(window):
-                stays &= from_last(window, key if self.newest_by_key else np.zeros_like(key)) < n
-            kept = mine if mine is None or stays.all() else mine.take(np.flatnonzero(stays))
-            retained.append(None if kept is None else kept.as_retained())
-            of.append(window[stays])
-        opened, keys = self._opened(before, rows, coming)
-        stays = ~self.spans.is_freed(opened, clock)
-        keys = keys if keys is None or stays.all() else keys.take(np.flatnonzero(stays))
-        return State(tuple(retained), Contents(opened[stays], keys, tuple(of)))
+    def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
+        rows = found.rows if found.place is None else found.rows.take(found.place)
+        window = self.spans.column(found.window)
+        return attrs.evolve(rows, window=window, position=steps, number=steps + number)
 
     def _opened(
-        self, before: Contents, rows: Sequence[Rows | None], coming: Sequence[tuple[int, Ints, Ints]]
+        self, before: Windows, found: Mapping[int, Deliveries], delivered: Mapping[int, Rows], order: Ints
     ) -> tuple[Ints, Vector | None]:
         """Return the windows that have been opened, each once a key."""
-        if not coming:
+        if not len(order):
             return before.opened, before.keys
-        position, window = (np.concatenate([one[place] for one in coming]) for place in (1, 2))
-        order = np.argsort(position, kind="stable")
-        every = np.concatenate([before.opened, window[order]])
-        if not self.are_keyed or self.space is None:
+        coming = np.concatenate([one.window for one in found.values()])[order]
+        every = np.concatenate([before.opened, coming])
+        if self.space is None:
             return every[first_met(every)], None
-        new = []
-        for slot, _, mine in coming:
-            there = rows[slot]
-            assert there is not None  # Invariant: what comes is among the rows
-            keys = self.keys.in_space(self.space, slot, there)
-            new.append(keys.take(np.arange(len(there) - len(mine), len(there))))
-        every_key = concatenated([*([] if before.keys is None else [before.keys]), concatenated(new).take(order)])
-        (codes, *_), count = codes_of([every_key])
+        new = [self.keys.in_space(self.space, index, rows) for index, rows in delivered.items()]
+        keys = concatenated([*([] if before.keys is None else [before.keys]), concatenated(new).take(order)])
+        (codes, *_), count = codes_of([keys])
         first = first_met(every * (count + 1) + codes)
-        return every[first], every_key.take(first)
+        return every[first], keys.take(first)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return what is in memory, as it came to its windows."""
-        retained, windows = [], []
-        for slot in self.join.slots:
-            entries = list(slot.memory.all())
-            if any(entry.more is not None for entry in entries):
-                reason = "a retained event is used up in part"
-                raise NotColumnar(reason)
-            came = [outside(entry, self._space) for entry in entries]
-            retained.append(rows_of(slot, came, arriving.get(slot.index)))
-            of: list[Any] = [window_of(entry) for entry in entries]
-            windows.append(np.array([self.spans.number(window) for window in of], np.int64))
+        state = self.inner.load(arriving)
         numbers, keys = opened(self.spans, self.installed)
-        return State(tuple(retained), Contents(numbers, of_values(keys) if self.are_keyed else None, tuple(windows)))
+        of = None if self.space is None else of_values(keys)
+        return attrs.evolve(state, more=Windows(numbers, of, state.more))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
-        contents: Contents = state.more
-        keys = None if contents.keys is None else contents.keys.to_list()
-        store_windows(self.spans, self.installed, contents.opened, None, keys)
-        for slot, rows, windows in zip(self.join.slots, state.retained, contents.windows, strict=True):
-            stored.add(id(slot.memory))
-            for entry in list(slot.memory.all()):
-                slot.memory.remove(entry)
-            if rows is not None:
-                self._store(slot, rows, windows)
+        windows: Windows = state.more
+        keys = None if windows.keys is None else windows.keys.to_list()
+        store_windows(self.spans, self.installed, windows.opened, None, keys)
+        self.inner.store(State(self._renumbered(state), windows.more), stored)
 
-    def _store(self, slot: Slot, rows: Rows, windows: Ints) -> None:
-        for entry, window in zip(entries_of(self.join, slot, rows), self.spans.objects(windows), strict=True):
-            delivered = inside(entry, self._space, window)
-            delivered.number = self.join.world.next_number()  # an event in several windows is several
-            slot.memory.store(delivered)
-        slot.memory.settle(slot.memory.all())
+    def _renumbered(self, state: State) -> tuple[Rows | None, ...]:
+        """Return what is retained with arrival numbers of its own: an event in several windows is several."""
+        retained = list(state.retained)
+        there = [(slot, rows) for slot, rows in enumerate(retained) if rows is not None]
+        if there:
+            every = np.concatenate([rows.number for _, rows in there])
+            numbers = np.empty(len(every), np.int64)
+            numbers[np.argsort(every, kind="stable")] = [self.join.world.next_number() for _ in every]
+            parts = np.split(numbers, np.cumsum([len(rows) for _, rows in there])[:-1])
+            for (slot, rows), mine in zip(there, parts, strict=True):
+                retained[slot] = attrs.evolve(rows, number=mine)
+        return tuple(retained)
 
-    @property
-    def _space(self) -> int:
-        space = self.join.bindings.window_space
-        assert space is not None  # Invariant: there are windows
-        return space
+
+def _in_turn(found: Mapping[int, Deliveries]) -> tuple[Ints, list[Ints]]:
+    """Return the order in which what comes to all slots is delivered, and which of it is when, by slot."""
+    positions = [one.position for one in found.values()]
+    if not positions:
+        return np.zeros(0, np.int64), []
+    order = np.argsort(np.concatenate(positions), kind="stable")
+    steps = np.empty(len(order), np.int64)
+    steps[order] = np.arange(len(order))
+    return order, np.split(steps, np.cumsum([len(one) for one in positions])[:-1])
+
+
+def _in_steps(flow: Flow, position: Ints) -> Flow:
+    """Return what is given, in the steps of the batch: first what they take back, then what they give."""
+    if not len(flow):
+        return nothing()
+    flow = attrs.evolve(flow, position=position[flow.position])
+    if flow.weight is None:
+        return flow
+    codes = flow.position * 2 + (flow.weight > 0)
+    if (codes[1:] >= codes[:-1]).all():
+        return flow
+    order = np.argsort(codes, kind="stable")
+    start, end, weight = flow.start[order], flow.end[order], flow.weight[order]
+    return Flow(flow.position[order], flow.value.take(order), start, end, weight)
+
+
+def _ends(rows: Rows) -> Ints:
+    """Return when the windows of rows end."""
+    ends = None if rows.window is None else rows.window.item("end")
+    assert isinstance(ends, Leaf)  # Invariant: all of them are in windows
+    found: Ints = ends.numbers
+    return found
 
 
 def window_join_stage(join: Join) -> Stage | str | None:
-    """Return the stage of two streams that meet in windows, at once."""
-    meanings = {one.restriction.meaning for one in join.installed}
+    """Return the stage of streams that meet in windows, at once."""
     opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
-    if len(opening) != 1 or not meanings <= _KNOWN or not isinstance(join.batch.output, Events):
+    if len(opening) != 1 or not isinstance(join.batch.output, Events):
         return None
-    if len(join.slots) != 2 or join.slots[0].reactive is join.slots[1].reactive:
-        return "not two sources meet in its windows"
+    if len({slot.reactive for slot in join.slots}) < len(join.slots):
+        return "two slots in windows have one source"
     if any(slot.reactive.table or slot.reactive.pattern is not None or slot.is_table for slot in join.slots):
         return "a slot in windows is no plain stream"
     if any(slot.n is not None or slot.shared is not None for slot in join.slots):
         return "a slot in windows is shared, or binds lists"
-    spaces = join.bindings.spaces
-    if len(spaces) > 2 or any(set(space) != {0, 1} for space in spaces):
-        return "its slots are not keyed once, together"
-    kept = [one for one in join.installed if one.restriction.meaning is Meaning.NEWEST]
-    prefixes = {one.prefixes[slot.index] for one in kept for slot in one.named}
-    if len(prefixes) > 1 or not all(join.bindings.window_space in prefix for prefix in prefixes):
+    space = join.bindings.window_space
+    assert space is not None  # Invariant: there are windows
+    every = set(range(len(join.slots)))
+    if space > 1 or any(set(one) != every for one in join.bindings.spaces[: space + 1]):
+        return "not all its slots are in windows, under one key at most"
+    divided = [one for one in join.installed if one.restriction.meaning in _DIVIDED]
+    if not all(space in one.prefixes[slot.index] for one in divided for slot in one.named):
         return "what is kept of a slot is common to all windows"
     spans = spans_of(opening[0])
     if isinstance(spans, str):
         return spans
     if spans.delay is not None:
         return "what meets in its windows waits for their end"
-    try:
-        stage = WindowJoin(join, opening[0], spans)
-    except NotColumnar as why:
-        return str(why)
-    return stage if stage.body.is_traced else "its body is asked candidate by candidate"
+    versions, products = OF_VERSIONS | {Meaning.WINDOWS}, OF_PRODUCTS | {Meaning.WINDOWS}
+    stages = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))
+    inner = next((one for one in stages if isinstance(one, Stage)), None)
+    if inner is None:
+        return "; ".join(dict.fromkeys(one for one in stages if isinstance(one, str))) or None
+    return WindowJoin(join, opening[0], spans, inner, Keys(join))

@@ -15,10 +15,12 @@ import numpy as np
 
 from cartesius.columnar.candidates import whole
 from cartesius.columnar.compositions import applied
+from cartesius.columnar.computed import of_predicates
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.extremes import Greatest, Least
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import encoded
+from cartesius.columnar.lifetimes import predicates_of
 from cartesius.columnar.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.segments import Segments
 from cartesius.columnar.spans import spans_of, until
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 _KINDS: dict[Total, Callable[[Any], Totalling]] = {
     Total.COUNT: Counts, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least, Total.GREATEST: Greatest,
 }  # fmt: skip
-_KNOWN = {Meaning.WINDOWS, Meaning.TOTALS, Meaning.RETRACTS, Meaning.MOMENTARY}
+_KNOWN = {Meaning.WINDOWS, Meaning.TOTALS, Meaning.RETRACTS, Meaning.MOMENTARY, Meaning.FILTER}
 
 
 class WindowTotals(Stage):
@@ -69,6 +71,7 @@ class WindowTotals(Stage):
         self.totalling = None if self.known is None else _KINDS[self.known[0]](self.group.empty)
         slots = {slot.name: slot.index for slot in join.slots}
         self._has_key = key is not None
+        self._predicates = predicates_of(join, join.slots[0])
         self._key = None if key is None else Code("key", key, slots)
         self._lift: Code | None = None
         if self.known is not None:
@@ -95,6 +98,7 @@ class WindowTotals(Stage):
             windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock))
             return Outcome(nothing(), State((None,), windows), 0)
         found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), before.opened, moment)
+        found = found.let_in(of_predicates(self._predicates, found.rows))
         flow, groups = self._totalled(found, before.groups) if len(found) else (nothing(), before.groups)
         windows = Windows(found.opened, self._unfreed(groups, clock))
         return Outcome(flow, State((found.held,), windows), len(found), found.late)

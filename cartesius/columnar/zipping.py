@@ -17,23 +17,25 @@ import numpy as np
 
 from cartesius.columnar.alignment import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columnar.candidates import Parts, hull
-from cartesius.columnar.computed import codes_of, linking
+from cartesius.columnar.coding import codes_of
+from cartesius.columnar.computed import linking
 from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columnar.shapes import Shape, shape_of
-from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.shapes import KNOWN, Shape, shape_of
+from cartesius.columnar.stages import Outcome, Stage, State, left_of
 from cartesius.columnar.vectorising import ColumnarBody
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columnar.alignment import Released
     from cartesius.columnar.stages import Moment
     from cartesius.join_shape import Join
+    from cartesius.meanings import Meaning
 
 
 class Zip(Stage):
@@ -48,7 +50,7 @@ class Zip(Stage):
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
-        kernel = "alignment.released" if self.shape.space is None else "alignment.released_by_key"
+        kernel = "alignment.released_by_key" if self.shape.spaces else "alignment.released"
         return heading(self.join, kernel) + "".join(f"\n{code.text}" for code in self.body.codes)
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
@@ -59,6 +61,11 @@ class Zip(Stage):
         """Store the memories, and what the gate holds."""
         super().store(state, stored)
         store_held(self.join, self.gate, state.more)
+
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows."""
+        held = {slot: left_of(rows, are_gone)[0] for slot, rows in state.more.items()}
+        return attrs.evolve(super().without(state, are_gone), more=held)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Release what is complete."""
@@ -102,11 +109,11 @@ class Zip(Stage):
     ) -> tuple[Released, list[NDArray[np.int64]], int]:
         """Return what is released, the codes of what is retained, and the code of what has no key."""
         positions = [mine.position for mine in rows]
-        space, n = self.shape.space, len(rows)
-        if space is None:
+        spaces, n = self.shape.spaces, len(rows)
+        if not spaces:
             return released(positions), [np.zeros(0 if old is None else len(old), np.int64) for old in retained], 0
-        sides = [self.shape.keys.in_space(space, index, mine) for index, mine in enumerate(rows)]
-        old = [(i, self.shape.keys.in_space(space, i, one)) for i, one in enumerate(retained) if one is not None]
+        sides = [self.shape.keys.in_spaces(spaces, index, mine) for index, mine in enumerate(rows)]
+        old = [(i, self.shape.keys.in_spaces(spaces, i, one)) for i, one in enumerate(retained) if one is not None]
         codes, nobody = codes_of([*sides, *[side for _, side in old]])
         before = [np.zeros(0, np.int64)] * n
         for (index, _), mine in zip(old, codes[n:], strict=True):
@@ -117,7 +124,7 @@ class Zip(Stage):
         """Return which rows that are released together satisfy the equalities; None: all do."""
         meet: NDArray[np.bool_] | None = None
         for component in self.shape.components:
-            if component.space is not None and component.space == self.shape.space:
+            if component.space in self.shape.spaces:
                 holds = found.code != nobody
             else:
                 sides = [[column(mine)] for column, mine in zip(component.columns, rows, strict=True)]
@@ -142,9 +149,9 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     return Flow(position, value, start, end)
 
 
-def zip_stage(join: Join) -> Stage | str | None:
+def zip_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
     """Return the stage of a correlation whose slots come in lock-step, one event of each at a time."""
-    shape = shape_of(join)
+    shape = shape_of(join, known)
     if not isinstance(shape, Shape):
         return shape
     if len(shape.aligned) != 1 or set(shape.aligned[0][1]) != set(range(len(join.slots))):

@@ -8,7 +8,7 @@ Figure 5, written down on computations as data, without a greenlet.
 from __future__ import annotations
 
 import gc
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import greenlet
@@ -284,41 +284,35 @@ KINDS = ("fun", "resume", "tail", "abort", "throw")
 COMMON = ("ask", "tell", "emit")
 
 
-@st.composite
-def programs(draw: st.DrawFn, depth: int = 2, *, in_clause: bool = False, raises: bool = True) -> tuple[Any, ...]:
+# A strategy is made once for each arguments: to make one in each draw took more time than all the programs.
+
+
+@cache
+def programs(depth: int = 2, *, in_clause: bool = False, raises: bool = True) -> Any:
     kinds = ["perform"] * 3 + ["forward"] * in_clause * 2 + ["raise"] * raises
     if depth:
         kinds += ["within", "within", "guard"] + ["try"] * raises
     inner = programs(depth - 1, in_clause=in_clause, raises=raises) if depth else st.nothing()
-    steps: list[Any] = []
-    for kind in draw(st.lists(st.sampled_from(kinds), max_size=2 if in_clause else 4)):
-        match kind:
-            case "perform":
-                steps.append((kind, draw(st.sampled_from(sorted(OPERATIONS))), draw(NUMBERS)))
-            case "within":
-                steps.append((kind, draw(specs(depth - 1, raises=raises)), draw(inner)))
-            case "try" | "guard":
-                steps.append((kind, draw(inner)))
-            case _:
-                steps.append((kind, draw(NUMBERS)))
-    return tuple(steps)
+    handler = specs(depth - 1, raises=raises) if depth else st.nothing()
+    steps = {
+        "perform": st.tuples(st.just("perform"), st.sampled_from(sorted(OPERATIONS)), NUMBERS),
+        "forward": st.tuples(st.just("forward"), NUMBERS),
+        "raise": st.tuples(st.just("raise"), NUMBERS),
+        "within": st.tuples(st.just("within"), handler, inner),
+        "try": st.tuples(st.just("try"), inner),
+        "guard": st.tuples(st.just("guard"), inner),
+    }
+    step = st.sampled_from(kinds).flatmap(steps.__getitem__)
+    return st.lists(step, max_size=2 if in_clause else 4).map(tuple)
 
 
-@st.composite
-def specs(
-    draw: st.DrawFn,
-    depth: int = 0,
-    *,
-    raises: bool = True,
-    kinds: tuple[str, ...] = KINDS,
-    of: tuple[str, ...] = COMMON,
-) -> Spec:
+@cache
+def specs(depth: int = 0, *, raises: bool = True, kinds: tuple[str, ...] = KINDS, of: tuple[str, ...] = COMMON) -> Any:
     kinds = kinds if raises else tuple(kind for kind in kinds if kind != "throw")
     body = programs(min(depth, 1), in_clause=True, raises=raises)
     clause = st.builds(Clause, st.sampled_from(kinds), body, body)
-    clauses = draw(st.dictionaries(st.sampled_from(of), clause, max_size=3))
-    returns = draw(st.none() | programs(0, raises=raises))
-    return Spec(draw(NUMBERS), clauses, returns)
+    clauses = st.dictionaries(st.sampled_from(of), clause, max_size=3)
+    return st.builds(Spec, NUMBERS, clauses, st.none() | programs(0, raises=raises))
 
 
 def composed(handlers: list[Handler]) -> Handler:

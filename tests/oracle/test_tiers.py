@@ -1,19 +1,21 @@
 """The law of everything: in whatever way events come, all tiers give what the reference tier gives when each is pushed.
 
-Programs and traces are drawn, cut into batches at random, and pushed as columns, row by row, or both in turn, with
-snapshots in between that are restored into another tier, moves of the clock, and outputs that come and go.
+Programs and traces are drawn, cut into batches and slices at random, and pushed as columns, row by row, or both in
+turn, with snapshots in between that are restored into another tier, moves of the clock, and outputs that come and go.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from unittest import mock
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.columnar import slicing
 from cartesius.columnar.judging import Judging
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import events_of
@@ -141,6 +143,11 @@ ACTIONS = ["many"] * 6 + ["push", "look", "advance", "restore", "swap", "change"
 
 def check(case, trace, data):
     choices = Choices(data)
+    with mock.patch.object(slicing, "SLICE", choices.of([1, slicing.SLICE, 2, 5])):
+        return check_in_slices(case, trace, choices)
+
+
+def check_in_slices(case, trace, choices):
     runs = Runs(case)
     at = 0
     while at < len(trace):

@@ -15,11 +15,11 @@ from cartesius.columnar.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import RulePack
 from dsl.dimensions import POSITION, TRUTH, Choice, Measure
-from dsl.units import centimetres, knots, metres, minutes
+from dsl.units import centimetres, metres
 from examples.port.places import GAUGES, STATIONS
 from examples.port.programs import PACKS, rule_pack
 from examples.port.rules_page import packs as packs_of_the_port
-from tests.unit.dsl.rule_traces import TRACES, berth, columns, packs, pushed, pushed_at_once, ship
+from tests.unit.dsl.rule_traces import TRACES, berth, packs, pushed, pushed_at_once, ship
 
 if TYPE_CHECKING:
     from tests.unit.dsl.rule_traces import Step
@@ -31,9 +31,6 @@ def outputs_of(pack: RulePack, which: str) -> tuple[Any, ...]:
 
 OUTPUTS = st.sampled_from(["table", "warnings", "both"])
 WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
-
-# A reason of an earlier batch shows an int, as of coalesce(length, 3 m) where no length is known, one of this a float.
-MAY_BE = ("", "values of the types double, int64 are mixed", "values with fields and without are mixed")
 
 
 @settings(max_examples=max(20, settings().max_examples // 4))  # each compiles a pack of its own
@@ -59,7 +56,7 @@ def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
         if way == "many" and part:
             assert engine._compiled is not None
             assert engine._compiled.reason == "" or engine._tier is not None
-            assert engine._why_row_by_row in MAY_BE
+            assert engine._why_row_by_row == ""
     assert engine.stats.events == reference.stats.events
     assert engine.stats.tuples == reference.stats.tuples
     assert engine.stats.retained == reference.stats.retained
@@ -118,14 +115,13 @@ def test_the_packs_of_the_harbour_and_of_the_thesis_are_compiled(name: str):
 
 
 NOT_COMPILED = {
-    "traffic": "is run as written",  # only=: a stage by the clock
+    "traffic": "it compares each 'other' with the subject",
     "arrivals": "is run as written",  # forecasts are collected
-    "rotterdam": "is run as written",  # now
 }
 
 
 @pytest.mark.parametrize("name", NOT_COMPILED)
-def test_packs_that_look_at_the_clock_or_at_other_rows_are_not(name: str):
+def test_packs_that_look_at_forecasts_or_at_other_rows_are_not(name: str):
     engine = Engine(packs_of_the_port()[name].table())
     assert NOT_COMPILED[name] in engine.explain()
     assert "compiled: the kernel of judging" not in engine.explain()
@@ -139,19 +135,11 @@ def a_pack(*rules: Any, **how: Any) -> RulePack:
     return pack
 
 
-def reason(pack: RulePack) -> str:
-    engine = Engine(pack.table())
-    engine.push_many({ship_of(pack): columns([("ship", SHIP, 0)])["ship"]})
-    assert engine._compiled is not None
-    return engine._compiled.reason
-
-
 def ship_of(pack: RulePack) -> Any:
     return pack.sources["ship"]
 
 
 tide = dsl.Source("tide", key=None, height=metres, forecast=True)
-old = dsl.Source("old", key=None, velocity=knots, stale_after=30 * minutes)
 SHIP: dict[str, Any] = {
     "id": 1, "berth": "A", "draught": 3.0, "length": 9.0, "kind": "box", "heading": 90.0, "pilot": True, "flag": "NL",
     "eta": 3, "pos": (0.0, 0.0), "pumps": 2,
@@ -163,17 +151,10 @@ SHIP: dict[str, Any] = {
     [
         (lambda: dsl.require(dsl.count(berth) > 1), "it looks at count(berth)"),
         (lambda: dsl.require(tide.at(ship.eta).height > 1 * metres), "'tide' is a forecast"),
-        (lambda: dsl.require(old.velocity < 3 * knots), "is run as written"),
-        (lambda: dsl.require(ship.eta >= dsl.now), "is run as written"),
     ],
 )
 def test_what_else_a_rule_looks_at_is_said(rule: Any, why: str):
     assert why in Engine(a_pack(rule).table()).explain()
-
-
-def test_who_is_not_considered_is_decided_row_by_row():
-    assert "is run as written" in reason(a_pack(only=ship.pilot))
-    assert reason(a_pack()) == ""
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------

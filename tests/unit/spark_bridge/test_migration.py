@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import attrs
 import pytest
 from hypothesis import given, settings
@@ -17,8 +15,9 @@ from restrictions import affinely, as_table, key_by, most_recently, optionally, 
 from restrictions.tables import map_table
 from spark_bridge import migrate
 from spark_bridge.bucket_states import BucketStates
+from tests.unit.spark_bridge.bucket_rows import results, run, shown
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, left, make_rows, right
-from tests.unit.spark_bridge.test_buckets import INPUTS, at_berth, at_ship, berth, ship, shown
+from tests.unit.spark_bridge.test_buckets import INPUTS, at_berth, at_ship, berth, ship
 
 SHIPS = [at_ship(1, 7, "A"), at_berth(2, "A", 15.0), at_ship(3, 8, "B"), at_berth(4, "B", 3.0), at_ship(5, 9, "B")]
 
@@ -43,13 +42,15 @@ def program(reactive, inputs=INPUTS):
 
 
 def test_new_rules_are_applied_to_what_is_there():
-    state = program(moored(10)).run(0, None, SHIPS).state
-    outcome = program(migrate(moored(1), moored(10))).run(0, state, [])
+    state = run(program(moored(10)), 0, None, SHIPS).state
+    outcome = run(program(migrate(moored(1), moored(10))), 0, state, [])
     assert shown(outcome) == [
         ("update", 8, {"mmsi": 8, "depth": 3.0}, 5),
         ("update", 9, {"mmsi": 9, "depth": 3.0}, 5),
     ]
-    assert shown(program(migrate(moored(20), moored(1))).run(0, program(moored(1)).run(0, None, SHIPS).state, [])) == [
+    assert shown(
+        run(program(migrate(moored(20), moored(1))), 0, run(program(moored(1)), 0, None, SHIPS).state, [])
+    ) == [
         ("delete", 7, None, 5),
         ("delete", 8, None, 5),
         ("delete", 9, None, 5),
@@ -57,19 +58,19 @@ def test_new_rules_are_applied_to_what_is_there():
 
 
 def test_it_is_carried_over_once():
-    state = program(moored(10)).run(0, None, SHIPS).state
+    state = run(program(moored(10)), 0, None, SHIPS).state
     carried = program(migrate(moored(1), moored(10)))
-    state = carried.run(0, state, []).state
-    assert shown(carried.run(0, state, [])) == []
-    assert shown(program(moored(1)).run(0, state, [])) == []  # it is the state of the new program
+    state = run(carried, 0, state, []).state
+    assert shown(run(carried, 0, state, [])) == []
+    assert shown(run(program(moored(1)), 0, state, [])) == []  # it is the state of the new program
     with pytest.raises(SnapshotMismatch, match=r"spark_bridge\.migrate"):
-        program(moored(10)).run(0, state, [])
+        run(program(moored(10)), 0, state, [])
 
 
 def test_a_bucket_may_still_be_two_programs_behind():
-    oldest, older = (program(moored(least)).run(0, None, SHIPS).state for least in (20, 10))
+    oldest, older = (run(program(moored(least)), 0, None, SHIPS).state for least in (20, 10))
     carried = program(migrate(moored(1), moored(10), moored(20)))
-    assert [len(shown(carried.run(0, state, []))) for state in (oldest, older)] == [3, 2]
+    assert [len(shown(run(carried, 0, state, []))) for state in (oldest, older)] == [3, 2]
 
 
 rows = st.lists(
@@ -107,9 +108,9 @@ def test_tables_are_those_of_a_program_that_was_there_from_the_beginning(first, 
             for n, (source, key, value) in enumerate(some)
         ]
 
-    state = program(moored(old)).run(0, None, as_rows(first, 0)).state
+    state = run(program(moored(old)), 0, None, as_rows(first, 0)).state
     carried = program(migrate(moored(new), moored(old)))
-    outcome = carried.run(0, state, [])
+    outcome = run(carried, 0, state, [])
     was = Engine(moored(old))
     pushed(was, first, 0)
     known = was.query(was.outputs[0])
@@ -119,7 +120,7 @@ def test_tables_are_those_of_a_program_that_was_there_from_the_beginning(first, 
         else:
             del known[key]
     assert known == there
-    assert shown(carried.run(0, outcome.state, as_rows(then, 100))) == expected
+    assert shown(run(carried, 0, outcome.state, as_rows(then, 100))) == expected
 
 
 def test_results_of_a_stream_hold_from_the_next_event_on():
@@ -136,11 +137,11 @@ def test_results_of_a_stream_hold_from_the_next_event_on():
     inputs = buckets_of(pairs(0)).inputs
     call, more = make_rows(1, 80), [attrs.evolve(row, time=row.time + 100) for row in make_rows(2, 80)]
     old, new = program(pairs(0), inputs), program(migrate(pairs(5), pairs(0)), inputs)
-    state = old.run(0, None, call).state
-    assert new.run(0, state, []).rows == []
-    found = new.run(0, state, more).rows
-    assert found == [row for row in old.run(0, state, more).rows if json.loads(row["result"])["pairs"]["l"] >= 5]
-    assert 0 < len(found) < len(old.run(0, state, more).rows)
+    state = run(old, 0, None, call).state
+    assert results(run(new, 0, state, [])) == []
+    found, without = results(run(new, 0, state, more)), results(run(old, 0, state, more))
+    assert found == [row for row in without if row[3]["l"] >= 5]
+    assert 0 < len(found) < len(without)
 
 
 def test_a_new_requirement_of_a_rule_pack():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import attrs
@@ -10,9 +9,9 @@ import pytest
 
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.bucket_states import BucketStates
-from spark_bridge.buckets import Row
 from spark_bridge.state_contents import SlotContents, contents
 from spark_bridge.state_reports import StateReport, report_of
+from tests.unit.spark_bridge.bucket_rows import Row, run
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, latest, rows, zipped
 
 HOUR = 3_600_000_000
@@ -20,11 +19,11 @@ HOUR = 3_600_000_000
 
 def reported(program, all_rows, bucket=0, **options):
     program.states = attrs.evolve(program.states, keys={"left": "k", "right": "k", "ship": "k"})
-    return program.run(bucket, None, all_rows, **options).state
+    return run(program, bucket, None, all_rows, **options).state
 
 
 def keyed(source, n, key="a", time=0):
-    return [Row(0, time + number, source, json.dumps({"k": f"{key}{number}", "n": number})) for number in range(n)]
+    return [Row(0, time + number, source, {"k": f"{key}{number}", "n": number}) for number in range(n)]
 
 
 @pytest.mark.parametrize("n", [3, 300])
@@ -50,7 +49,7 @@ def test_the_rows_of_a_table_and_of_gates():
 
 def test_a_report_names_what_is_heaviest():
     program = buckets_of(latest)
-    two = [*keyed(0, 100, "b", HOUR), Row(0, HOUR, 1, '{"k":"b7","n":1}')]
+    two = [*keyed(0, 100, "b", HOUR), Row(0, HOUR, 1, {"k": "b7", "n": 1})]
     report = report_of([reported(program, keyed(0, 5), 1), reported(program, two, 3)])
     assert [one.bucket for one in report.buckets] == [3, 1]
     assert report.heaviest_key == ("b7", 2)
@@ -84,4 +83,4 @@ def test_a_damaged_state_is_told():
 def test_without_a_partition_there_is_no_heaviest_key():
     program = buckets_of(latest)
     assert isinstance(program.states, BucketStates)
-    assert report_of([program.run(0, None, keyed(0, 5)).state]).heaviest_key is None
+    assert report_of([run(program, 0, None, keyed(0, 5)).state]).heaviest_key is None

@@ -3,7 +3,7 @@
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from restrictions import aligning, as_table, at_most, key_by, most_recently, retracting, tumbling, within
+from restrictions import aligning, as_table, key_by, most_recently, optionally, retracting, tumbling, within
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
 ROWS, OTHERS = Reactive("rows", table=True), Reactive("others", table=True)
@@ -13,11 +13,14 @@ TOGETHER = "there is no kernel for its restrictions together"
 @pytest.mark.parametrize(
     ("output", "reason"),
     [
-        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=within(5, "x", "y") | most_recently("x")), TOGETHER),
-        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=tumbling(5) | at_most(1, "x")), TOGETHER),
         (
-            correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=aligning("x", "y", limit=3)),
-            "how many events are held is limited",
+            correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=within(5, "x", "y") | optionally("y")),
+            "parts are missing for certain only after some time, or a body is asked",
+        ),
+        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=tumbling(5) | within(2, "x", "y")), TOGETHER),
+        (
+            correlate(x=LEFT, y=LEFT, yields=lambda x: x, restrict=aligning("x", "y", limit=3)),
+            "two slots have one source",
         ),
         (
             correlate(x=ROWS, y=OTHERS, yields=lambda x: x, restrict=as_table("x") | retracting()),

@@ -15,6 +15,7 @@ from restrictions import as_table, key_by, most_recently, optionally, retracting
 from restrictions.tables import (
     changelog,
     combine_updates,
+    count,
     filter_table,
     foreign_join,
     inner_join,
@@ -198,3 +199,16 @@ OTHERS = "there is no kernel for its restrictions together"
 )
 def test_what_no_kernel_of_tables_computes_says_why(output, reason):
     assert reason in plan(Engine(output))
+
+
+def test_of_equal_keys_a_group_keeps_the_one_that_it_was_made_with():
+    """0.0 equals -0.0; a group that was empty in between is made anew."""
+    totals = reduce(LEFT, count, by=lambda x: x.k)
+    reference, engine = Engine(totals, tier="reference"), Engine(totals)
+    for ks in ([0.0, -0.0, 0.0], [-0.0, -0.0, -0.0], [None, None, None], [-0.0, 0.0, None], [None, 0.0, 0.0]):
+        for key, k in enumerate(ks):
+            reference.push(LEFT, Update(key, {"k": k}) if k is not None else Delete(key), 1)
+        deleted = [k is None for k in ks]
+        engine.push_many({LEFT: {"key": [0, 1, 2], "k": pa.array(ks, "f8"), "deleted": deleted, "at": [1, 1, 1]}})
+        assert compiled_of(engine).states is not None
+        assert repr(engine.query(totals)) == repr(reference.query(totals)), ks

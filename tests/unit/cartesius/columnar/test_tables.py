@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cartesius import correlate
 from cartesius.expressions import KeyOf
-from restrictions import optionally, retracting
+from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import (
     count,
@@ -149,3 +149,30 @@ FLOATS = {
 @given(programs(), traces(), cuts())
 def test_totals_of_floats_are_exact(name, tree, trace, cut):
     check([FLOATS[name](built(tree))], trace, cut)
+
+
+def stopped(value):
+    """Not traced, and not the same for all that a traced predicate would be."""
+    return bool(score(value) % 3)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        map_table(LEFT, score, restrict=only("x", stopped)),
+        reduce(LEFT, sum_.of(score), by=named, restrict=only("x", stopped)),
+        correlate(
+            a=LEFT, b=RIGHT, where=lambda key_a, key_b: key_a == key_b, yields=lambda a, b: (a, b),
+            restrict=only("a", stopped) | only("b", lambda b: b != 2) | optionally("b") | retracting() | as_table("a"),
+        ),
+        correlate(
+            a=LEFT, b=RIGHT, where=lambda a, key_b: a == key_b, yields=lambda a, b: (a, b),
+            restrict=only("b", lambda b: b != 1) | retracting() | as_table("a"),
+        ),
+    ],
+    ids=lambda output: output.name,
+)  # fmt: skip
+@FEWER
+@given(traces(most=60, keys=3), cuts())
+def test_a_row_that_a_filter_stops_is_a_deletion(output, trace, cut):
+    check([output], trace, cut)

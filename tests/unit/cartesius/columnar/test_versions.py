@@ -226,7 +226,6 @@ def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
-        (lambda: pair(most_recently("x") | earliest("x")), "two restrictions say what one slot keeps"),
         (lambda: pair(momentarily("x") | optionally("y") | retracting()), "a slot keeps nothing"),
         (lambda: pair(most_recently("x", "y") | as_table(lambda value: value[0].id)), "do not follow from its memory"),
         (
@@ -283,3 +282,14 @@ def test_the_source_shows_the_pattern_and_how_it_is_joined() -> None:
     assert "where (x.v == y.id)" in source
     assert "chaining.Joining" in source
     assert "lt(p0.field('id'), p1.field('v'))" in source
+
+
+def test_a_key_that_is_missing_meets_nothing_whatever_else_is_equal():
+    join = correlate(
+        a=A, b=B, where=lambda a, b: a.j == b.j, yields=lambda a, b: (a.j, b.j), restrict=key_by(a="k", b="k")
+    )
+    engine, reference = Engine(join), Engine(join, tier="reference")
+    batch = {A: {"k": [None], "j": [1], "order": [0]}, B: {"k": [None], "j": [1], "order": [1]}}
+    assert events_of(engine.push_many(batch)) == []
+    assert [event for one in (A, B) for event in reference.push(one, {"k": None, "j": 1})] == []
+    assert engine._why_row_by_row == ""

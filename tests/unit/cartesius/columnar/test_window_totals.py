@@ -21,7 +21,7 @@ from cartesius.columnar.fixed_point import as_fixed, of_floats, quotients, round
 from cartesius.columnar.results import events_of
 from cartesius.columnar.segments import Segments
 from cartesius.columnar.vectors import NotColumnar
-from restrictions import combine_latest, fixed, key_by, session, sliding, tumbling
+from restrictions import combine_latest, fixed, key_by, only, session, sliding, tumbling
 from restrictions.tables import Group, Monoid, aggregate, count, filter_table, max_, mean, min_, sum_
 from restrictions.windows import final, last, non_empty, on_close, periodic
 
@@ -46,7 +46,10 @@ def tables(draw):
         ])
     )  # fmt: skip
     options = draw(st.sampled_from(REPORTS)) | {"lateness": draw(st.sampled_from([0, 0, 3]))}
-    return aggregate(READ, draw(st.sampled_from(GROUPS)), by=draw(st.sampled_from(KEYS)), restrict=windows(**options))
+    restrict = windows(**options)
+    if draw(st.integers(0, 3)) == 0:
+        restrict |= only("x", lambda read: read.n != 1)
+    return aggregate(READ, draw(st.sampled_from(GROUPS)), by=draw(st.sampled_from(KEYS)), restrict=restrict)
 
 
 NUMBERS = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e3, 1e3), st.sampled_from([0.1, 1e-9, 2.0**40]))

@@ -1,0 +1,134 @@
+"""Leaving: what deadlines of bands let go when a push moves the clock, for functions of pushes.
+
+A deadline of such a restriction does nothing but let entries leave, so it is met without handlers. It comes before what
+the push computes, and can be taken back, as that may fail.
+
+Invariant: what has been met and taken back leaves everything as it was.
+
+Source: SEMANTICS 3.1, 3.8 and 3.10.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.entries import Entry
+    from cartesius.events import Time
+    from cartesius.families import Slot
+    from cartesius.installations import Installed
+    from cartesius.memories import Memory
+    from cartesius.world import Deadline, World
+
+Found: TypeAlias = "tuple[dict[Any, Any], Memory, Callable[[Entry], None]]"
+"""Where the entries of a slot that are due are found; its memory; and what takes one out."""
+
+
+class Met:
+    """The deadlines that one push has met, and what has left by them."""
+
+    __slots__ = ("_emptied", "_gone", "_items", "_world")
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._items: list[Deadline] = []
+        self._gone: list[tuple[Memory, Entry]] = []
+        self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
+
+    def meet(self, item: Deadline, found: Sequence[Found]) -> None:
+        """Meet the first deadline of all."""
+        time, _, _, installed, key = heapq.heappop(self._world.deadlines.heap)
+        self._items.append(item)
+        times = installed.due[key]
+        del times[time]
+        if not times:
+            del installed.due[key]
+            self._emptied.append((installed, key))
+        sought = (*key, time) if key else time
+        for table, memory, take in found:
+            due = table.get(sought)
+            if due is None:
+                continue
+            for entry in tuple(due.values()) if type(due) is dict else (due,):
+                take(entry)
+                self._gone.append((memory, entry))
+
+    def finish(self) -> None:
+        """Count the steps, and forget the copies that wait for nothing more, once the push has asked for its own."""
+        self._world.steps += 2 * len(self._items)
+        for installed, key in self._emptied:
+            if key not in installed.due:
+                del installed.copies[key]
+
+    def undo(self) -> None:
+        """Take all back."""
+        for memory, entry in self._gone:
+            memory.put_back(entry)
+        for memory, _ in self._gone:
+            memory.restore_order()
+        for item in self._items:
+            time, _, number, installed, key = item
+            heapq.heappush(self._world.deadlines.heap, item)
+            installed.due.setdefault(key, {})[time] = number
+
+
+class Leaving:
+    """Meets the deadlines of the bands of one correlation."""
+
+    def __init__(self, world: World, found: dict[Installed, list[Found]]) -> None:
+        self._world = world
+        self._found = found
+
+    def meet(self, before: Time) -> Met | None:
+        """Let leave what is due before a time; None, and nothing has changed, if something else is due as well."""
+        deadlines = self._world.deadlines
+        if deadlines.cancelled:
+            return None
+        met = Met(self._world)
+        heap = deadlines.heap
+        try:
+            while heap and heap[0][0] < before:
+                found = self._found.get(heap[0][3])
+                if found is None:
+                    met.undo()
+                    return None
+                met.meet(heap[0], found)
+        except Exception:  # a payload has been changed: as written it fails again, and says where
+            met.undo()
+            return None
+        return met
+
+
+class Ascent:
+    """How far the times of what a memory holds are from ascending, as far as is known.
+
+    Entries are looked at once, when somebody asks after they have come.
+    """
+
+    __slots__ = ("_entries", "_latest_end", "_latest_start", "_number", "end", "start")
+
+    def __init__(self, slot: Slot) -> None:
+        self._entries, _ = slot.memory.parts()
+        self._number = -1  # of the newest entry seen
+        self._latest_start: Time = float("-inf")
+        self._latest_end: Time = float("-inf")
+        self.start: Time = 0  # by how much the start of an older entry may exceed that of a newer one, at most
+        self.end: Time = 0  # likewise, of ends
+
+    def look(self) -> None:
+        """Look at what is new."""
+        new = []
+        for entry in reversed(self._entries.values()):
+            if entry.number <= self._number:
+                break
+            new.append(entry)
+        for entry in reversed(new):
+            self._latest_start = max(self._latest_start, entry.start)
+            self._latest_end = max(self._latest_end, entry.end)
+            self.start = max(self.start, self._latest_start - entry.start)
+            self.end = max(self.end, self._latest_end - entry.end)
+        if new:
+            self._number = new[0].number

@@ -1,0 +1,226 @@
+"""Packs that look at the clock, and at who is considered, over columns: as row by row in the reference tier."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dsl
+from cartesius import Delete, Engine
+from cartesius.columnar.results import events_of
+from dsl import RulePack, Source, instant, not_, now, optional
+from dsl.units import knots, metres, microseconds
+from examples.port.rotterdam import basin_rows, rotterdam_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius import Reactive
+
+Step = tuple[str, Any, int]
+FIELDS = {
+    "ship": ["id", "quay", "eta", "notice", "draught"],
+    "gauge": ["quay", "height", "pile"],
+    "wind": ["velocity"],
+    "pile": ["id", "load"],
+}
+KEYS = {"ship": "id", "gauge": "quay", "wind": None, "pile": "id"}
+
+# -- packs -------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def packs(draw: Any) -> RulePack:
+    """Packs of which any source may age, and that compare with the clock or not, and consider all ships or some."""
+
+    def ageing() -> dict[str, Any]:
+        age = draw(st.sampled_from([None, None, 2, 4, 7]))
+        return {} if age is None else {"stale_after": age * microseconds}
+
+    ship = Source(
+        "ship", key="id",
+        id=int, quay=str, eta=optional(instant), notice=microseconds, draught=optional(metres), **ageing(),
+    )  # fmt: skip
+    gauge = Source("gauge", key="quay", quay=str, height=optional(metres), pile=str, **ageing())
+    wind = Source("wind", key=None, velocity=knots, **ageing())
+    pile = Source("pile", key="id", id=str, load=int, **ageing())
+    atoms = [
+        ship.eta - now <= 4 * microseconds, now > ship.eta + 3 * microseconds, now == ship.eta,
+        ship.eta - now != 2 * microseconds,
+        dsl.between(ship.eta - now, -2 * microseconds, 5 * microseconds), ship.eta - now >= ship.notice,
+        ship.draught > 2 * metres, gauge.height > 1 * metres, wind.velocity <= 2 * knots, dsl.known(ship.eta),
+        dsl.known(gauge.height), dsl.coalesce(ship.draught, 3 * metres) < gauge.height, pile.load > 2,
+        ship.eta + 1 * microseconds < now + ship.notice * 0.5, ship.quay == "A",
+    ]  # fmt: skip
+    own = [each for place, each in enumerate(atoms) if place in {0, 1, 2, 3, 4, 5, 6, 9, 13, 14}]
+
+    def condition(some: Sequence[Any]) -> Any:
+        first, second = draw(st.sampled_from(some)), draw(st.sampled_from(some))
+        return {"one": first, "not": not_(first), "and": first & second, "or": first | not_(second)}[
+            draw(st.sampled_from(["one", "not", "and", "or"]))
+        ]
+
+    who = draw(st.sampled_from(["all", "own", "own"]))
+    only = {"all": lambda: None, "own": lambda: condition(own), "linked": lambda: condition(atoms)}[who]()
+    pack = RulePack("harbour", subject=ship, links=[gauge.quay == ship.quay, pile.id == gauge.pile], only=only)
+    with pack:
+        for _ in range(draw(st.integers(1, 3))):
+            if draw(st.booleans()):
+                with dsl.when(condition(atoms)):
+                    dsl.require(condition(atoms))
+            else:
+                dsl.require(condition(atoms))
+    return pack
+
+
+# -- traces ------------------------------------------------------------------------------------------------------------
+
+
+def maybe(values: Any) -> Any:
+    return st.one_of(values, values, values, st.none())
+
+
+NUMBERS = maybe(st.sampled_from([0.0, 1.0, 2.5, 4.0, float("nan")]))
+ROWS = {
+    "ship": st.fixed_dictionaries(
+        {
+            "id": st.integers(1, 3), "quay": maybe(st.sampled_from("AB")), "eta": maybe(st.integers(0, 24)),
+            "notice": maybe(st.integers(0, 4)), "draught": NUMBERS,
+        }
+    ),
+    "gauge": st.fixed_dictionaries(
+        {"quay": st.sampled_from("AB"), "height": NUMBERS, "pile": maybe(st.sampled_from("pq"))}
+    ),
+    "wind": st.fixed_dictionaries({"velocity": NUMBERS}),
+    "pile": st.fixed_dictionaries({"id": st.sampled_from("pq"), "load": maybe(st.integers(0, 4))}),
+}  # fmt: skip
+
+
+@st.composite
+def steps(draw: Any) -> Step:
+    name = draw(st.sampled_from(["ship", "ship", "ship", "gauge", "wind", "pile"]))
+    drawn = draw(ROWS[name])
+    row = {field: drawn[field] for field in FIELDS[name]}
+    if draw(st.integers(0, 7)) == 0:
+        return name, Delete(() if KEYS[name] is None else row[KEYS[name] or ""]), draw(st.integers(0, 20))
+    return name, row, draw(st.integers(0, 20))
+
+
+@st.composite
+def traces(draw: Any) -> list[Step]:
+    trace = draw(st.lists(steps(), min_size=1, max_size=14))
+    if draw(st.booleans()):
+        times = sorted(at for _, _, at in trace)
+        trace = [(name, value, at) for (name, value, _), at in zip(trace, times, strict=True)]
+    return trace
+
+
+def columns(part: Sequence[Step]) -> dict[str, dict[str, list[Any]]]:
+    found: dict[str, dict[str, list[Any]]] = {}
+    for order, (name, value, at) in enumerate(part):
+        is_deletion = isinstance(value, Delete)
+        row = dict.fromkeys(FIELDS[name]) if is_deletion else value
+        if is_deletion and KEYS[name] is not None:
+            row = {**row, KEYS[name] or "": value.key}
+        for field, one in {**row, "order": order, "at": at, "deleted": is_deletion}.items():
+            found.setdefault(name, {}).setdefault(field, []).append(one)
+    return found
+
+
+def pushed(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
+    return [event for name, value, at in part for event in engine.push(inputs[name], value, at=at)]
+
+
+def pushed_at_once(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
+    return events_of(engine.push_many({inputs[name]: each for name, each in columns(part).items()}))
+
+
+MAY_BE = ("", "deadlines of two correlations are due at one time", "rows of several tables change in one step")
+WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place", "advance", "advance"])
+
+
+@settings(max_examples=max(30, settings().max_examples // 3))  # each compiles a pack of its own
+@given(
+    packs(), traces(), st.lists(st.tuples(st.integers(1, 8), WAYS), min_size=1, max_size=4),
+    st.sampled_from([None, None, 0, 3]), st.booleans(),
+)  # fmt: skip
+def test_batches_give_what_the_reference_gives(
+    pack: RulePack, trace: list[Step], cuts: list[tuple[int, str]], lateness: int | None, with_warnings: bool
+):
+    outputs = (pack.table(), pack.warnings()) if with_warnings else (pack.table(),)
+    inputs = pack.sources
+    trace = [step for step in trace if step[0] in inputs]
+    reference = Engine(*outputs, tier="reference", lateness=lateness)
+    engine = Engine(*outputs, lateness=lateness)
+    done = 0
+    for size, way in [*cuts, (len(trace), "many")]:
+        if way == "advance":
+            clock = size * 3
+            assert list(map(repr, engine.advance(clock))) == list(map(repr, reference.advance(clock)))
+            assert engine.next_deadline == reference.next_deadline
+            continue
+        part, done = trace[done : done + size], done + size
+        expected = pushed(reference, inputs, part)
+        if way == "snapshot":
+            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness)
+        elif way == "in_place":
+            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness, tier="in_place")
+        push = pushed if way == "push" else pushed_at_once
+        found = push(engine, inputs, part)
+        assert list(map(repr, found)) == list(map(repr, expected))
+        if way == "many" and part and engine._tier is None:
+            assert engine._compiled is not None
+            assert engine._compiled.reason == ""
+            assert engine._why_row_by_row in MAY_BE
+    assert list(map(repr, engine.late)) == list(map(repr, reference.late))
+    assert engine.stats.events == reference.stats.events
+    assert engine.stats.tuples == reference.stats.tuples
+    assert engine.stats.retained == reference.stats.retained
+    assert engine.next_deadline == reference.next_deadline
+    for output in outputs:
+        assert repr(engine.query(output)) == repr(reference.query(output))
+    engine._check_invariants()
+    assert list(map(repr, engine.advance(60))) == list(map(repr, reference.advance(60)))
+
+
+def test_the_pack_of_rotterdam_is_compiled_between_deadlines():
+    pack = rotterdam_rules()
+    outputs, inputs = (pack.table(), pack.warnings()), pack.sources
+    reference, engine = Engine(*outputs, tier="reference"), Engine(*outputs)
+    draw = random.Random(5)
+    places = [row["id"] for row in basin_rows()]
+    hour = 3_600_000_000
+    clock = 0
+    for rows in (1, 40, 7, 60):
+        trace: list[Step] = [("berth", row, clock) for row in basin_rows()] if not clock else []
+        for _ in range(rows):
+            eta = draw.choice([None, clock + draw.randrange(-60, 60) * hour])
+            ship = {
+                "mmsi": draw.randrange(20), "name": "x", "vessel_type": draw.choice(["tanker", "cargo"]),
+                "length": draw.random() * 400, "beam": 30.0, "draught": draw.choice([None, 22 * draw.random()]),
+                "speed": 3.0, "destination": draw.choice([*places, "elsewhere"]),
+                "direction": draw.choice(["inbound", "outbound", "moored"]), "eta": eta,
+            }  # fmt: skip
+            trace.append(("vessel", ship, clock))
+            if draw.random() < 0.2:
+                trace.append(("tide", {"height": draw.random()}, clock))
+        expected = pushed(reference, inputs, trace)
+        batch: dict[Any, dict[str, list[Any]]] = {}
+        for order, (name, row, at) in enumerate(trace):
+            for field, value in {**row, "order": order, "at": at}.items():
+                batch.setdefault(inputs[name], {}).setdefault(field, []).append(value)
+        assert list(map(repr, events_of(engine.push_many(batch)))) == list(map(repr, expected))
+        assert engine._why_row_by_row == ""
+        assert "compiled: the kernel of ageing" in engine.explain()
+        clock += 13 * hour
+        assert list(map(repr, engine.advance(clock))) == list(map(repr, reference.advance(clock)))
+    assert engine.stats.tuples == reference.stats.tuples
+
+
+def test_the_code_of_phases_is_shown():
+    engine = Engine(rotterdam_rules().table())
+    engine.push_many({"tide": {"height": [1.0]}})
+    assert "vessel.eta - now <= 24 h" in engine.source()
