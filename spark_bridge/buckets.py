@@ -112,6 +112,7 @@ class Buckets:
                 for place, (source, schema) in enumerate(zip(self.inputs, self._schemas, strict=True))
             ]
         )
+        call.out.add(opened.changes)
         if clock is not None and clock > engine.clock:
             call.use(_before(held, clock))
             held = _from(held, clock)
@@ -127,7 +128,11 @@ class Buckets:
             times.append(deadline)
         if holds:
             opened.held = {one.source.name: one.stored() for one in held if len(one)}
-        return Outcome(call.out.parts(), self.states.seal(opened), min(times, default=None))
+            opened.waiting = sum(map(len, held))
+        blob = self.states.seal(opened)
+        if opened.warning:
+            call.out.letter("warning", "", opened.warning, None, "")
+        return Outcome(call.out.parts(), blob, min(times, default=None))
 
 
 def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 CHANGES: Final = ("event", "retract", "update", "delete")
 """What a result says, by its code."""
 _EVENT, _RETRACT, _UPDATE, _DELETE = range(4)
-LETTERS: Final = ("dead", "late")
-"""What became of a row that was not used, by its code."""
+LETTERS: Final = ("dead", "late", "warning")
+"""What became of a row that was not used, by its code; the last is of no row, but what a bucket says of itself."""
 NO_OUTPUT: Final = -1
 """Stands for no output: the part is of letters."""
 PART: Final = t.StructType(

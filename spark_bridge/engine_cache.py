@@ -26,12 +26,14 @@ class Kept:
         digest: Of the blob that holds the same state.
         engine: The engine.
         held: The rows that wait.
+        waiting: How many they are.
         size: How many bytes the blob has, by which the cache is bounded.
     """
 
     digest: str
     engine: Engine
     held: Any
+    waiting: int
     size: int
 
 

@@ -53,7 +53,7 @@ def program_card(outputs: Iterable[Reactive]) -> tuple[str, str]:
             "outputs": [program.names[output] for output in program.outputs],
             "correlations": {join.name: _correlation(join) for join in program.joins},
         }
-        return fingerprint(program.describe(unit=MICROSECOND, lateness=None)), json.dumps(card, sort_keys=True)
+        return fingerprint(program.describe(unit=MICROSECOND, lateness=None)), json.dumps(card)
     finally:
         program.drop()
 

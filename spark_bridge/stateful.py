@@ -23,7 +23,7 @@ from spark_bridge.emission import PART
 from spark_bridge.envelope import FOREVER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState
@@ -34,18 +34,22 @@ _STATE: Final = "engine binary"
 _MILLISECOND = 1_000
 
 
-def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool, holds: bool = False) -> DataFrame:
+def run_streaming(
+    frame: DataFrame, buckets: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool = False
+) -> DataFrame:
     """Return the output of a streaming tagged frame.
 
     Args:
         frame: The tagged frame, with a watermark on ``at`` if it has one.
         buckets: The program.
+        numbers: Under which number each bucket travels (`shuffles`).
         has_watermark: Whether it has.
         holds: Whether rows wait for the watermark.
     """
+    bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
 
     def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        bucket = int(key[0])
+        bucket = bucket_of[int(key[0])]
         before = bytes(state.get[0]) if state.exists else None
         watermark = state.getCurrentWatermarkMs() if has_watermark else 0
         # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, hence one millisecond more.
@@ -62,6 +66,9 @@ def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool, ho
         timeout = GroupStateTimeout.EventTimeTimeout
         never_late = f.expr(FOREVER).alias("at", metadata={"spark.watermarkDelayMs": 0})
         frame = frame.select(*(name for name in frame.columns if name != "at"), never_late)
+    if len(numbers) > 1:
+        spread = f.element_at(f.array(*map(f.lit, numbers)), f.col("bucket") + 1)
+        frame = frame.withColumn("bucket", spread)
     done = frame.groupBy("bucket").applyInPandasWithState(call, PART, _STATE, "append", timeout)
     return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
 

@@ -70,7 +70,7 @@ def save(engine: Engine) -> dict[str, Any]:
 
 
 def load(state: Mapping[str, Any], outputs: Iterable[Reactive], lateness: int | None = None) -> Engine:
-    """Return an engine for ``outputs``, of the same ``lateness``, in the state that `save` returned.
+    """Return an engine for ``outputs``, of that ``lateness``, in the state that `save` returned.
 
     Raises:
         SnapshotMismatch: It is the state of another program.

@@ -165,12 +165,12 @@ def test_queries_and_buckets_have_engines_of_their_own(engines):
 def test_the_cache_forgets_the_least_recently_used(engines):
     engine = buckets_of(latest).states.open(0, None).engine
     for bucket in range(5):
-        engines.put("q", bucket, Kept("d", engine, None, 2**18))
+        engines.put("q", bucket, Kept("d", engine, None, 0, 2**18))
     assert len(engines) == 4
     assert engines.take("q", 0, "d") is None
     assert engines.take("q", 1, "d") is not None
     assert engines.take("q", 1, "d") is None  # it is at work
-    engines.put("q", 9, Kept("d", engine, None, 2**30))  # alone it may be as large as it is
+    engines.put("q", 9, Kept("d", engine, None, 0, 2**30))  # alone it may be as large as it is
     assert len(engines) == 1
 
 
@@ -178,7 +178,7 @@ def test_an_engine_with_suspended_strands_is_not_kept(engines):
     engine = buckets_of(latest).states.open(0, None).engine
     for join in engine._program.joins:
         join.is_in_place = False
-    engines.put("q", 0, Kept("d", engine, None, 1))
+    engines.put("q", 0, Kept("d", engine, None, 0, 1))
     assert len(engines) == 0
 
 
