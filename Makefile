@@ -6,14 +6,14 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# Further arguments of run, test, test-long and bench, as in `make run ARGS="--in-process"`.
+# Further arguments of run, test, test-long, bench and bench-spark, as in `make run ARGS="--in-process"`.
 ARGS ?=
 
 python := .venv/bin/python
 # Spark starts the Java that set-up chose, and its workers the Python of the environment.
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
-.PHONY: help setup run test check coverage test-long bench docs lock format clean
+.PHONY: help setup run test check coverage test-long bench bench-spark docs lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -49,6 +49,9 @@ test-long: setup  ## Run every test, 5,000 examples a property, with coverage
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
 	@$(with_java) $(python) -m bench $(ARGS)
+
+bench-spark: setup  ## Measure our programs on Spark against hand-written operators and Spark's own joins (minutes)
+	@$(with_java) PYTHONPATH="$(CURDIR)" $(python) -m bench.spark_speed $(ARGS)
 
 docs: setup  ## Build docs/ into out/docs; a warning is an error
 	@$(python) -m sphinx -q -W --keep-going -b html -d out/doctrees docs out/docs

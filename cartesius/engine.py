@@ -449,10 +449,13 @@ class Engine:
 
         The clock never goes back: an earlier ``time`` changes nothing.
         """
-        self._check_thread()
+        self._check_own_thread()
         if isinstance(time, bool) or not isinstance(time, int):
             message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
             raise InvalidArgument(message)
+        if self._compiled is not None and not self._is_watched and self._compiled.advance(time):
+            return []
+        self._settle()
         return self._do(lambda: self._steps.move_clock(time))
 
     def end(self, reactive: Reactive) -> list[Event]:
@@ -567,7 +570,10 @@ class Engine:
     @property
     def next_deadline(self) -> int | None:
         """The earliest clock at which something is due, or None."""
-        self._check_thread()
+        self._check_own_thread()
+        if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
+            return known[0]
+        self._settle()
         return self._world.deadlines.next
 
     @property
@@ -620,7 +626,7 @@ class Engine:
 
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
-        self._check_thread()
+        self._check_own_thread()
         late = self.late
         self._world.late.clear()
         return late
@@ -672,9 +678,7 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls.__new__(cls)
-        saved = state["layout"]
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=saved)
+        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -682,6 +686,24 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
+        return engine
+
+    @classmethod
+    def _like(
+        cls,
+        layout: Mapping[str, Any],
+        outputs: Iterable[Reactive],
+        pulled: Iterable[Reactive] = (),
+        unit: timedelta = MICROSECOND,
+        lateness: int | timedelta | None = None,
+        *,
+        durable: bool = False,
+        trace: bool = False,
+        tier: Tier | None = None,
+    ) -> Engine:
+        """Return an engine without a state, whose names and numbers are those of a saved one."""
+        engine = cls.__new__(cls)
+        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:

@@ -9,7 +9,7 @@ Source: DESIGN 3, SEMANTICS 1.16.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.codec import pack
 from cartesius.continuations import holders
@@ -22,7 +22,7 @@ from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import Version, VersionMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cartesius.engine import Engine
     from cartesius.entries import Entry
@@ -33,9 +33,29 @@ if TYPE_CHECKING:
     from cartesius.stored import Stored
     from cartesius.world import World
 
+    SaveMemory: TypeAlias = "Callable[[Join, Slot, dict[int, int]], Any]"
+    LoadMemory: TypeAlias = "Callable[[Join, Slot, Any], Iterable[tuple[int, Entry]]]"
 
-def save_engine(engine: Engine) -> dict[str, Any]:
-    """Return the state of an engine, apart from its program's fingerprint."""
+
+def save_entries(join: Join, slot: Slot, places: dict[int, int]) -> list[Stored]:
+    """Return the entries of a slot; ``places`` numbers those that have been met."""
+    for entry in slot.memory.all():
+        _check_storable(entry, slot.name, slot.reactive.name, join.name)
+    return [save_entry(entry, places) for entry in slot.memory.all()]
+
+
+def load_entries(join: Join, slot: Slot, stored: Any) -> list[tuple[int, Entry]]:
+    """Return what `save_entries` has saved: places and entries."""
+    return [(one.place, load_entry(one)) for one in stored]
+
+
+def save_engine(engine: Engine, memory: SaveMemory = save_entries) -> dict[str, Any]:
+    """Return the state of an engine, apart from its program's fingerprint.
+
+    Args:
+        engine: One whose objects are up to date.
+        memory: Returns what is saved of a slot's memory: plain data, but no tuple.
+    """
     joins = engine._program.joins
     for join in joins:
         _check_quiescent(join)
@@ -53,7 +73,7 @@ def save_engine(engine: Engine) -> dict[str, Any]:
         },
         "layout": engine._program.layout(),
         "world": save_world(engine._world, joins),
-        "joins": [save_join(join, place, homes) for place, join in enumerate(joins)],
+        "joins": [save_join(join, place, homes, memory) for place, join in enumerate(joins)],
     }
 
 
@@ -69,8 +89,8 @@ def _check_quiescent(join: Join) -> None:
     raise NotStorable(message)
 
 
-def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
-    """Bring the state of an engine back."""
+def load_engine(engine: Engine, state: Mapping[str, Any], memory: LoadMemory = load_entries) -> None:
+    """Bring the state of an engine back; ``memory`` brings back what the one given to `save_engine` has saved."""
     joins = engine._program.joins
     engine._events, engine._latest, engine._is_touched = state["events"], state["latest"], state["touched"]
     engine._ended = frozenset(engine.inputs[name] for name in state["ended"])
@@ -80,27 +100,31 @@ def load_engine(engine: Engine, state: Mapping[str, Any]) -> None:
         engine._program.keeper(engine.inputs[name]).present.update(rows)
     loaded: set[int] = set()
     for join, saved in zip(joins, state["joins"], strict=True):
-        load_join(join, saved, state["joins"], loaded)
+        load_join(join, saved, state["joins"], loaded, memory)
     load_world(engine._world, joins, state["world"])
     engine._world.finish()
     for join in joins:
         join.rebuild()
 
 
-def save_join(join: Join, place: int, homes: dict[int, tuple[int, int]]) -> dict[str, Any]:
+def save_join(
+    join: Join, place: int, homes: dict[int, tuple[int, int]], memory: SaveMemory = save_entries
+) -> dict[str, Any]:
     """Return the state of a correlation.
 
     Args:
         join: The correlation.
         place: Its place in the program.
         homes: Where each memory is saved (place of the correlation, index of the slot); those of this one are added.
+        memory: See `save_engine`.
     """
-    for slot in join.slots:
-        for entry in slot.memory.all():
-            _check_storable(entry, slot.name, slot.reactive.name, join.name)
     places: dict[int, int] = {}
     state: dict[str, Any] = {
-        "memories": [_save_memory(slot, (place, slot.index), homes, places) for slot in join.slots],
+        "memories": [
+            memory(join, slot, places) if home == (place, slot.index) else home  # if it is shared, where it is saved
+            for slot in join.slots
+            for home in [homes.setdefault(id(slot.memory), (place, slot.index))]
+        ],
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
@@ -134,25 +158,30 @@ def _check_storable(entry: Entry, slot: str, reactive: str, correlation: str) ->
         raise
 
 
-def _save_memory(
-    slot: Slot, here: tuple[int, int], homes: dict[int, tuple[int, int]], places: dict[int, int]
-) -> list[Stored] | tuple[int, int]:
-    """Return the entries of a slot; if its memory is shared and saved already, where that is."""
-    home = homes.setdefault(id(slot.memory), here)
-    return [save_entry(entry, places) for entry in slot.memory.all()] if home == here else home
-
-
-def _load_memory(slot: Slot, stored: Any, states: Sequence[Mapping[str, Any]], known: dict[int, Entry]) -> None:
+def _load_memory(
+    join: Join,
+    slot: Slot,
+    stored: Any,
+    states: Sequence[Mapping[str, Any]],
+    known: dict[int, Entry],
+    memory: LoadMemory,
+) -> None:
     if isinstance(stored, tuple):  # it was shared, but is not here, where functions that were one are two
         place, index = stored
         stored, known = states[place]["memories"][index], {}
-    for one in stored:
-        known[one.place] = load_entry(one)
-        slot.memory.store(known[one.place])
+    for place, entry in memory(join, slot, stored):
+        known[place] = entry
+        slot.memory.store(entry)
     slot.memory.settle(slot.memory.all())
 
 
-def load_join(join: Join, state: dict[str, Any], states: Sequence[Mapping[str, Any]], loaded: set[int]) -> None:
+def load_join(
+    join: Join,
+    state: dict[str, Any],
+    states: Sequence[Mapping[str, Any]],
+    loaded: set[int],
+    memory: LoadMemory = load_entries,
+) -> None:
     """Bring the state of a correlation back.
 
     Args:
@@ -160,12 +189,13 @@ def load_join(join: Join, state: dict[str, Any], states: Sequence[Mapping[str, A
         state: What was saved of it.
         states: What was saved of all.
         loaded: The memories that are back already, which may be shared; those of this one are added.
+        memory: See `load_engine`.
     """
     known: dict[int, Entry] = {}
     for slot, stored, ended in zip(join.slots, state["memories"], state["ended"], strict=True):
         if id(slot.memory) not in loaded:
             loaded.add(id(slot.memory))
-            _load_memory(slot, stored, states, known)
+            _load_memory(join, slot, stored, states, known, memory)
         slot.ended = ended
     for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
         slot.forgotten = dict(forgotten)

@@ -1,124 +1,48 @@
 """Buckets: one engine a bucket, from the rows of one call and the state before it to results and the state after it.
 
-Nothing here knows Spark, but its types. Rows are used in (event time, source, payload) order, or in (sequence, event
-time, source, payload) order, whatever the chunks they came in. The clock moves once, before the first row,
-alike in every bucket.
+Nothing here knows Spark, but its types. Rows are used in the order of `row_order`, whatever the chunks they came in: as
+one batch of columns where the compiled tier has kernels for the program, else one after the other. The clock moves
+once, before the first row, alike in every bucket; rows that wait are used as it passes them.
 
 Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
 """
 
 from __future__ import annotations
 
-import json
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
-from pyspark.sql import types as t
+import numpy as np
+import pyarrow as pa
 
-from cartesius import CartesiusError, Delete, Engine, Event, Update
-from cartesius.codec import decode, encode
-from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
-from spark_bridge.dead_letters import letter, raised, unreadable
-from spark_bridge.values import encoder, reader
+from cartesius import CartesiusError
+from cartesius.columnar.running import attempt
+from cartesius.errors import InvalidArgument, NotStorable
+from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
+from spark_bridge.bucket_states import BucketStates
+from spark_bridge.dead_letters import NO_TIME, raised, unreadable
+from spark_bridge.emission import Emission
+from spark_bridge.packing import chunk_schema, unpacked
+from spark_bridge.row_texts import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
-    from cartesius import Reactive
-    from spark_bridge.schemas import ResultSchema
+    from cartesius import Engine, Event, Reactive
+    from spark_bridge.arrivals import Input
+    from spark_bridge.emission import Layout
 
-
-@attrs.frozen
-class Input:
-    """How the rows of one source become events.
-
-    Args:
-        name: The source.
-        schema: The columns of its payload, as they travel.
-        fields: Those that are the event's value.
-        is_table: Whether the rows are changes of a table.
-        key: A table's key, or None for a table of one row.
-        deleted: The column that makes a row a `Delete`, or None.
-        type: What the value is made an instance of; None: a mapping.
-        is_split: Whether each row goes to one bucket; otherwise all have it.
-    """
-
-    name: str
-    schema: t.StructType
-    fields: tuple[str, ...]
-    is_table: bool = False
-    key: str | None = None
-    deleted: str | None = None
-    type: Any = None
-    is_split: bool = False
-
-    @property
-    def value_schema(self) -> t.StructType:
-        """The fields of its events, with their types."""
-        return t.StructType([field for field in self.schema if field.name in self.fields])
-
-    def reading(self) -> Callable[[str], Any]:
-        """Return the function from a payload's text to what is pushed."""
-        read = reader(self.schema)
-
-        def value_of(columns: Mapping[str, Any]) -> Any:
-            row = {name: columns[name] for name in self.fields}
-            return row if self.type is None else self.type(**row)
-
-        def value(text: str) -> Any:
-            columns = read(text)
-            if not self.is_table:
-                return value_of(columns)
-            key = () if self.key is None else columns[self.key]
-            if self.deleted is not None and columns[self.deleted]:
-                return Delete(key)
-            return Update(key, value_of(columns))
-
-        return value
-
-
-@attrs.frozen(order=False)
-class Row:
-    """One row of the tagged frame."""
-
-    sequence: int
-    time: int
-    source: int
-    payload: str
-    reason: str | None = None
+_MANY: Final = 32
+"""Fewer rows are faster one by one than as a batch."""
 
 
 @attrs.frozen
 class Outcome:
-    """What a call gives: output rows, as columns by name, the state, and the time that the clock must pass next."""
+    """What a call gives: parts (see `emission`), the state, and the time that the clock must pass next."""
 
-    rows: list[dict[str, Any]]
+    parts: list[tuple[int, pa.RecordBatch]]
     state: bytes
     due: int | None = None
-
-
-_PLACE = attrgetter("sequence", "time", "source", "payload")
-
-
-def _closed(snapshot: bytes, held: list[Row]) -> bytes:
-    """Return one state of an engine's snapshot and the rows that wait."""
-    rows = [(row.sequence, row.time, row.source, row.payload) for row in sorted(held, key=_PLACE)]
-    return encode((snapshot, rows))
-
-
-def _opened(state: bytes | None) -> tuple[bytes | None, list[Row]]:
-    """Return the snapshot and the rows that wait."""
-    if state is None:
-        return None, []
-    found = decode(state)
-    if not isinstance(found, tuple):
-        message = (
-            "restore: expected a state with rows that wait but it was written with another order; keep order= as it was"
-        )
-        raise SnapshotMismatch(message)
-    snapshot, rows = found
-    return snapshot, [Row(*row) for row in rows]
 
 
 class Buckets:
@@ -127,37 +51,35 @@ class Buckets:
     Args:
         outputs: The program.
         inputs: Its sources, in the order of the caller's mapping.
-        schemas: How the results of each output look, by the name that their events carry.
+        layout: How its results look.
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
+        states: Opens and seals their states; by default without keeping engines between calls.
     """
 
     def __init__(
         self,
         outputs: tuple[Reactive, ...],
         inputs: tuple[Input, ...],
-        schemas: Mapping[str, ResultSchema],
+        layout: Layout,
         everywhere: frozenset[str],
+        states: BucketStates | None = None,
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
-        self.schemas = schemas
+        self.layout = layout
         self.everywhere = everywhere
-        self._prepare()
-
-    def _prepare(self) -> None:
-        self._readers = [one.reading() for one in self.inputs]
-        self._keys = {name: encoder(schema.key, f"the key of {name}") for name, schema in self.schemas.items()}
-        self._values = {name: encoder(schema.value, name) for name, schema in self.schemas.items()}
+        self.states = states or BucketStates(outputs, inputs)
+        self._schemas = [chunk_schema(one.schema) for one in inputs]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from."""
-        return Buckets, (self.outputs, self.inputs, self.schemas, self.everywhere)
+        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere, self.states)
 
     def run(
         self,
         bucket: int,
         state: bytes | None,
-        rows: Iterable[Row],
+        chunks: Mapping[int, Sequence[bytes]],
         clock: int | None = None,
         *,
         holds: bool = False,
@@ -168,7 +90,7 @@ class Buckets:
         Args:
             bucket: Its number.
             state: The state that the last call gave, or None.
-            rows: The rows, in any order.
+            chunks: The rows, in any order: the chunks of each source that has some, by its place.
             clock: The time, in microseconds, before which nothing comes any more; None: not known.
             holds: Whether rows wait until the clock has passed them; one that it has passed already is late.
             close: Whether all sources end after these rows.
@@ -177,78 +99,152 @@ class Buckets:
             SnapshotMismatch: The state is another program's, or damaged.
             NotStorable: The new state cannot be stored.
         """
-        # Not durable=True: what is pushed was read from JSON, and so is plain data.
-        state, held = _opened(state) if holds else (state, [])
-        engine = Engine(*self.outputs) if state is None else Engine.restore(state, *self.outputs)
-        out: list[dict[str, Any]] = []
+        # Not durable=True: what is pushed was read from Arrow, and so is plain data.
+        opened = self.states.open(bucket, state, holds=holds)
+        engine, waiting = opened.engine, opened.held or {}
+        held = [restored(source, waiting.get(source.name)) for source in self.inputs]
+        call = _Call(
+            engine, Emission(self.layout, frozenset() if bucket == 0 else self.everywhere), is_first=bucket == 0
+        )
+        rows = call.readable(
+            [
+                Columns(source, unpacked(chunks.get(place, ()), schema))
+                for place, (source, schema) in enumerate(zip(self.inputs, self._schemas, strict=True))
+            ]
+        )
+        call.out.add(opened.changes)
         if clock is not None and clock > engine.clock:
-            due = sorted((row for row in held if row.time < clock), key=_PLACE)
-            held = [row for row in held if row.time >= clock]
-            for row in due:
-                out += self._results(bucket, engine.advance(row.time))
-                out += self._use(bucket, engine, row)
-            out += self._results(bucket, engine.advance(clock))
-        for row in sorted(rows, key=_PLACE):
-            if holds and row.reason is None and row.time >= engine.clock:
-                held.append(row)
-            else:
-                out += self._use(bucket, engine, row)
+            call.use(_before(held, clock))
+            held = _from(held, clock)
+            call.advance(clock)
+        if holds:
+            held = _joined(held, _from(rows, engine.clock))
+            rows = _before(rows, engine.clock)
+        call.use(rows)
         if close:
-            out += self._results(bucket, engine.close())
-        snapshot = engine.snapshot()
-        times = [row.time for row in held]
-        if engine.next_deadline is not None:
-            times.append(engine.next_deadline)
-        return Outcome(out, _closed(snapshot, held) if holds else snapshot, min(times, default=None))
+            call.close()
+        times = [int(one.numbers(TIME).min()) for one in held if len(one)]
+        if (deadline := engine.next_deadline) is not None:
+            times.append(deadline)
+        if holds:
+            opened.held = {one.source.name: one.stored() for one in held if len(one)}
+            opened.waiting = sum(map(len, held))
+        blob = self.states.seal(opened)
+        if opened.warning:
+            call.out.letter("warning", "", opened.warning, None, "")
+        return Outcome(call.out.parts(), blob, min(times, default=None))
 
-    def _use(self, bucket: int, engine: Engine, row: Row) -> list[dict[str, Any]]:
-        source = self.inputs[row.source]
 
-        def aside(kind: str, reason: str) -> list[dict[str, Any]]:
-            return [letter(kind, source.name, reason, row.time, row.payload, bucket)]
+def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:
+    return [one.only(one.numbers(TIME) < clock) for one in columns]
 
-        if row.reason is not None:
-            return aside("dead", row.reason)
-        is_told_here = source.is_split or bucket == 0
+
+def _from(columns: Sequence[Columns], clock: Any) -> list[Columns]:
+    return [one.only(one.numbers(TIME) >= clock) for one in columns]
+
+
+def _joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
+    return [Columns(a.source, pa.concat_tables([a.table, b.table])) for a, b in zip(some, more, strict=True)]
+
+
+class _Call:
+    """One call of one bucket."""
+
+    def __init__(self, engine: Engine, out: Emission, *, is_first: bool) -> None:
+        self.engine = engine
+        self.out = out
+        self.is_first = is_first
+
+    def readable(self, columns: Sequence[Columns]) -> list[Columns]:
+        """Return the rows that can be used; the others are letters."""
+        return [self._readable(one) for one in columns]
+
+    def _readable(self, one: Columns) -> Columns:
+        if not len(one):
+            return one
+        reasons = one.table.column(REASON)
+        bad: dict[int, str] = {}
+        if reasons.null_count < len(reasons):
+            bad = {row: reason for row, reason in enumerate(reasons.to_pylist()) if reason is not None}
+        wrong = {row: unreadable(reason) for row, reason in one.unreadable().items() if row not in bad}
+        for row, reason in (bad | (wrong if self._is_told(one) else {})).items():
+            self._aside("dead", one, row, int(one.numbers(TIME)[row]), reason)
+        if not bad and not wrong:
+            return one
+        is_good = np.ones(len(one), np.bool_)
+        is_good[[*bad, *wrong]] = False
+        return one.only(is_good)
+
+    def _is_told(self, one: Columns) -> bool:
+        """Whether this bucket tells what is alike in each that has the row."""
+        return one.source.is_split or self.is_first
+
+    def _aside(self, kind: str, one: Columns, row: int, time: int, reason: str) -> None:
+        self.out.letter(kind, one.source.name, reason, None if time == NO_TIME else time, one.text(row))
+
+    def advance(self, clock: int) -> None:
+        """Move the clock."""
+        self._take(self.engine.advance(clock))
+
+    def close(self) -> None:
+        """End all sources."""
+        self._take(self.engine.close())
+
+    def _take(self, events: list[Event]) -> None:
+        self.out.add(events)
+        for event, name, reason in self.engine.take_late():
+            end = event.end if isinstance(event.end, int) else None  # else it is infinite
+            self.out.letter("late", name, reason, end, value_text(event.value))
+
+    def use(self, columns: Sequence[Columns]) -> None:
+        """Use rows, in order."""
+        n = sum(map(len, columns))
+        if n == 0:
+            return
+        arrivals = Arrivals(columns)
+        done = self._use_columns(arrivals) if n >= _MANY else 0
+        for one, row, time in arrivals.since(done):
+            self._use_row(one, row, time)
+
+    def _use_columns(self, arrivals: Arrivals) -> int:
+        """Use rows as a batch, as far as that can be done; return how many."""
+        feed = arrivals.feed(self.engine)
+        if feed is None:
+            return 0
+        found = attempt(self.engine, feed, self.out.of_flows)
+        for parts in found.made:
+            self.out.add_parts(parts)
+        if found.late:
+            self.engine.take_late()
+        for step, (_, name, reason) in found.late:
+            self._late(*arrivals.at(step), name, reason)
+        return found.done
+
+    def _late(self, one: Columns, row: int, time: int, name: str, reason: str) -> None:
+        if self._is_told(one):
+            where = "" if name == one.source.name else f" (at {name})"
+            self._aside("late", one, row, time, reason + where)
+
+    def _use_row(self, one: Columns, row: int, time: int) -> None:
+        engine, source = self.engine, one.source
         try:
-            value = self._readers[row.source](row.payload)
+            value = one.value(row)
         except Exception as error:  # whatever a constructor of the user's raises
-            return aside("dead", unreadable(error)) if is_told_here else []
+            if self._is_told(one):
+                self._aside("dead", one, row, time, unreadable(error))
+            return
         try:
-            events = engine.push(engine.inputs[source.name], value, at=row.time)
+            events = engine.push(engine.inputs[source.name], value, at=time)
         except (InvalidArgument, NotStorable) as error:
-            return aside("dead", raised(error))
+            self._aside("dead", one, row, time, raised(error))
+            return
         except CartesiusError as error:  # the program or the engine is broken, not the row
-            error.add_note(f"while using a row of {source.name!r}: {row.payload}")
+            error.add_note(f"while using a row of {source.name!r}: {one.text(row)}")
             raise
         except Exception as error:  # a body of the user's: the push is undone
-            return aside("dead", raised(error))
-        out = self._results(bucket, events)
+            self._aside("dead", one, row, time, raised(error))
+            return
+        self.out.add(events)
         if engine.late:
             for _, name, reason in engine.take_late():
-                where = "" if name == source.name else f" (at {name})"
-                out += aside("late", reason + where) if is_told_here else []
-        return out
-
-    def _results(self, bucket: int, events: Iterable[Event]) -> list[dict[str, Any]]:
-        return [self._result(bucket, event) for event in events if bucket == 0 or event.reactive not in self.everywhere]
-
-    def _result(self, bucket: int, event: Event) -> dict[str, Any]:
-        name, value, key = event.reactive, event.value, None
-        change = "event" if event.weight > 0 else "retract"
-        if isinstance(value, Update | Delete):
-            key = value.key if value.key != () else None
-            change = "update" if isinstance(value, Update) else "delete"
-            value = value.value if isinstance(value, Update) else None
-        if value is not None and not self.schemas[name].is_row:
-            value = {"value": value}
-        result = {"key": self._keys[name](key), name: self._values[name](value)}
-        return {
-            "kind": "result",
-            "bucket": bucket,
-            "output": name,
-            "change": change,
-            "start": event.start,
-            "end": event.end,
-            "result": json.dumps(result),
-        }
+                self._late(one, row, time, name, reason)

@@ -9,7 +9,7 @@ that is broadcast is reported once, or by each bucket in which the program raise
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as f
 
@@ -64,12 +64,6 @@ def raised(error: Exception) -> str:
     return f"the program raised {type(error).__name__}: {error}"
 
 
-def unreadable(error: Exception) -> str:
+def unreadable(error: Exception | str) -> str:
     """Return the reason of a row whose payload cannot be read."""
     return f"its payload cannot be read: {error}"
-
-
-def letter(kind: str, source: str, reason: str, time: int, payload: str, bucket: int) -> dict[str, Any]:
-    """Return the output row of a dead letter, or of a late row, by ``kind``."""
-    at = None if time == NO_TIME else time
-    return {"kind": kind, "source": source, "reason": reason, "at": at, "payload": payload, "bucket": bucket}

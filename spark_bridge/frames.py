@@ -4,24 +4,34 @@ All inputs become one tagged frame, grouped by bucket: one engine a bucket, not 
 fixed cost of its own. See `envelope`, `buckets` and `stateful`; what is refused, in `sources`, `schemas` and
 `partitioning`.
 
+This module is over 300 lines because it is what a caller reads as a whole; the work is done elsewhere.
+
 Source: DESIGN.md, section 7.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
+from pyspark.sql.utils import is_remote
 
 from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs import Program
 from cartesius.world import World
+from spark_bridge.bucket_states import BucketStates
 from spark_bridge.buckets import Buckets
+from spark_bridge.checkpoints import CheckpointNote, settled
 from spark_bridge.dead_letters import Plausible
+from spark_bridge.emission import Layout
 from spark_bridge.envelope import opened, tagged, united
+from spark_bridge.memory_limits import check_bounded, checked_limit
+from spark_bridge.migration import Migration
 from spark_bridge.options import (
     by_source,
     check_options,
@@ -31,13 +41,14 @@ from spark_bridge.options import (
     holds_back,
 )
 from spark_bridge.partitioning import Partitioning
-from spark_bridge.queries import start_query
+from spark_bridge.queries import log_warnings, start_query
 from spark_bridge.schemas import result_schema
+from spark_bridge.shuffles import bucket_numbers, partitioned
 from spark_bridge.sources import make_source
 from spark_bridge.stateful import run_batch, run_streaming
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pyspark.sql.streaming.query import StreamingQuery
@@ -64,13 +75,28 @@ class Frames:
     each run the program, on a checkpoint of its own.
     """
 
-    def __init__(self, everything: DataFrame, keys: bool) -> None:
+    def __init__(
+        self,
+        everything: DataFrame,
+        keys: bool,
+        buckets: int,
+        states: BucketStates,
+        waits: bool,
+        without: Callable[[Mapping[str, list[str]]], Frames],
+    ) -> None:
         self._all = everything
         self._has_fields = keys
+        self._buckets = buckets
+        self._states = states
+        self._waits = waits
+        self._without = without
 
     @property
     def all(self) -> DataFrame:
-        """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three."""
+        """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three.
+
+        Of a kind of its own, ``warning``, is what a bucket has to say of itself, such as that its state grows large.
+        """
         return self._all
 
     @property
@@ -106,6 +132,10 @@ class Frames:
     ) -> StreamingQuery:
         """Start one streaming query that hands each micro-batch over, split.
 
+        Unless the session sets ``spark.sql.shuffle.partitions``, the query has as many partitions as there are buckets,
+        but at most twice the cores: Spark's default of 200 would be mostly empty. What was chosen is logged; it is
+        fixed for the life of the checkpoint. Buckets that warn, for want of room, are logged as well.
+
         With frames of streams (`examples/port/on_spark.py` does this)::
 
             frames.start(
@@ -121,24 +151,34 @@ class Frames:
             dead: Likewise the dead letters; None: their number and reasons are logged as a warning.
             late: Likewise the late rows; None: they go where the dead letters go.
             checkpoint: The folder of the query's progress and state. It belongs to this program: a changed one is
-                refused, with `SnapshotMismatch` in the query's exception.
+                refused (see `migrate`), and so are a missing column and another number of buckets; columns that are
+                new since it began are ignored, and logged once.
             trigger: What `DataStreamWriter.trigger` takes.
             name: The query's name.
             **options: What `DataStreamWriter.option` takes.
 
         Raises:
             InvalidArgument: The frames are no streams.
+            SnapshotMismatch: The checkpoint is another query's; the message says what differs.
         """
         if not self._all.isStreaming:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
+        spark = self._all.sparkSession
+        note = self._states.note(self._buckets, waits=self._waits)
+        new = {} if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
+        if new:
+            again = partial(self._without(new).start, results=results, dead=dead, late=late, checkpoint=checkpoint)
+            return again(trigger=trigger, name=name, **options)
         sinks: list[tuple[Sink | None, Any]] = [(results, self._results)]
         if late is None:
             sinks.append((dead, lambda batch: self._letters(batch, "dead", "late")))
         else:
             sinks += [(dead, lambda batch: self._letters(batch, "dead"))]
             sinks += [(late, lambda batch: self._letters(batch, "late"))]
-        return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
+        sinks.append((log_warnings, lambda batch: self._letters(batch, "warning")))
+        with partitioned(spark, self._buckets):
+            return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
 
     def _results(self, batch: DataFrame) -> DataFrame:
         columns = ["output", "change", "key", "start", "end", *(["value.*"] if self._has_fields else [])]
@@ -150,7 +190,7 @@ class Frames:
 
 
 def correlate_frames(
-    program: Reactive | Sequence[Reactive],
+    program: Reactive | Sequence[Reactive] | Migration,
     frames: Mapping[str, DataFrame],
     *,
     event_time: str,
@@ -163,6 +203,8 @@ def correlate_frames(
     schema: Schema | Mapping[str, Schema] | None = None,
     plausible: Times | None = None,
     close: bool = True,
+    unbounded: bool = False,
+    soft_limit: int | None = 64 * 2**20,
 ) -> Frames:
     """Run a program over DataFrames, with the results that an engine in this process would give.
 
@@ -173,14 +215,15 @@ def correlate_frames(
     ...     moored, {"ship": ships, "berth": berths}, event_time="at", partition_by="mmsi", watermark="10 seconds"
     ... )
 
-    Rows are used in (event time, place of the source, payload) order, or, with ``sequence``, in (sequence, event time,
-    place of the source, payload) order, one order over all sources. By default a stream's rows wait for the watermark,
+    Rows are used in (event time, place of the source, values) order, or, with ``sequence``, in (sequence, event time,
+    place of the source, values) order, one order over all sources; the values are those of the columns that travel, one
+    after the other. By default a stream's rows wait for the watermark,
     so where micro-batches are cut does not matter. With ``sequence``, or ``order="arrival"``, results come at once,
     and cuts do not matter as long as they are in that order. A bucket to which no row comes is called all the same
     when a row or a deadline of its engine is due.
 
     Args:
-        program: One output reactive, or several; a column of the results names the output.
+        program: One output reactive, or several; a column of the results names the output. Or what `migrate` returns.
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
             reactive's ``fields`` if it declares them.
@@ -202,16 +245,23 @@ def correlate_frames(
         plausible: The earliest and latest event time that is believed, or None for either. By default nothing more than
             a day ahead of the clock is. Other rows are dead letters, and do not move the watermark.
         close: Whether the sources of a batch end with it; False gives what a stream of the same rows would have given.
+        unbounded: Whether a stream may have a program whose memory grows for ever.
+        soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;
+            None: never.
 
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
     """
-    outputs = checked_outputs(program)
+    before = program.before if isinstance(program, Migration) else {}
+    outputs = program.outputs if isinstance(program, Migration) else checked_outputs(program)
     described = Program(outputs, World(MICROSECOND))
     described.drop()
     inputs, output_names = described.inputs, [described.names[output] for output in outputs]
     check_options(frames, list(inputs), buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
+    checked_limit(soft_limit)
+    if is_streaming and not unbounded:
+        check_bounded(outputs)
     holds = holds_back(order, sequence, watermark, is_streaming=is_streaming)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
@@ -250,16 +300,38 @@ def correlate_frames(
     everywhere = frozenset(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
-    runner = Buckets(outputs, tuple(source.input for source in sources), schemas, everywhere)
+    layout, key = _common(schemas)
+    sources_in = tuple(source.input for source in sources)
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before)
+    runner = Buckets(outputs, sources_in, layout, everywhere, states)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
         marked = _watermarked(parts, names, watermark)
-        done = run_streaming(marked, runner, has_watermark=watermark is not None, holds=holds)
+        done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=watermark is not None, holds=holds)
     else:
         done = run_batch(united(parts), runner, close=close)
-    key, value = _common(schemas)
-    return Frames(opened(done, schemas, key, value), bool(len(value)))
+
+    def without(columns: Mapping[str, list[str]]) -> Frames:
+        rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
+        return correlate_frames(
+            program,
+            rest,
+            event_time=event_time,
+            partition_by=partition_by,
+            buckets=buckets,
+            order=order,
+            sequence=sequence,
+            watermark=watermark,
+            deleted=deleted,
+            schema=schema,
+            plausible=plausible,
+            close=close,
+            unbounded=unbounded,
+            soft_limit=soft_limit,
+        )
+
+    return Frames(opened(done, layout, key), bool(len(layout.value)), count, states, holds, without)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
@@ -273,8 +345,8 @@ def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> Da
     return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
 
 
-def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructType]:
-    """Return the type of the key column, and all fields of all values."""
+def _common(schemas: Mapping[str, ResultSchema]) -> tuple[Layout, t.DataType]:
+    """Return the columns of all results, and the type of the key column."""
     keys = {schema.key.simpleString(): schema.key for schema in schemas.values()}
     fields: dict[str, tuple[t.StructField, str]] = {}
     for name, schema in schemas.items():
@@ -290,4 +362,5 @@ def _common(schemas: Mapping[str, ResultSchema]) -> tuple[t.DataType, t.StructTy
                 )
                 raise InvalidArgument(message)
     key: t.DataType = next(iter(keys.values())) if len(keys) == 1 else t.StringType()
-    return key, t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    value = t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
+    return Layout(schemas, tuple(keys.values()), value), key

@@ -54,3 +54,9 @@ def _warn(letters: DataFrame, number: int) -> None:
     counted = letters.groupBy("source", "reason").count().orderBy(f.desc("count")).limit(_SHOWN).collect()
     for row in counted:
         _LOG.warning("micro-batch %d: %d rows of %r were not used: %s", number, row["count"], row.source, row.reason)
+
+
+def log_warnings(warnings: DataFrame, number: int) -> None:
+    """Log what buckets have to say of themselves."""
+    for row in warnings.select("bucket", "reason").limit(_SHOWN).collect():
+        _LOG.warning("micro-batch %d: bucket %d: %s", number, row.bucket, row.reason)

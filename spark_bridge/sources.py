@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
 from cartesius.reactives import UNDECLARED
-from spark_bridge.buckets import Input
+from spark_bridge.arrivals import Input
 from spark_bridge.lineage import hints_of
 from spark_bridge.values import check_supported
 

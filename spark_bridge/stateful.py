@@ -6,22 +6,24 @@ rows before the function sees them. So once Spark has taken the watermark from `
 that is never late, but carries the same mark: lateness is ours to tell, from the watermark that the state gives.
 Batch: ``applyInPandas``; there is no watermark, and all sources end.
 
-The state is one binary column, the engine's snapshot: restored at the start of a call, taken at its end.
+What pandas sees are chunks of rows, and parts of results, both bytes (see `packing` and `emission`). The state is one
+binary column: opened at the start of a call and sealed at its end (`bucket_states`).
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from spark_bridge.buckets import Row
-from spark_bridge.envelope import FAR_OFF, OUTPUT
+from spark_bridge.emission import PART
+from spark_bridge.envelope import FOREVER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState
@@ -32,35 +34,43 @@ _STATE: Final = "engine binary"
 _MILLISECOND = 1_000
 
 
-def run_streaming(frame: DataFrame, buckets: Buckets, *, has_watermark: bool, holds: bool = False) -> DataFrame:
+def run_streaming(
+    frame: DataFrame, buckets: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool = False
+) -> DataFrame:
     """Return the output of a streaming tagged frame.
 
     Args:
         frame: The tagged frame, with a watermark on ``at`` if it has one.
         buckets: The program.
+        numbers: Under which number each bucket travels (`shuffles`).
         has_watermark: Whether it has.
         holds: Whether rows wait for the watermark.
     """
+    bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
 
     def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        bucket = int(key[0])
+        bucket = bucket_of[int(key[0])]
         before = bytes(state.get[0]) if state.exists else None
         watermark = state.getCurrentWatermarkMs() if has_watermark else 0
         # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, hence one millisecond more.
         clock = (watermark + 1) * _MILLISECOND if watermark > 0 else None
-        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _rows(frames), clock, holds=holds))
+        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _chunks(frames), clock, holds=holds))
         state.update((outcome.state,))
         if has_watermark and outcome.due is not None:
             state.setTimeoutTimestamp(max(watermark + 1, outcome.due // _MILLISECOND))
-        if outcome.rows:
-            yield _to_pandas(outcome.rows)
+        if outcome.parts:
+            yield _to_pandas(bucket, outcome)
 
     timeout = GroupStateTimeout.NoTimeout
     if has_watermark:
         timeout = GroupStateTimeout.EventTimeTimeout
-        never_late = f.expr(FAR_OFF).alias("at", metadata={"spark.watermarkDelayMs": 0})
+        never_late = f.expr(FOREVER).alias("at", metadata={"spark.watermarkDelayMs": 0})
         frame = frame.select(*(name for name in frame.columns if name != "at"), never_late)
-    return frame.groupBy("bucket").applyInPandasWithState(call, OUTPUT, _STATE, "append", timeout)
+    if len(numbers) > 1:
+        spread = f.element_at(f.array(*map(f.lit, numbers)), f.col("bucket") + 1)
+        frame = frame.withColumn("bucket", spread)
+    done = frame.groupBy("bucket").applyInPandasWithState(call, PART, _STATE, "append", timeout)
+    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
 
 
 def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:
@@ -68,10 +78,10 @@ def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:
 
     def call(key: Any, rows: pd.DataFrame) -> pd.DataFrame:
         bucket = int(key[0])
-        outcome = _noting(bucket, lambda: buckets.run(bucket, None, _rows([rows]), close=close))
-        return _to_pandas(outcome.rows)
+        return _to_pandas(bucket, _noting(bucket, lambda: buckets.run(bucket, None, _chunks([rows]), close=close)))
 
-    return frame.drop("at").groupBy("bucket").applyInPandas(call, OUTPUT)
+    done = frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
+    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
 
 
 def _noting(bucket: int, work: Callable[[], Outcome]) -> Outcome:
@@ -82,17 +92,16 @@ def _noting(bucket: int, work: Callable[[], Outcome]) -> Outcome:
         raise
 
 
-def _rows(frames: Iterable[pd.DataFrame]) -> list[Row]:
-    """Return the rows of all chunks of a call."""
-    return [
-        Row(sequence, time, source, payload, reason if isinstance(reason, str) else None)
-        for frame in frames
-        for sequence, time, source, payload, reason in zip(
-            *(frame[name].tolist() for name in ("sequence", "time", "source", "payload", "reason")), strict=True
-        )
-    ]
+def _chunks(frames: Iterable[pd.DataFrame]) -> dict[int, list[bytes]]:
+    """Return the chunks of a call by the place of their source."""
+    found: dict[int, list[bytes]] = defaultdict(list)
+    for frame in frames:
+        for source, chunk in zip(frame["source"].tolist(), frame["chunk"].tolist(), strict=True):
+            found[source].append(chunk)
+    return found
 
 
-def _to_pandas(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return rows as objects, so that a null changes no other value of its column."""
-    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in OUTPUT.names})
+def _to_pandas(bucket: int, outcome: Outcome) -> pd.DataFrame:
+    outputs = [output for output, _ in outcome.parts]
+    parts = [part.serialize().to_pybytes() for _, part in outcome.parts]
+    return pd.DataFrame({"bucket": bucket, "output": outputs, "part": parts})

@@ -1,21 +1,15 @@
-"""Values across the border: Spark's types to Python's and back, exactly, by way of JSON text.
+"""Values across the border: Spark's types as Arrow's, and what Python has for them made into Arrow arrays, exactly.
 
-A payload travels as one JSON string: the row's struct, written by Spark's own ``to_json`` and read here by the frame's
-schema. So a chunk with a null changes no type (a nullable long does not become a double on its way through pandas),
-2**53 + 1 stays what it is, and the conversion to pandas sees nothing but ints and strings. What JSON lacks is spelled:
-NaN and the infinities and binary (base64) as strings, timestamps in UTC with microseconds, maps whose keys are no
-strings as lists of entries. Results go the same way back, through ``from_json``. This was chosen over typed columns
-because it is exact; which of the two is faster is to be measured together with the columnar tier.
+Rows travel as Arrow columns of Spark's own types, and never through pandas: so a chunk with a null changes no type (a
+nullable long does not become a double), and 2**53 + 1 stays what it is. Python's values become an array here: nothing
+is rounded, cut or wrapped around, what does not fit is refused by name.
 
-Invariant: ``decoder(type)(json.loads(text))`` gives the value that Spark's own ``collect`` gives, but tuples for
-arrays, records for structs, and aware datetimes in UTC for timestamps.
+Invariant: `to_arrow` of what `spark_bridge.payloads` reads from an array gives that array back.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -24,6 +18,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
+import pyarrow as pa
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
@@ -34,18 +29,23 @@ if TYPE_CHECKING:
 
     Convert: TypeAlias = Callable[[Any], Any]
 
-JSON_OPTIONS: Final = {
-    "timeZone": "UTC",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    "dateFormat": "yyyy-MM-dd",
-    "ignoreNullFields": "true",
-}
-"""How Spark writes and reads the text; its defaults would lose microseconds."""
-
 _BITS: Final = {t.ByteType: 8, t.ShortType: 16, t.IntegerType: 32, t.LongType: 64}
-_AS_THEY_ARE = (t.StringType, t.CharType, t.VarcharType, t.BooleanType, *_BITS)
-_DIRECT = (*_AS_THEY_ARE, t.DoubleType, t.FloatType, t.DecimalType, t.TimestampType, t.TimestampNTZType, t.DateType)
+_PLAIN: Final[dict[type[t.DataType], pa.DataType]] = {
+    t.ByteType: pa.int8(),
+    t.ShortType: pa.int16(),
+    t.IntegerType: pa.int32(),
+    t.LongType: pa.int64(),
+    t.FloatType: pa.float32(),
+    t.DoubleType: pa.float64(),
+    t.BooleanType: pa.bool_(),
+    t.StringType: pa.string(),
+    t.CharType: pa.string(),
+    t.VarcharType: pa.string(),
+    t.BinaryType: pa.binary(),
+    t.DateType: pa.date32(),
+    t.TimestampType: pa.timestamp("us", "UTC"),
+    t.TimestampNTZType: pa.timestamp("us"),
+}
 _LIMIT = 3  # of the places named in a message
 
 
@@ -58,7 +58,8 @@ def unsupported(kind: t.DataType, path: str) -> list[str]:
             return unsupported(kind.elementType, f"{path}[]")
         case t.MapType():
             return unsupported(kind.keyType, f"{path}.key") + unsupported(kind.valueType, f"{path}.value")
-    return [] if isinstance(kind, (*_DIRECT, t.BinaryType)) else [f"{path}: {kind.simpleString()}"]
+    is_known = type(kind) in _PLAIN or isinstance(kind, t.DecimalType)
+    return [] if is_known else [f"{path}: {kind.simpleString()}"]
 
 
 def check_supported(kind: t.DataType, path: str, call: str) -> None:
@@ -70,85 +71,41 @@ def check_supported(kind: t.DataType, path: str, call: str) -> None:
         raise InvalidArgument(message)
 
 
-def wire_type(kind: t.DataType) -> t.DataType:
-    """Return the type that ``kind`` travels as: maps whose keys are no strings become arrays of entries."""
+def arrow_type(kind: t.DataType) -> pa.DataType:
+    """Return the Arrow type that Spark has for one of its types; timestamps are in UTC.
+
+    >>> print(arrow_type(t.ArrayType(t.TimestampType())))
+    list<element: timestamp[us, tz=UTC]>
+    """
     match kind:
         case t.StructType():
-            return t.StructType([t.StructField(f.name, wire_type(f.dataType)) for f in kind])
+            return pa.struct([pa.field(field.name, arrow_type(field.dataType)) for field in kind])
         case t.ArrayType():
-            return t.ArrayType(wire_type(kind.elementType))
-        case t.MapType(keyType=t.StringType()):
-            return t.MapType(t.StringType(), wire_type(kind.valueType))
+            return pa.list_(pa.field("element", arrow_type(kind.elementType)))
         case t.MapType():
-            entry = [
-                t.StructField("key", wire_type(kind.keyType)),
-                t.StructField("value", wire_type(kind.valueType)),
-            ]
-            return t.ArrayType(t.StructType(entry))
-    return kind
-
-
-def reader(schema: t.StructType) -> Callable[[str], dict[str, Any]]:
-    """Return a function from a payload's text to its columns."""
-    convert = {field.name: decoder(field.dataType) for field in schema}
-    exact = _has_decimal(schema)  # the text of a number, not the nearest double
-
-    def read(text: str) -> dict[str, Any]:
-        found = json.loads(text, parse_float=str) if exact else json.loads(text)
-        return {name: None if (value := found.get(name)) is None else convert[name](value) for name in convert}
-
-    return read
-
-
-def decoder(kind: t.DataType) -> Convert:
-    """Return a function from what JSON holds of a value, not null, to the value."""
-    match kind:
-        case t.DoubleType():
-            return float
-        case t.FloatType():
-            return lambda value: struct.unpack("f", struct.pack("f", float(value)))[0]
+            return pa.map_(arrow_type(kind.keyType), arrow_type(kind.valueType))
         case t.DecimalType():
-            return Decimal
-        case t.TimestampType():
-            return lambda value: datetime.fromisoformat(value).astimezone(UTC)
-        case t.TimestampNTZType():
-            return datetime.fromisoformat
-        case t.DateType():
-            return date.fromisoformat
-        case t.BinaryType():
-            return base64.b64decode
-        case t.ArrayType():
-            element = _nullable(decoder(kind.elementType))
-            return lambda values: tuple([element(value) for value in values])
-        case t.MapType(keyType=t.StringType()):
-            inner = _nullable(decoder(kind.valueType))
-            return lambda values: Record({key: inner(value) for key, value in values.items()})
-        case t.MapType():
-            to_key, to_value = decoder(kind.keyType), _nullable(decoder(kind.valueType))
-            return lambda entries: Record({to_key(e["key"]): to_value(e.get("value")) for e in entries})
-        case t.StructType():
-            fields = {field.name: _nullable(decoder(field.dataType)) for field in kind}
-            return lambda values: Record({name: convert(values.get(name)) for name, convert in fields.items()})
-    return lambda value: value
+            return pa.decimal128(kind.precision, kind.scale)
+    return _PLAIN[type(kind)]
 
 
-def _nullable(convert: Convert) -> Convert:
-    return lambda value: None if value is None else convert(value)
+def to_arrow(values: Sequence[Any], kind: t.DataType, path: str) -> pa.Array:
+    """Return Python's values as an array of a type of Spark's.
 
+    Args:
+        values: What it is to hold; None is null.
+        kind: Its type.
+        path: What the values are, for the message.
 
-def _has_decimal(kind: t.DataType) -> bool:
-    match kind:
-        case t.StructType():
-            return any(_has_decimal(field.dataType) for field in kind)
-        case t.ArrayType():
-            return _has_decimal(kind.elementType)
-        case t.MapType():
-            return _has_decimal(kind.keyType) or _has_decimal(kind.valueType)
-    return isinstance(kind, t.DecimalType)
+    Raises:
+        InvalidArgument: One of them does not fit; it is never rounded, cut or wrapped around.
+    """
+    convert = encoder(kind, path)
+    return pa.array([convert(value) for value in values], arrow_type(kind))
 
 
 def encoder(kind: t.DataType, path: str) -> Convert:
-    """Return a function from a value to what JSON holds of it, None to None.
+    """Return a function from a value to what Arrow makes the like of, None to None.
 
     It never rounds, cuts or wraps around: what does not fit raises `InvalidArgument`, naming ``path``.
     """
@@ -187,19 +144,17 @@ def _encoder(kind: t.DataType, path: str) -> Convert:
         case t.TimestampType():
             return _instant
         case t.TimestampNTZType():
-            return lambda value: _of(datetime, value).replace(tzinfo=None).isoformat(timespec="microseconds")
+            return lambda value: _of(datetime, value).replace(tzinfo=None)
         case t.DateType():
-            return lambda value: _of(date, value).isoformat()
+            return _day
         case t.BinaryType():
-            return lambda value: base64.b64encode(value).decode()
+            return lambda value: bytes(memoryview(value))
         case t.ArrayType():
             element = encoder(kind.elementType, f"{path}[]")
             return lambda values: [element(value) for value in _of(Sequence, values)]
         case t.MapType():
             to_key, to_value = encoder(kind.keyType, f"{path}.key"), encoder(kind.valueType, f"{path}.value")
-            if isinstance(kind.keyType, t.StringType):
-                return lambda values: {to_key(key): to_value(value) for key, value in values.items()}
-            return lambda values: [{"key": to_key(key), "value": to_value(v)} for key, v in values.items()]
+            return lambda values: [(to_key(key), to_value(value)) for key, value in values.items()]
         case t.StructType():
             return _struct(kind, path)
     message = f"result: expected {path} to be of a type that can be carried but got {kind.simpleString()}"
@@ -231,28 +186,32 @@ def _whole(value: Any, bits: int) -> int:
     return int(value)
 
 
-def _double(value: Any) -> float | str:
+def _double(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
-    number = float(value)
-    if number != number:  # noqa: PLR0124 - NaN
-        return "NaN"
-    return number if abs(number) != float("inf") else "Infinity" if number > 0 else "-Infinity"
+    return float(value)
 
 
-def _decimal(value: Any, kind: t.DecimalType) -> str:
+def _decimal(value: Any, kind: t.DecimalType) -> Decimal:
     number = Decimal(_of(Decimal, value) if not isinstance(value, int) else _whole(value, 128))
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or -exponent > kind.scale or len(digits) + exponent > kind.precision - kind.scale:
         raise TypeError
-    return format(number, "f")
+    return number
 
 
-def _instant(value: Any) -> str:
+def _instant(value: Any) -> datetime:
     moment: datetime = _of(datetime, value)
     if moment.tzinfo is None:
         raise TypeError
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    return moment.astimezone(UTC)
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, datetime):
+        raise TypeError
+    day: date = _of(date, value)
+    return day
 
 
 def _text(value: Any) -> str:

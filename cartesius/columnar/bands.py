@@ -24,7 +24,7 @@ from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.rows import BEFORE, joined, nothing
 from cartesius.columnar.shapes import Shape, shape_of
-from cartesius.columnar.stages import Outcome, Stage, State
+from cartesius.columnar.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.columnar.zipping import flow_of
@@ -116,8 +116,11 @@ class Near(Stage):
 
     def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
         """Return when the rows of a slot are due to leave, if the clock lets them."""
+        return self._leaving(slot, rows) if moment.meets_deadlines else None
+
+    def _leaving(self, slot: int, rows: Rows) -> Ints | None:
         due: Ints | None = None
-        for one in self.settled if moment.meets_deadlines else ():
+        for one in self.settled:
             mine = due_of(one, slot, rows)
             if mine is not None:
                 due = mine if due is None else np.minimum(due, mine)
@@ -136,6 +139,24 @@ class Near(Stage):
         if due is None or moment.clock is None:
             return np.full(len(rows), moment.steps, np.int64)
         return np.maximum(np.searchsorted(moment.clock, due, side="right"), rows.position + 1)
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state without the rows that the clock has passed: they give nothing."""
+        if self.leaves_twice:
+            return None
+        return State(tuple([self._left(slot, rows, clock) for slot, rows in enumerate(state.retained)]))
+
+    def _left(self, slot: int, rows: Rows | None, clock: int) -> Rows | None:
+        due = None if rows is None else self._leaving(slot, rows)
+        return rows if rows is None or due is None else rows.take(np.flatnonzero(due >= clock))
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row is due to leave."""
+        if self.leaves_twice:
+            return UNKNOWN
+        due = [self._leaving(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)]
+        firsts = [int(times.min()) for times in due if times is not None]
+        return min(firsts, default=None)
 
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""

@@ -7,36 +7,56 @@ Invariant: a batch that stages cannot do exactly has changed nothing when it is 
 
 from __future__ import annotations
 
-from contextlib import suppress
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
+import attrs
 import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.ageing import Ageing
 from cartesius.columnar.feeds import Feed, fed, timed
 from cartesius.columnar.kept import as_flow, keep, latest
+from cartesius.columnar.passing_time import advanced, next_deadline
 from cartesius.columnar.plans import plan
-from cartesius.columnar.results import as_table, table_of
+from cartesius.columnar.results import as_table
+from cartesius.columnar.row_by_row import is_table, one_by_one, payloads_of
 from cartesius.columnar.rows import FAR, Flow, Rows, nothing
 from cartesius.columnar.slicing import between, slice_length, stacked
 from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
-from cartesius.events import EARLIEST, Delete, Event, Update
+from cartesius.events import EARLIEST, Event
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from cartesius.columnar.stages import Late
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
 
+    Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
+
+T = TypeVar("T")
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
+
+
+@attrs.define
+class Attempt(Generic[T]):
+    """How far a batch went through the stages of a program.
+
+    Args:
+        done: How many rows did, the first ones; the others have changed nothing, and are to be pushed one by one.
+        made: What was made of what the outputs gave, slice by slice.
+        late: What was late, with its step.
+    """
+
+    done: int = 0
+    made: list[T] = attrs.field(factory=list)
+    late: list[tuple[int, Late]] = attrs.field(factory=list)
 
 
 class Compiled:
@@ -63,6 +83,14 @@ class Compiled:
             keep(self.program.kept[table], rows)
         self.program.world.journal.clear()
 
+    def advance(self, clock: int) -> bool:
+        """Move the clock, if columns own the state and that decides nothing; return whether it was moved."""
+        return self.states is not None and advanced(self, self.states, clock)
+
+    def next_deadline(self) -> tuple[int | None] | None:
+        """Return the earliest clock at which something is due, or None; as a tuple, None if only the objects know."""
+        return None if self.states is None else next_deadline(self, self.states)
+
     @property
     def nbytes(self) -> int:
         """How many bytes the rows that columns hold take, beside payload and keys."""
@@ -80,8 +108,12 @@ class Compiled:
             return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
         return "\n".join(stage.source() for stage in self.stages)
 
-    def run(self, engine: Engine, feed: Feed) -> pa.Table:
-        """Run a batch; raise `NotColumnar` if that cannot be done exactly."""
+    def run(self, engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
+        """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
+
+        Raises:
+            NotColumnar: It cannot be done exactly; nothing has changed.
+        """
         world, program = engine._world, self.program
         moment, late, feed = _by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         flows: dict[Reactive, Flow] = {}
@@ -108,23 +140,21 @@ class Compiled:
             reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
         }
         given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
-        table = as_table(
-            [(program.names[output], given.get(output) or nothing()) for output in program.outputs],
-            has_tables=any(_is_table(engine, output) for output in program.outputs),
-        )
+        shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
         self.states = states
         engine._direct = {}  # it works on the objects
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
-        world.late.extend(item for _, item in sorted(late, key=itemgetter(0)))
+        late.sort(key=itemgetter(0))
+        world.late.extend(item for _, item in late)
         if moment.clock is not None and len(moment.clock):
             world.clock = max(world.clock, int(moment.clock[-1]))
         engine._events += moment.steps
         ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
         engine._latest = max([engine._latest, *ends])
         engine._is_touched = engine._has_begun = True
-        return table
+        return shaped, late
 
 
 def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
@@ -141,10 +171,6 @@ def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
 def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
     numbers = (rows.position + ordinal, rows.position + number)
     return Rows(rows.payload, rows.start, rows.end, *numbers, rows.position, rows.key, rows.deletes)
-
-
-def _is_table(engine: Engine, output: Reactive) -> bool:
-    return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table
 
 
 def _timed(engine: Engine, feed: Feed) -> Feed:
@@ -199,7 +225,7 @@ def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple
             continue
         name = engine._program.names[reactive]
         aside = one.take(np.flatnonzero(mine))
-        positions, values = aside.position.tolist(), _payloads(reactive, aside)
+        positions, values = aside.position.tolist(), payloads_of(reactive, aside)
         for position, value, start, end in zip(
             positions, values, aside.start.tolist(), aside.end.tolist(), strict=True
         ):
@@ -224,68 +250,41 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     for reactive, rows in feed.rows.items():
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
+    has_tables = any(is_table(engine, output) for output in program.outputs)
+    found = attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables))
+    return (
+        stacked(found.made)
+        if found.done == feed.steps and found.made
+        else one_by_one(engine, feed, found.made, found.done)
+    )
+
+
+def attempt(engine: Engine, feed: Feed, shape: Shape[T]) -> Attempt[T]:
+    """Push a batch through the stages of a program, slice by slice, as far as that can be done exactly.
+
+    Args:
+        engine: The engine.
+        feed: The batch; its inputs go on.
+        shape: What makes something of what the outputs give in a slice, by their names.
+    """
     compiled = compiled_of(engine)
+    found: Attempt[T] = Attempt()
     engine._why_row_by_row = _WATCHED if engine._is_watched else ""
     if compiled.reason or engine._why_row_by_row:
-        return _one_by_one(engine, feed)
+        return found
     engine._steps.check_idle()
     engine._steps.is_running = True
-    tables: list[pa.Table] = []
-    done = 0
     try:
         with np.errstate(all="ignore"):
             feed = _timed(engine, feed)
-            while done < feed.steps or not tables:
-                end = min(done + slice_length(compiled.n_retained), feed.steps)
-                tables.append(compiled.run(engine, between(feed, done, end)))
-                done = end
-            return stacked(tables)
+            while found.done < feed.steps or not found.made:
+                end = min(found.done + slice_length(compiled.n_retained), feed.steps)
+                made, late = compiled.run(engine, between(feed, found.done, end), shape)
+                found.made.append(made)
+                found.late += [(found.done + step, item) for step, item in late]
+                found.done = end
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
         engine._why_row_by_row = str(why)
     finally:
         engine._steps.is_running = False
-    return _one_by_one(engine, feed, tables, done)
-
-
-def _one_by_one(engine: Engine, feed: Feed, tables: Sequence[pa.Table] = (), done: int = 0) -> pa.Table:
-    """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
-    outputs = [(engine._program.names[output], _is_table(engine, output)) for output in engine._program.outputs]
-    out: list[Event] = []
-    try:
-        for reactive, value, at in _in_order(between(feed, done, feed.steps)):
-            out += engine.push(reactive, value, at)
-            done += 1
-    except Exception as error:
-        error.add_note(
-            f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
-            " gave is the attribute `emitted` of this error, a table"
-        )
-        with suppress(AttributeError, NotStorable):  # it may be frozen, and they no plain data
-            error.emitted = stacked([*tables, table_of(out, outputs)])  # type: ignore[attr-defined]  # any error of a body leaves as it is
-        raise
-    try:
-        return stacked([*tables, table_of(out, outputs)])
-    except NotStorable as error:
-        error.add_note("in push_many: all rows were pushed, but what they gave is nothing that columns hold; use push")
-        raise
-
-
-def _in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:
-    """Iterate over the rows as `push` takes them."""
-    items: list[tuple[Reactive, Any, tuple[int, int] | None] | None] = [None] * feed.steps
-    for reactive, rows in feed.rows.items():
-        values = _payloads(reactive, rows)
-        times = zip(rows.start.tolist(), rows.end.tolist(), strict=True) if feed.is_timed else [None] * len(rows)
-        for position, value, at in zip(rows.position.tolist(), values, times, strict=True):
-            items[position] = (reactive, value, at)
-    return (item for item in items if item is not None)
-
-
-def _payloads(reactive: Reactive, rows: Rows) -> list[Any]:
-    values = rows.payload.to_list()
-    if not reactive.table:
-        return values
-    assert rows.key is not None  # Invariant: rows of a table have keys
-    deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
-    keys = rows.key.to_list()
-    return [Delete(k) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]
+    return found

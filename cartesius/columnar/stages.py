@@ -9,7 +9,7 @@ Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 import numpy as np
@@ -68,6 +68,10 @@ class Outcome:
     late: Sequence[tuple[int, Late]] = ()
 
 
+UNKNOWN: Final = -1 << 63
+"""Stands for a deadline that only the objects know."""
+
+
 @attrs.frozen(eq=False)
 class Moment:
     """What all stages know of a batch.
@@ -103,6 +107,14 @@ class Stage:
     def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
         """Return the state without some rows."""
         return attrs.evolve(state, retained=tuple([left_of(rows, are_gone)[0] for rows in state.retained]))
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state once the clock has moved there and nothing has come; None: that may decide something."""
+        return None if self.keeps_time else state
+
+    def deadline(self, state: State) -> int | None:
+        """Return the time after which the next thing is due; `UNKNOWN` if only the objects know, None if none is."""
+        return UNKNOWN if self.keeps_time else None
 
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""

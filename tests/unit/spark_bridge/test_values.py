@@ -1,94 +1,84 @@
-"""Values survive the way over JSON exactly, and what does not fit is refused by name."""
+"""Values survive the way through Arrow exactly, and what does not fit is refused by name."""
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, date, datetime, timedelta, timezone
+import math
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any
 from uuid import UUID
 
 import attrs
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
+from cartesius.columnar.vectors import Leaf
 from cartesius.errors import InvalidArgument
 from cartesius.records import Record
-from spark_bridge.values import check_supported, decoder, encoder, reader, wire_type
-
-LONG = st.integers(-(2**63), 2**63 - 1)
-PLAIN = [
-    (t.LongType(), LONG),
-    (t.ByteType(), st.integers(-128, 127)),
-    (t.DoubleType(), st.floats(allow_nan=False)),
-    (t.FloatType(), st.floats(width=32, allow_nan=False)),
-    (t.StringType(), st.text()),
-    (t.BooleanType(), st.booleans()),
-    (t.BinaryType(), st.binary()),
-    (t.DateType(), st.dates()),
-    (
-        t.DecimalType(20, 4),
-        st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**9), max_value=10**9),
-    ),
-    (t.TimestampType(), st.datetimes().map(lambda d: d.replace(tzinfo=UTC, fold=0))),
-    (t.TimestampNTZType(), st.datetimes().map(lambda d: d.replace(fold=0))),
-]
+from spark_bridge.payloads import vector_of
+from spark_bridge.result_columns import array_of
+from spark_bridge.values import arrow_type, check_supported, to_arrow
+from tests.unit.spark_bridge.typed_values import typed
 
 
-@st.composite
-def typed(draw, depth=2):
-    """A Spark type and a strategy of its values."""
-    if depth == 0 or draw(st.booleans()):
-        return draw(st.sampled_from(PLAIN))
-    kind, values = draw(typed(depth - 1))
-    shape = draw(st.sampled_from(["array", "struct", "text map", "whole map"]))
-    maybe = st.none() | values
-    if shape == "array":
-        return t.ArrayType(kind), st.lists(maybe, max_size=3).map(tuple)
-    if shape == "struct":
-        fields = t.StructType([t.StructField("a", kind), t.StructField("b c", t.LongType())])
-        return fields, st.builds(lambda a, b: Record({"a": a, "b c": b}), maybe, st.none() | LONG)
-    key, keys = (t.StringType(), st.text()) if shape == "text map" else (t.LongType(), LONG)
-    dictionaries: Any = st.dictionaries(keys, maybe, max_size=3)
-    return t.MapType(key, kind), dictionaries.map(Record)
+def column(values, kind):
+    return pa.chunked_array([to_arrow(values, kind, "x")])
 
 
 @given(st.data())
-def test_what_is_encoded_decodes_to_itself(data):
+def test_what_goes_in_comes_out_and_goes_back(data):
     kind, values = data.draw(typed())
-    value = data.draw(values)
-    text = json.dumps({"x": encoder(kind, "x")(value)})
-    found = reader(t.StructType([t.StructField("x", kind)]))(text)["x"]
-    assert found == value
-    assert repr(found) == repr(value) or isinstance(value, Decimal | float | tuple | Record)
+    given_values = data.draw(st.lists(st.none() | values, max_size=4))
+    array = column(given_values, kind)
+    vector = vector_of(array)
+    found = vector.to_list()
+    assert found == given_values
+    if all(type(one) is type(other) for one, other in zip(found, given_values, strict=True)):
+        plain = (Decimal, float, tuple, Record, datetime)
+        assert all(repr(a) == repr(b) or isinstance(b, plain) for a, b in zip(found, given_values, strict=True))
+    else:
+        raise AssertionError(found)
+    assert array_of(vector, kind, "x").equals(array.combine_chunks())  # without a detour where there is a shorter way
+    assert to_arrow(found, kind, "x").equals(array.combine_chunks())
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), -0.0])
-def test_odd_doubles_survive(value):
-    found = decoder(t.DoubleType())(json.loads(json.dumps(encoder(t.DoubleType(), "x")(value))))
-    assert str(found) == str(value)
+@given(st.data())
+def test_it_does_not_matter_how_columns_are_cut(data):
+    kind, values = data.draw(typed())
+    given_values = data.draw(st.lists(st.none() | values, min_size=1, max_size=6))
+    cut = data.draw(st.integers(0, len(given_values)))
+    pieces = [to_arrow(part, kind, "x") for part in (given_values[:cut], given_values[cut:])]
+    found = vector_of(pa.chunked_array(pieces)).to_list()
+    assert list(map(repr, found)) == list(map(repr, vector_of(column(given_values, kind)).to_list()))
 
 
-def test_nan_survives():
-    assert str(decoder(t.DoubleType())(encoder(t.DoubleType(), "x")(float("nan")))) == "nan"
+@pytest.mark.parametrize("value", [math.inf, -math.inf, -0.0, math.nan])
+@pytest.mark.parametrize("kind", [t.DoubleType(), t.FloatType()], ids=str)
+def test_odd_floats_survive(value, kind):
+    array = column([value, None], kind)
+    assert [str(found) for found in vector_of(array).to_list()] == [str(value), "None"]
+    assert [str(found.as_py()) for found in array_of(vector_of(array), kind, "x")] == [str(value), "None"]
 
 
-def test_numbers_beside_a_decimal_are_read_from_their_text():
-    schema = t.StructType([t.StructField("d", t.DecimalType(38, 20)), t.StructField("f", t.DoubleType())])
-    row = reader(schema)('{"d":123456789012345678.12345678901234567890,"f":0.1}')
-    assert row == {"d": Decimal("123456789012345678.12345678901234567890"), "f": 0.1}
-
-
-def test_a_column_that_is_not_there_is_null():
-    assert reader(t.StructType([t.StructField("a", t.LongType())]))("{}") == {"a": None}
+def test_a_null_changes_no_number_beside_it():
+    assert vector_of(column([2**53 + 1, None], t.LongType())).to_list() == [2**53 + 1, None]
 
 
 def test_a_timestamp_of_another_zone_is_the_same_instant():
     moment = datetime(2024, 6, 30, 3, 30, 0, 1, tzinfo=timezone(timedelta(hours=2)))
-    assert encoder(t.TimestampType(), "x")(moment) == "2024-06-30T01:30:00.000001+00:00"
+    (found,) = vector_of(column([moment], t.TimestampType())).to_list()
+    assert (found, found.utcoffset()) == (moment, timedelta(0))
+
+
+def test_widths_do_not_show():
+    """So that a source with ints of 32 bits joins one with 64, and a batch what was kept of another."""
+    for kind in (t.ByteType(), t.ShortType(), t.IntegerType(), t.LongType()):
+        assert vector_of(column([1], kind)).type == pa.int64()
+    nested = t.ArrayType(t.StructType([t.StructField("x", t.FloatType())]))
+    assert vector_of(column([[{"x": 0.5}], []], nested)).to_list() == [(Record({"x": 0.5}),), ()]
 
 
 class Colour(Enum):
@@ -114,13 +104,13 @@ class Ship:
     ],
 )
 def test_a_text_holds_any_plain_value(value, text):
-    assert encoder(t.StringType(), "x")(value) == text
+    assert to_arrow([value], t.StringType(), "x").to_pylist() == [text]
 
 
 @pytest.mark.parametrize("value", [Ship("EVA", 9.5), ("EVA", 9.5), {"name": "EVA", "draught": 9.5, "more": 1}])
 def test_a_struct_is_made_of_an_object_a_tuple_or_a_mapping(value):
     kind = t.StructType([t.StructField("name", t.StringType()), t.StructField("draught", t.DoubleType())])
-    assert encoder(kind, "x")(value) == {"name": "EVA", "draught": 9.5}
+    assert to_arrow([value], kind, "x").to_pylist() == [{"name": "EVA", "draught": 9.5}]
 
 
 @pytest.mark.parametrize(
@@ -138,6 +128,7 @@ def test_a_struct_is_made_of_an_object_a_tuple_or_a_mapping(value):
         (t.DecimalType(5, 2), 1.5),
         (t.TimestampType(), datetime(2024, 1, 1)),
         (t.DateType(), "2024-01-01"),
+        (t.DateType(), datetime(2024, 1, 1, 12)),
         (t.BinaryType(), "x"),
         (t.ArrayType(t.LongType()), "abc"),
         (t.ArrayType(t.LongType()), 5),
@@ -149,12 +140,12 @@ def test_a_struct_is_made_of_an_object_a_tuple_or_a_mapping(value):
 )
 def test_what_does_not_fit_is_refused_by_name(kind, value):
     with pytest.raises(InvalidArgument, match=r"expected ship\.draught to be of type"):
-        encoder(kind, "ship.draught")(value)
+        to_arrow([value], kind, "ship.draught")
 
 
 def test_nothing_is_rounded_inside_a_list():
     with pytest.raises(InvalidArgument, match=r"expected xs\[\] to be of type bigint but got 1.5 \(type=float\)"):
-        encoder(t.ArrayType(t.LongType()), "xs")([1, 1.5])
+        to_arrow([[1, 1.5]], t.ArrayType(t.LongType()), "xs")
 
 
 def test_types_that_cannot_be_carried_are_named():
@@ -163,12 +154,31 @@ def test_types_that_cannot_be_carried_are_named():
         check_supported(kind, "ship", "correlate_frames")
 
 
-def test_maps_whose_keys_are_no_strings_travel_as_entries():
-    assert wire_type(t.MapType(t.DateType(), t.LongType())).simpleString() == "array<struct<key:date,value:bigint>>"
-    assert wire_type(t.MapType(t.StringType(), t.LongType())).simpleString() == "map<string,bigint>"
-    nested = t.StructType([t.StructField("m", t.ArrayType(t.MapType(t.LongType(), t.LongType())))])
-    assert wire_type(nested).simpleString() == "struct<m:array<array<struct<key:bigint,value:bigint>>>>"
+def test_types_are_those_that_spark_writes():
+    assert str(arrow_type(t.MapType(t.DateType(), t.LongType()))) == "map<date32[day], int64>"
+    assert str(arrow_type(t.DecimalType(5, 2))) == "decimal128(5, 2)"
+    assert str(arrow_type(t.TimestampNTZType())) == "timestamp[us]"
+
+
+NARROW = [
+    (pa.array([1, 2**40]), t.IntegerType(), "x to be of type int but got 1099511627776"),
+    (pa.array([1, 2]), t.BooleanType(), "x to be of type boolean but got 1"),
+    (pa.array([True]), t.LongType(), "x to be of type bigint but got True"),
+    (pa.array(["1"]), t.LongType(), "x to be of type bigint but got '1'"),
+]
+
+
+@pytest.mark.parametrize(("array", "kind", "message"), NARROW, ids=str)
+def test_columns_that_do_not_fit_are_refused_as_values_are(array, kind, message):
+    with pytest.raises(InvalidArgument, match=f"expected {message}"):
+        array_of(Leaf(array), kind, "x")
+
+
+def test_columns_that_fit_are_taken_whatever_their_width():
+    assert array_of(Leaf(pa.array([1, 2])), t.ByteType(), "x").type == pa.int8()
+    assert array_of(Leaf(pa.array([1, 2**53 + 1])), t.DoubleType(), "x").to_pylist() == [1.0, float(2**53 + 1)]
+    assert array_of(Leaf(pa.nulls(2)), t.DateType(), "x").to_pylist() == [None, None]
 
 
 def test_dates_are_dates():
-    assert decoder(t.DateType())("2024-02-29") == date(2024, 2, 29)
+    assert vector_of(column([date(2024, 2, 29)], t.DateType())).to_list() == [date(2024, 2, 29)]

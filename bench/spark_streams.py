@@ -1,0 +1,155 @@
+"""Streams for the figures on Spark: files of random rows, one a source and micro-batch, and how a query is measured.
+
+A micro-batch takes one file of each source. Its rate is its input rows over the time from its trigger to its end, as
+Spark reports it; the first micro-batches warm up, and are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import DataFrame
+
+START: Final = 1_600_000_000_000_000  # microseconds since the epoch
+SECONDS: Final = 10
+"""Of event time in a micro-batch."""
+WARM_UP: Final = 2
+"""Micro-batches that are not measured."""
+ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+HDFS: Final = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+PAIR: Final = "at timestamp, k long, n long"
+
+
+@attrs.frozen
+class Load:
+    """How much goes through a query.
+
+    Args:
+        rows: Rows of a micro-batch, of all sources.
+        keys: Different keys.
+        batches: Micro-batches that are measured.
+        buckets: Engines of ours, and groups of the sides that use buckets.
+        seed: Of the values.
+    """
+
+    rows: int = 500_000
+    keys: int = 20_000
+    batches: int = 3
+    buckets: int = 32
+    seed: int = 1
+
+
+@contextmanager
+def session(cores: int) -> Iterator[SparkSession]:
+    """Start Spark with RocksDB state, on some cores, and stop it."""
+    with tempfile.TemporaryDirectory(prefix="bench-spark-") as folder:
+        options = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "2g",
+            "spark.local.dir": folder,
+            "spark.sql.shuffle.partitions": str(cores),
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.warehouse.dir": f"{folder}/warehouse",
+            PROVIDER: ROCKSDB,
+        }
+        builder = SparkSession.builder.master(f"local[{cores}]").appName("bench")
+        for name, value in options.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder, and remove it."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-spark-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write(folder: Path, number: int, table: pa.Table) -> None:
+    """Write the file of a micro-batch."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number:04}.parquet"
+    pq.write_table(table, path, row_group_size=max(1, -(-table.num_rows // 2)))  # a group a core
+    os.utime(path, (START // 1_000_000 + number,) * 2)  # a file stream goes by the time of modification
+
+
+def write_pairs(folder: Path, load: Load) -> None:
+    """Write two sources, ``left`` and ``right``, of rows with a key and a number."""
+    draw = np.random.default_rng(load.seed)
+    for number in range(WARM_UP + load.batches):
+        for source in ("left", "right"):
+            n = load.rows // 2
+            at = np.sort(draw.integers(0, SECONDS * 1_000_000, n)) + START + number * SECONDS * 1_000_000
+            columns = {"at": pa.array(at, pa.timestamp("us", "UTC")), "k": draw.integers(0, load.keys, n)}
+            write(folder / source, number, pa.table({**columns, "n": draw.integers(0, 1 << 40, n)}))
+
+
+def streams(spark: SparkSession, folder: Path, schemas: Mapping[str, str]) -> dict[str, DataFrame]:
+    """Return sources as streams that take one file a micro-batch."""
+    return {
+        name: spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
+        for name, schema in schemas.items()
+    }
+
+
+def measured(frame: DataFrame, counted: str = "") -> list[tuple[int, float]]:
+    """Run a query over all there is; return rows and seconds of each micro-batch that is measured.
+
+    Args:
+        frame: What is asked, a stream.
+        counted: Part of the path of the one source whose rows count; empty: all do.
+    """
+    with scratch() as folder:
+        writer = frame.writeStream.format("noop").outputMode("append").option("checkpointLocation", str(folder))
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        progress = [one for one in query.recentProgress if one["numInputRows"]]
+    return [(_rows(one, counted), one["durationMs"]["triggerExecution"] / 1000) for one in progress[WARM_UP:]]
+
+
+def _rows(progress: Any, counted: str) -> int:
+    return sum(int(one["numInputRows"]) for one in progress["sources"] if counted in one["description"])
+
+
+def collected(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """Run a query over all there is; return its rows, sorted."""
+    rows: list[tuple[Any, ...]] = []
+
+    def take(batch: DataFrame, _: int) -> None:
+        rows.extend(tuple(row) for row in batch.collect())
+
+    with scratch() as folder:
+        writer = frame.writeStream.outputMode("append").option("checkpointLocation", str(folder)).foreachBatch(take)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    return sorted(rows)
+
+
+def rate(runs: list[tuple[int, float]]) -> float:
+    """Return rows a second."""
+    return sum(rows for rows, _ in runs) / sum(seconds for _, seconds in runs)

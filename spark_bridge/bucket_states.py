@@ -1,0 +1,169 @@
+"""The state of a bucket between calls: opened before a call, sealed after it. Nothing else writes or reads blobs.
+
+A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`cartesius.columnar.saving`)
+and the rows that wait. It belongs to one program and to one set of columns; the header tells which, and what differs is
+said when it is refused.
+
+Invariant: an engine opened from a blob goes on as the one that was sealed into it, whether it was kept or is decoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius import Engine
+from cartesius.columnar.saving import load, save
+from cartesius.errors import SnapshotMismatch
+from spark_bridge.column_drifts import drifted
+from spark_bridge.engine_cache import ENGINES, Kept
+from spark_bridge.memory_limits import warning
+from spark_bridge.migration import carried_over
+from spark_bridge.program_cards import differences, program_card, shown
+from spark_bridge.state_columns import decoded, encoded
+from spark_bridge.state_headers import Header, joined, split
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius import Event, Reactive
+    from spark_bridge.arrivals import Input
+
+
+@attrs.define(eq=False)
+class Opened:
+    """A bucket at work.
+
+    Args:
+        bucket: Its number.
+        version: How many calls its state has seen.
+        engine: Its engine.
+        held: The rows that wait, a chunk of each source that has some, by its name; None if rows do not wait.
+        waiting: How many they are.
+        size: How many bytes its state had before the call.
+        changes: What comes of carrying its state over from another program.
+        warning: What its state's size gives reason to say, once it is sealed; empty for nothing.
+    """
+
+    bucket: int
+    version: int
+    engine: Engine
+    held: Any
+    waiting: int = 0
+    size: int = 0
+    changes: list[Event] = attrs.field(factory=list)
+    warning: str = ""
+
+
+@attrs.frozen(eq=False)
+class BucketStates:
+    """Opens and seals the states of the buckets of one program.
+
+    Args:
+        outputs: The program.
+        inputs: Its sources, with the columns of their values.
+        query: What tells it from all other queries of a worker; empty: no engine is kept.
+        soft_limit: From how many bytes on a state warns; None: never.
+        keys: The column by which each source is partitioned, for `state_report`.
+        before: Programs whose state is carried over, by their fingerprints.
+        card: The fingerprint and the `program_card` of the outputs.
+    """
+
+    outputs: tuple[Reactive, ...]
+    inputs: tuple[Input, ...]
+    query: str = ""
+    soft_limit: int | None = None
+    keys: Mapping[str, str] = attrs.field(factory=dict)
+    before: Mapping[str, tuple[Reactive, ...]] = attrs.field(factory=dict)
+    card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
+
+    @card.default
+    def _card_of_outputs(self) -> tuple[str, str]:
+        return program_card(self.outputs)
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Mapping[str, str]]:
+        return {
+            one.name: {field.name: field.dataType.simpleString() for field in one.value_schema} for one in self.inputs
+        }
+
+    @cached_property
+    def _header(self) -> Header:
+        program, card = self.card
+        columns = json.dumps(self._columns, sort_keys=True)
+        inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
+        about = json.dumps({"program": json.loads(card), "inputs": self._columns, "keys": dict(self.keys)})
+        return Header(0, 0, program, inputs, about)
+
+    def note(self, buckets: int, *, waits: bool) -> dict[str, Any]:
+        """Return what is noted in a checkpoint (`checkpoints`)."""
+        about = json.loads(self._header.about)
+        return {"program": self._header.program, "about": about, "buckets": buckets, "waits": waits}
+
+    def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
+        """Return the bucket as its last call left it, or as new.
+
+        Args:
+            bucket: Its number.
+            blob: What `seal` returned at the end of the last call; None: there was none.
+            holds: Whether rows wait for the clock in this query.
+
+        Raises:
+            SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns.
+        """
+        lateness = 0 if holds else None  # rows that wait are used each at its own time
+        if blob is None:
+            return Opened(bucket, 0, Engine(*self.outputs, lateness=lateness), {} if holds else None)
+        header, body = split(blob, bucket)
+        self._check(header)
+        changes: list[Event] = []
+        kept = ENGINES.take(self.query, bucket, header.digest)
+        if kept is not None:
+            engine, held, waiting = kept.engine, kept.held, kept.waiting
+        else:
+            found = decoded(body)
+            held, waiting = found["held"], found["waiting"]
+            if header.program in self.before:
+                engine, changes = carried_over(found["engine"], self.before[header.program], self.outputs, lateness)
+            else:
+                engine = load(found["engine"], self.outputs, lateness)
+        if (held is not None) != holds:
+            message = (
+                f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"
+                " written with another order; keep order= and sequence= as they were"
+            )
+            raise SnapshotMismatch(message)
+        return Opened(bucket, header.version, engine, held, waiting, len(blob), changes)
+
+    def seal(self, opened: Opened) -> bytes:
+        """Return the blob of a bucket after a call, and keep its engine for the next one.
+
+        Raises:
+            NotStorable: Its state holds something that is not plain data.
+        """
+        body = encoded({"engine": save(opened.engine), "held": opened.held, "waiting": opened.waiting})
+        header = attrs.evolve(self._header, bucket=opened.bucket, version=opened.version + 1)
+        blob, digest = joined(header, body)
+        ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, opened.waiting, len(blob)))
+        opened.warning = warning(opened.size, len(blob), self.soft_limit)
+        return blob
+
+    def _check(self, header: Header) -> None:
+        mine = self._header
+        is_known = header.program == mine.program or header.program in self.before
+        if is_known and header.inputs == mine.inputs:
+            return
+        before, now = json.loads(header.about), json.loads(mine.about)
+        if not is_known:
+            found = differences(json.dumps(before["program"]), json.dumps(now["program"]))
+            message = (
+                f"restore: expected the state of this program but that of {header} belongs to another one:"
+                f" {shown(found)}; run the program that wrote it, carry the state over with spark_bridge.migrate, or"
+                " begin a new checkpoint"
+            )
+            raise SnapshotMismatch(message)
+        raise SnapshotMismatch(drifted(before["inputs"], now["inputs"], header))

@@ -1,0 +1,165 @@
+"""Payloads: the columns of a source's rows as what an engine takes.
+
+Spark's columns become vectors of the compiled tier. What they stand for are the values that Spark's own ``collect``
+gives, but tuples for arrays, records for structs and maps, and aware datetimes in UTC for timestamps; a whole number
+has 64 bits and a float is a double, whatever it was, so that types do not differ between sources or batches.
+
+Invariant: values of one column are of one type; a row that Python has no values for is found by `unreadable` before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as t
+
+from cartesius.columnar.conversions import of_values
+from cartesius.columnar.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
+from cartesius.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from cartesius.columnar.vectors import Vector
+
+    Mask = NDArray[np.bool_]
+
+_TIMES = (t.DateType, t.TimestampType, t.TimestampNTZType)
+_DAY: Final = 86_400_000_000
+_FIRST, _LAST = -719_162, 2_932_896  # the first and the last day of Python, from the epoch
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def vector_of(column: pa.ChunkedArray) -> Vector:
+    """Return the vector of a column."""
+    array, wide = whole(column), _wide(column.type)
+    return _vector(array if array.type == wide else array.cast(wide))
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_struct(kind):
+        fields = [kind.field(place) for place in range(kind.num_fields)]
+        return pa.struct([field.with_type(_wide(field.type)) for field in fields])
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_wide(kind.value_type)))
+    if types.is_map(kind):
+        return pa.map_(_wide(kind.key_type), _wide(kind.item_type))
+    return pa.int64() if types.is_integer(kind) else pa.float64() if types.is_floating(kind) else kind
+
+
+def _vector(array: pa.Array) -> Vector:
+    if pa.types.is_struct(array.type):
+        names = [field.name for field in array.type]
+        return Struct(RECORD, names, [_vector(item) for item in array.flatten()], len(array), _valid(array))
+    if pa.types.is_list(array.type) and (found := _tuples(array)) is not None:
+        return found
+    if pa.types.is_nested(array.type):
+        convert = _nullable(_python(array.type))
+        return of_values([convert(value) for value in array.to_pylist()])
+    return from_arrow(array)
+
+
+def _valid(array: pa.Array) -> Mask | None:
+    if not array.null_count:
+        return None
+    valid: Mask = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid
+
+
+def _tuples(array: pa.Array) -> Vector | None:
+    """Return lists of one length as tuples with a column for each place; None if their lengths differ."""
+    lengths = pc.unique(array.value_lengths().drop_null()).to_pylist()
+    if len(lengths) != 1:
+        return None if lengths else Leaf(pa.nulls(len(array)))
+    (width,), valid, inner = lengths, _valid(array), _vector(array.flatten())
+    is_there = np.ones(len(array), np.bool_) if valid is None else valid
+    firsts = np.where(is_there, (np.cumsum(is_there) - 1) * width, MISSING)
+    items = [
+        inner.take(np.where(is_there, firsts + place, MISSING), may_miss=valid is not None) for place in range(width)
+    ]
+    return Struct(TUPLE, [str(place) for place in range(width)], items, len(array), valid)
+
+
+def _python(kind: pa.DataType) -> Callable[[Any], Any]:
+    """Return a function from what Arrow gives for a value, not null, to the value."""
+    types = pa.types
+    if types.is_struct(kind):
+        fields = {field.name: _nullable(_python(field.type)) for field in kind}
+        return lambda value: Record({name: convert(value[name]) for name, convert in fields.items()})
+    if types.is_list(kind):
+        element = _nullable(_python(kind.value_type))
+        return lambda values: tuple([element(value) for value in values])
+    if types.is_map(kind):
+        to_key, to_value = _python(kind.key_type), _nullable(_python(kind.item_type))
+        return lambda entries: Record({to_key(key): to_value(value) for key, value in entries})
+    return lambda value: value
+
+
+def _nullable(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else convert(value)
+
+
+def unreadable(table: pa.Table, schema: t.StructType) -> dict[int, str]:
+    """Return which rows have a value that Python has not, and why: days before the year 1 or after 9999."""
+    found: dict[int, str] = {}
+    for place, field in enumerate(schema):
+        if _has_times(field.dataType):
+            is_beyond = _beyond(whole(table.column(place)), field.dataType)
+            found |= dict.fromkeys(np.flatnonzero(is_beyond).tolist(), f"{field.name} is beyond the years 1 to 9999")
+    return found
+
+
+def _has_times(kind: t.DataType) -> bool:
+    match kind:
+        case t.StructType():
+            return any(_has_times(field.dataType) for field in kind)
+        case t.ArrayType():
+            return _has_times(kind.elementType)
+        case t.MapType():
+            return _has_times(kind.keyType) or _has_times(kind.valueType)
+    return isinstance(kind, _TIMES)
+
+
+def _beyond(array: pa.Array, kind: t.DataType) -> Mask:
+    """Return which values have a time that Python has not."""
+    none = np.zeros(len(array), np.bool_)
+    match kind:
+        case t.StructType():
+            parts = [_beyond(item, field.dataType) for item, field in zip(array.flatten(), kind, strict=True)]
+            either: Mask = np.logical_or.reduce([none, *parts])
+            return either
+        case t.ArrayType():
+            return _any_in(array, _beyond(array.flatten(), kind.elementType))
+        case t.MapType():
+            entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
+            inner = t.StructType([t.StructField("key", kind.keyType), t.StructField("value", kind.valueType)])
+            return _any_in(entries, _beyond(entries.flatten(), inner))
+    if not isinstance(kind, _TIMES) or array.null_count == len(array):
+        return none
+    is_day = isinstance(kind, t.DateType)
+    scale, more = (1, 0) if is_day else (_DAY, _DAY - 1)
+    numbers = array.view(pa.int32()) if is_day else array.view(pa.int64())
+    ends = pc.min_max(numbers).as_py()
+    if _FIRST * scale <= ends["min"] and ends["max"] <= _LAST * scale + more:
+        return none
+    values = numbers.fill_null(0).to_numpy()
+    found: Mask = (values < _FIRST * scale) | (values > _LAST * scale + more)
+    return found
+
+
+def _any_in(lists: pa.Array, inner: Mask) -> Mask:
+    found = np.zeros(len(lists), np.bool_)
+    found[pc.list_parent_indices(lists).to_numpy()[inner]] = True
+    return found

@@ -1,0 +1,207 @@
+"""A changed rule goes on with the memory there is: as if it had been there from the beginning, where tables are."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cartesius import Delete, Engine, Reactive, correlate
+from cartesius.errors import InvalidArgument, SnapshotMismatch
+from dsl import RulePack, Source, require, when
+from dsl.units import metres
+from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, within
+from restrictions.tables import map_table
+from spark_bridge import migrate
+from spark_bridge.bucket_states import BucketStates
+from tests.unit.spark_bridge.bucket_rows import results, run, shown
+from tests.unit.spark_bridge.test_bucket_states import buckets_of, left, make_rows, right
+from tests.unit.spark_bridge.test_buckets import INPUTS, at_berth, at_ship, berth, ship
+
+SHIPS = [at_ship(1, 7, "A"), at_berth(2, "A", 15.0), at_ship(3, 8, "B"), at_berth(4, "B", 3.0), at_ship(5, 9, "B")]
+
+
+def moored(least, restrict=None, name="moored"):
+    return correlate(
+        ship=ship,
+        berth=berth,
+        where=lambda ship, berth: (ship.berth == berth.id) & (berth.depth > least),
+        yields=lambda ship, berth: {"mmsi": ship.mmsi, "depth": berth.depth},
+        restrict=restrict or (retracting() | as_table("ship")),
+        name=name,
+    )
+
+
+def program(reactive, inputs=INPUTS):
+    """Buckets of a program, which may be a migration."""
+    outputs = getattr(reactive, "outputs", (reactive,))
+    made = buckets_of(*outputs, inputs=inputs)
+    made.states = BucketStates(outputs, made.inputs, before=getattr(reactive, "before", {}))
+    return made
+
+
+def test_new_rules_are_applied_to_what_is_there():
+    state = run(program(moored(10)), 0, None, SHIPS).state
+    outcome = run(program(migrate(moored(1), moored(10))), 0, state, [])
+    assert shown(outcome) == [
+        ("update", 8, {"mmsi": 8, "depth": 3.0}, 5),
+        ("update", 9, {"mmsi": 9, "depth": 3.0}, 5),
+    ]
+    assert shown(
+        run(program(migrate(moored(20), moored(1))), 0, run(program(moored(1)), 0, None, SHIPS).state, [])
+    ) == [
+        ("delete", 7, None, 5),
+        ("delete", 8, None, 5),
+        ("delete", 9, None, 5),
+    ]
+
+
+def test_it_is_carried_over_once():
+    state = run(program(moored(10)), 0, None, SHIPS).state
+    carried = program(migrate(moored(1), moored(10)))
+    state = run(carried, 0, state, []).state
+    assert shown(run(carried, 0, state, [])) == []
+    assert shown(run(program(moored(1)), 0, state, [])) == []  # it is the state of the new program
+    with pytest.raises(SnapshotMismatch, match=r"spark_bridge\.migrate"):
+        run(program(moored(10)), 0, state, [])
+
+
+def test_a_bucket_may_still_be_two_programs_behind():
+    oldest, older = (run(program(moored(least)), 0, None, SHIPS).state for least in (20, 10))
+    carried = program(migrate(moored(1), moored(10), moored(20)))
+    assert [len(shown(run(carried, 0, state, []))) for state in (oldest, older)] == [3, 2]
+
+
+rows = st.lists(
+    st.one_of(
+        st.tuples(st.just("ship"), st.integers(1, 4), st.sampled_from("AB")),
+        st.tuples(st.just("berth"), st.sampled_from("AB"), st.sampled_from([1.0, 5.0, 12.0])),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=40)
+@given(rows, rows, st.sampled_from([0, 4, 11]), st.sampled_from([0, 4, 11]))
+def test_tables_are_those_of_a_program_that_was_there_from_the_beginning(first, then, old, new):
+    def pushed(engine, some, time):
+        out = []
+        for number, (source, key, value) in enumerate(some):
+            row = {"mmsi": key, "berth": value} if source == "ship" else {"id": key, "depth": value}
+            out += engine.push(engine.inputs[source], row, at=time + number)
+        return out
+
+    fresh = Engine(moored(new))
+    pushed(fresh, first, 0)
+    there = fresh.query(fresh.outputs[0])
+    expected = [
+        ("delete", event.value.key, None, event.end)
+        if isinstance(event.value, Delete)
+        else ("update", event.value.key, dict(event.value.value), event.end)
+        for event in pushed(fresh, then, 100)
+    ]
+
+    def as_rows(some, time):
+        return [
+            at_ship(time + n, key, value) if source == "ship" else at_berth(time + n, key, value)
+            for n, (source, key, value) in enumerate(some)
+        ]
+
+    state = run(program(moored(old)), 0, None, as_rows(first, 0)).state
+    carried = program(migrate(moored(new), moored(old)))
+    outcome = run(carried, 0, state, [])
+    was = Engine(moored(old))
+    pushed(was, first, 0)
+    known = was.query(was.outputs[0])
+    for kind, key, value, _ in shown(outcome):
+        if kind == "update":
+            known[key] = value
+        else:
+            del known[key]
+    assert known == there
+    assert shown(run(carried, 0, outcome.state, as_rows(then, 100))) == expected
+
+
+def test_results_of_a_stream_hold_from_the_next_event_on():
+    def pairs(least):
+        return correlate(
+            left=left,
+            right=right,
+            where=lambda left, right: left.n >= least,
+            yields=lambda left, right: {"l": left.n, "r": right.n},
+            restrict=key_by(left="k", right="k") | most_recently("left", "right"),
+            name="pairs",
+        )
+
+    inputs = buckets_of(pairs(0)).inputs
+    call, more = make_rows(1, 80), [attrs.evolve(row, time=row.time + 100) for row in make_rows(2, 80)]
+    old, new = program(pairs(0), inputs), program(migrate(pairs(5), pairs(0)), inputs)
+    state = run(old, 0, None, call).state
+    assert results(run(new, 0, state, [])) == []
+    found, without = results(run(new, 0, state, more)), results(run(old, 0, state, more))
+    assert found == [row for row in without if row[3]["l"] >= 5]
+    assert 0 < len(found) < len(without)
+
+
+def test_a_new_requirement_of_a_rule_pack():
+    vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres)
+
+    def pack(*, is_stricter):
+        made = RulePack("port", subject=vessel)
+        with made, when(vessel.draught >= 1 * metres):
+            require(vessel.draught <= 10 * metres, name="draught")
+            if is_stricter:
+                require(vessel.length <= 100 * metres, name="length")
+        return made
+
+    old, new = pack(is_stricter=False).table(), pack(is_stricter=True).table()
+    carried = migrate(new, old)
+    (before,) = carried.before.values()
+    assert before == (old,)
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        (
+            moored(1, optionally("berth") | retracting() | as_table("ship")),
+            r"the restriction optionally\('berth'\) is new",
+        ),
+        (moored(1, name="other"), "the outputs were 'moored' and are 'other'"),
+        (map_table(moored(1), lambda row: row), "the outputs were"),
+    ],
+)
+def test_another_memory_is_refused(new, told):
+    with pytest.raises(InvalidArgument, match=f"so that the same is in memory, but.*{told}"):
+        migrate(new, moored(1))
+
+
+def test_results_that_are_part_of_the_state_are_refused():
+    def taken_back(n):
+        return correlate(left=left, right=right, restrict=within(n and 9, "left", "right") | retracting(),
+                         yields=lambda left, right: left.n + n, name="sums")  # fmt: skip
+
+    with pytest.raises(InvalidArgument, match="'sums' takes results back"):
+        migrate(taken_back(1), taken_back(2))
+
+    def kept(n):
+        return correlate(left=left, right=right, restrict=affinely("left", "right") | as_table(lambda left: left.k),
+                         yields=lambda left, right: left.n + n, name="sums")  # fmt: skip
+
+    with pytest.raises(InvalidArgument, match="'sums' keeps what it has given"):
+        migrate(kept(1), kept(2))
+    with pytest.raises(InvalidArgument, match="'moored' gives results that another correlation keeps"):
+        migrate(
+            correlate(x=moored(1), yields=lambda x: x.depth, restrict=retracting() | as_table("x"), name="z"),
+            correlate(x=moored(2), yields=lambda x: x.depth, restrict=retracting() | as_table("x"), name="z"),
+        )
+
+
+def test_what_is_no_program():
+    with pytest.raises(InvalidArgument, match=r"write migrate\(new, old\)"):
+        migrate(moored(1))
+    with pytest.raises(InvalidArgument, match="expected programs"):
+        migrate(moored(1), "old")  # type: ignore[arg-type]  # that is what it tests
+    with pytest.raises(InvalidArgument, match="expected programs"):
+        migrate([], Reactive("x"))
