@@ -13,7 +13,7 @@ python := .venv/bin/python
 # Spark starts the Java that set-up chose, and its workers the Python of the environment.
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
-.PHONY: help setup run test check coverage test-long bench docs lock format clean
+.PHONY: help setup run test check coverage test-long faults bench docs lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -46,6 +46,9 @@ test-long: setup  ## Run every test, 5,000 examples a property, with coverage
 	@rm -rf out/coverage && mkdir -p out/coverage
 	@code=0; $(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS) || code=$$?; \
 	$(python) -m coverage combine --quiet && $(python) -m coverage report && $(python) -m coverage report $(covered) && exit $$code
+
+faults: setup  ## Kill workers, executors and drivers of running queries at random points, and compare what the sinks have
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/faults $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
 	@$(with_java) $(python) -m bench $(ARGS)
