@@ -50,8 +50,9 @@ def newest_changes(batch: DataFrame) -> DataFrame:
     is_of_a_table = column("change").isin("update", "delete")
     checked = batch.where(f.when(is_of_a_table, f.lit(True)).otherwise(f.raise_error(f.lit(_NO_TABLE)).cast("boolean")))
     # The rows of one key are in one partition, in order: they are of one bucket.
-    row = f.struct(*(column(name) for name in batch.columns))
-    return checked.groupBy(*_KEY).agg(f.max_by(row, f.monotonically_increasing_id()).alias("row")).select("row.*")
+    row = f.struct(*(column(name) for name in batch.columns)).alias("row")
+    placed = checked.select(*_KEY, row, f.monotonically_increasing_id().alias("place"))
+    return placed.groupBy(*_KEY).agg(f.max_by("row", "place").alias("row")).select("row.*")
 
 
 def to_postgresql(connection: str, table: str) -> Sink:

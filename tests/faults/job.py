@@ -117,6 +117,8 @@ def call_is_used(outputs: list[Reactive]) -> bool:
 
 def run(spark: SparkSession, root: Path, sink: str) -> None:
     """Run the query to the end of the slices, on from its checkpoint, and write down what the sink then has."""
+    from pyspark.sql import Row
+
     from spark_bridge import sinks, upserts
 
     kind, _, where = sink.partition(":")
@@ -128,21 +130,34 @@ def run(spark: SparkSession, root: Path, sink: str) -> None:
     else:
         results = {
             "parquet": lambda: sinks.to_parquet(f"{root}/out"),
-            "postgresql": lambda: upserts.to_postgresql(where, "moored"),
+            "postgresql": lambda: upserts.to_postgresql(*reversed(where.split(":", 1))),
             "delta": lambda: upserts.to_delta(f"{root}/out"),
         }[kind]()
         dead = sinks.to_parquet(f"{root}/dead")
         query = frames.start(results=results, dead=dead, checkpoint=checkpoint, trigger=trigger)
     query.awaitTermination()
-    found = {}
+    found: dict[str, list[Any]] = {}
     if kind == "files":
-        found["all"] = spark.read.parquet(f"{root}/out")
+        found["all"] = spark.read.parquet(f"{root}/out").collect()
     else:
-        found["dead"] = spark.read.parquet(f"{root}/dead")
+        found["dead"] = spark.read.parquet(f"{root}/dead").collect()
     if kind in ("parquet", "delta"):
-        found["results"] = spark.read.format(kind).load(f"{root}/out")
-    rows = {name: sorted(repr(row.asDict(recursive=True)) for row in frame.collect()) for name, frame in found.items()}
+        found["results"] = spark.read.format(kind).load(f"{root}/out").collect()
+    if kind == "postgresql":
+        found["results"] = rows_of(*where.split(":", 1))
+    rows = {
+        name: sorted(repr(row.asDict(recursive=True) if isinstance(row, Row) else row) for row in each)
+        for name, each in found.items()
+    }
     (root / "found.json").write_text(json.dumps(rows, indent=0))
+
+
+def rows_of(table: str, connection: str) -> list[Any]:
+    """Return what PostgreSQL has in a table."""
+    import psycopg
+
+    with psycopg.connect(connection) as database:
+        return list(database.execute(f"SELECT * FROM {table}"))  # type: ignore[call-overload, unused-ignore]  # where psycopg is there, it wants a literal
 
 
 def main(root: Path, sink: str, master: str) -> None:
@@ -167,6 +182,7 @@ OPTIONS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "900m",
+    "spark.executor.memory": "600m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on few cores
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",

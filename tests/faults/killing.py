@@ -105,40 +105,43 @@ class Killer:
     def run(self) -> None:
         """Run the job until it ends by itself after the last kill."""
         draw = random.Random(self.seed)
-        points = sorted((draw.randrange(self.batches), draw.random() * self.seconds) for _ in range(self.times))
+        # None in the last two, or the job might be done before the last kill.
+        points = sorted((draw.randrange(self.batches - 2), draw.random() * self.seconds) for _ in range(self.times))
         deadline = time.monotonic() + PATIENCE
-        job = self._start(draw)
+        job = self._start()
         try:
             for batch, delay in points:
                 while not (self.checkpoint / "offsets" / str(batch)).exists():
-                    job = self._kept_going(job, draw, deadline)
+                    job = self._kept_going(job, deadline)
                 until = time.monotonic() + delay
                 while time.monotonic() < until:
-                    job = self._kept_going(job, draw, deadline)
+                    job = self._kept_going(job, deadline)
                 while not (found := victims(job.pid, self.target)):
-                    job = self._kept_going(job, draw, deadline)
+                    job = self._kept_going(job, deadline)
                 os.kill(draw.choice(found), signal.SIGKILL)
                 if self.target == "driver":
                     job.kill()
                 self.killed.append((batch, delay))
             while job.wait(PATIENCE) != 0:
-                job = self._start(draw)
+                job = self._start()
         finally:
             job.kill()
 
-    def _kept_going(self, job: Job, draw: random.Random, deadline: float) -> Job:
+    def _kept_going(self, job: Job, deadline: float) -> Job:
         """Return the job that runs after a moment: a new one, where the old one has failed."""
         assert time.monotonic() < deadline, f"nothing happens any more after the kills {self.killed}"
         time.sleep(_TICK)
         code = job.poll()
         assert code != 0, f"the job was done before kill {len(self.killed) + 1}, after {self.killed}"
-        return job if code is None else self._start(draw)
+        return job if code is None else self._start()
 
-    def _start(self, draw: random.Random) -> Job:
+    def _start(self) -> Job:
+        masters = MASTERS[self.target]
+        master = masters[self.starts % len(masters)]
         self.starts += 1
-        assert self.starts <= 3 * self.times + 3, f"the job fails without being killed; see {self.log}"
+        assert self.starts <= len(self.killed) + 1, f"the job fails without being killed; see {self.log}"
         with self.log.open("ab") as log:
-            return start_job([*self.command, draw.choice(MASTERS[self.target])], log.fileno())
+            return start_job([*self.command, master], log.fileno())
 
     @property
     def log(self) -> Path:
