@@ -142,15 +142,10 @@ def _text(value: Column, kind: t.DataType) -> Column:
     """Return what PostgreSQL reads as that value, whatever the zone of the session."""
     match kind:
         case t.TimestampType():
-            return f.date_format(value, _MICROSECONDS + "XXXXX")
-        case t.TimestampNTZType():
-            return f.date_format(value, _MICROSECONDS)
+            return f.date_format(value, "yyyy-MM-dd HH:mm:ss.SSSSSSXXXXX")
         case t.BinaryType():
             return f.concat(f.lit("\\x"), f.hex(value))
     return value.cast("string") if postgresql_type(kind) != "jsonb" else f.to_json(value)
-
-
-_MICROSECONDS: Final = "yyyy-MM-dd HH:mm:ss.SSSSSS"
 
 
 def to_delta(path: str) -> Sink:
