@@ -62,7 +62,7 @@ test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also throu
 	@$(with_java) tools/tests_with.sh postgresql psycopg[binary] -- -s tests/brokers/test_postgresql.py tests/faults/test_kills.py -k postgresql $(ARGS)
 
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
-	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.*" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
+	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
 
 test-cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
 	@$(with_java) tools/tests_with.sh cluster venv-pack grpcio grpcio-status googleapis-common-protos zstandard \
