@@ -56,10 +56,11 @@ kafka: setup  ## Start a Kafka broker at 127.0.0.1:9092, for `make run ARGS="--k
 
 # In environments of their own, out/env: with versions for which all parts can be had. ARGS as for test.
 test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0
-	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" psycopg[binary] -- -s tests/brokers/test_kafka.py $(ARGS)
+	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -s tests/brokers/test_kafka.py $(ARGS)
 
 test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also through kills of the driver
-	@$(with_java) tools/tests_with.sh postgresql psycopg[binary] -- -s tests/brokers/test_postgresql.py tests/faults/test_kills.py -k postgresql $(ARGS)
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \
+	    -k postgresql $(ARGS)
 
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
 	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
@@ -69,7 +70,7 @@ test-cluster: setup  ## Submit a job to a standalone cluster of a master and two
 	    -- -s tests/clusters $(ARGS)
 
 test-spark40: setup  ## Run the tests of the bridge on Spark 4.0
-	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" psycopg[binary] -- -m "not slow" tests/spark \
+	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -m "not slow" tests/spark \
 	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)

@@ -51,7 +51,7 @@ def test_the_last_change_of_a_key_wins_and_a_repeat_changes_nothing(options, tmp
     try:
         path = f"{tmp_path}/table"
         write = to_delta(path)
-        schema = "output string, change string, key bigint, inner struct<a: bigint>, `odd name` string"
+        schema = "output string, change string, key bigint, inner struct<a: bigint>, `odd-name` string"
 
         def batch(*changes):
             return spark.createDataFrame([("ships", *change) for change in changes], schema).coalesce(1)
