@@ -13,14 +13,15 @@ python := .venv/bin/python
 # Spark starts the Java that set-up chose, and its workers the Python of the environment.
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
-.PHONY: help setup run test check coverage test-long bench bench-spark docs lock format clean
+.PHONY: help setup run test check coverage test-long test-faults kafka test-kafka test-postgresql test-delta \
+	test-cluster test-spark40 bench bench-spark docs lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
 covered := --include="cartesius/*,restrictions/*" --fail-under=97
 
 help:  ## Say what the targets do
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
 setup:  ## Make .venv from requirements.lock, and find or install Java; does nothing when all is there
 	@bash tools/setup.sh
@@ -46,6 +47,31 @@ test-long: setup  ## Run every test, 5,000 examples a property, with coverage
 	@rm -rf out/coverage && mkdir -p out/coverage
 	@code=0; $(with_java) HYPOTHESIS_PROFILE=long $(python) -m coverage run -m pytest --durations=15 $(ARGS) || code=$$?; \
 	$(python) -m coverage combine --quiet && $(python) -m coverage report && $(python) -m coverage report $(covered) && exit $$code
+
+test-faults: setup  ## Kill workers, executors and drivers of running queries, and compare what the sinks have
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/faults $(ARGS)
+
+kafka: setup  ## Start a Kafka broker at 127.0.0.1:9092, for `make run ARGS="--kafka 127.0.0.1:9092"`; Ctrl-C stops it
+	@$(with_java) tools/kafka.sh
+
+# In environments of their own, out/env: with versions for which all parts can be had. ARGS as for test.
+test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0
+	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -s tests/brokers/test_kafka.py $(ARGS)
+
+test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also through kills of the driver
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \
+	    -k postgresql $(ARGS)
+
+test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
+	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
+
+test-cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
+	@$(with_java) tools/tests_with.sh cluster venv-pack grpcio grpcio-status googleapis-common-protos zstandard \
+	    -- -s tests/clusters $(ARGS)
+
+test-spark40: setup  ## Run the tests of the bridge on Spark 4.0
+	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -m "not slow" tests/spark \
+	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
 	@$(with_java) $(python) -m bench $(ARGS)

@@ -28,10 +28,17 @@ def checked_outputs(program: Any) -> tuple[Reactive, ...]:
 
 def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> None:
     """Raise `InvalidArgument` unless there is one frame a source, and the numbers make sense."""
-    if not isinstance(frames, Mapping) or not all(hasattr(frame, "schema") for frame in frames.values()):
+    if not isinstance(frames, Mapping) or not all(hasattr(type(frame), "schema") for frame in frames.values()):
         message = f"correlate_frames: expected a mapping from source to DataFrame but got frames={frames!r}"
         raise InvalidArgument(message)
-    for name in frames:
+    for name, frame in frames.items():
+        if type(frame).__module__.startswith("pyspark.sql.connect."):
+            message = (
+                f"correlate_frames: expected frames of a classic Spark session but {name!r} is one of Spark Connect,"
+                " which the bridge does not run on: its watermarks, and sinks that run here, need the driver; start the"
+                ' session with master(…), or spark.api.mode="classic", in place of remote(…)'
+            )
+            raise InvalidArgument(message)
         if name not in known:
             message = (
                 f"correlate_frames: expected frames for the program's sources but got one for {name!r}; the sources are"

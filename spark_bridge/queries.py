@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from spark_bridge.progress import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -40,7 +42,8 @@ def start_query(
         finally:
             batch.unpersist()
 
-    writer = frame.writeStream.outputMode("append").option("checkpointLocation", checkpoint).foreachBatch(hand_over)
+    stream = counted(frame).writeStream.outputMode("append")
+    writer = stream.option("checkpointLocation", checkpoint).foreachBatch(hand_over)
     for option, value in options.items():
         writer = writer.option(option, value)
     if name is not None:

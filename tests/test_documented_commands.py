@@ -17,9 +17,9 @@ PAGES = [
     ROOT / ".pre-commit-config.yaml",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-TARGETS = sorted(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+TARGETS = sorted(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 # At the start of a line, in backquotes, in quotes, or as the entry of a hook.
-SHOWN = re.compile(r'(?:^\s*|[`"]|entry: )make ([a-z][a-z-]*)', re.MULTILINE)
+SHOWN = re.compile(r'(?:^\s*|[`"]|entry: )make ([a-z][a-z0-9-]*)', re.MULTILINE)
 
 
 def make(*arguments: str) -> str:

@@ -15,7 +15,7 @@ if [ -z "$uv" ]; then
     uv=$scratch/bin/uv
 fi
 
-"$uv" pip compile pyproject.toml --extra edit --extra examples --extra dev \
+"$uv" pip compile pyproject.toml --extra edit --extra postgresql --extra examples --extra dev \
     --universal --python-version 3.11 --generate-hashes --upgrade --quiet \
     --custom-compile-command "make lock" --output-file requirements.lock
 echo "requirements.lock: $(grep -c '^[a-z0-9].*==' requirements.lock) packages; run \`make setup\` to install them"

@@ -5,12 +5,11 @@ With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
@@ -22,12 +21,12 @@ from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
-from examples.port.in_process import run_in_process
 from examples.port.inputs import AHEAD, DAY, WIND_DAY, read_day
 from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
+from examples.port.running import Telling, judged_here, judged_on_kafka, judged_on_spark, refuse
 from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
 from examples.port.traffic import show_traffic, traffic_verdicts
@@ -36,13 +35,9 @@ from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import date, datetime
 
-    from dsl import RulePack
-    from examples.port.dead_letters import DeadLetter
     from examples.port.inputs import Day
-    from examples.port.verdict_changes import ChangeLog
 
 DATA: Final = Path(__file__).resolve().parent / "data"
 SHIPS_DRAWN: Final = 6
@@ -107,6 +102,18 @@ _WRITTEN = (
     default=6,
     help="Engines on Spark, over which ships are spread by MMSI. The verdicts do not depend on it.",
 )
+@click.option(
+    "--kafka",
+    metavar="BOOTSTRAP",
+    help="Send the day through this Kafka: a topic a source, and one of verdict changes. `make kafka` starts a broker.",
+)
+@click.option(
+    "--jars",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    show_default="fetched from Maven Central",
+    help="The jars of Spark's Kafka connector, for --kafka.",
+)
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
 @click.option(
     "--nmea",
@@ -135,6 +142,8 @@ def main(
     ahead: int,
     slice_minutes: int,
     buckets: int,
+    kafka: str | None,
+    jars: Path | None,
     rows: int,
     nmea: Path | None,
     on: datetime | None,
@@ -161,7 +170,7 @@ def main(
     rules = rule_pack(pack, day.berths, day.gauges, day.stations)
     console.print(
         f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
-        f" {'in this process' if in_process else 'on Spark'}"
+        f" {'in this process' if in_process else 'on Spark' if kafka is None else 'on Spark, through Kafka'}"
     )
     slices = number_of_slices(slice_minutes)
     with _progress(console) as bar:
@@ -171,7 +180,16 @@ def main(
             time = moment(day.start + (number + 1) * slice_minutes * 60_000_000)
             bar.update(task, completed=number + 1, clock="24:00" if number + 1 >= slices else f"{time:%H:%M}")
 
-        log, dead, spark = _run(day, rules, None if in_process else out, slice_minutes, buckets, done)
+        def tell(line: str) -> None:
+            console.print(line, style="dim", soft_wrap=True)
+
+        told = Telling(done, tell)
+        if in_process:
+            log, dead, spark = judged_here(day, rules, slice_minutes, told)
+        elif kafka is None:
+            log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told)
+        else:
+            log, dead, spark = judged_on_kafka(day, rules, out, kafka, jars, told)
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
@@ -227,30 +245,6 @@ def _check_options(context: click.Context, *, is_nmea: bool) -> None:
         where = "without --nmea" if is_nmea else "with --nmea"
         message = f"{spelled[useless[0]]} is of use {where} only"
         raise click.UsageError(message)
-
-
-def _run(
-    day: Day, rules: RulePack, out: Path | None, slice_minutes: int, buckets: int, done: Callable[[int], None]
-) -> tuple[ChangeLog, list[DeadLetter], float | None]:
-    """Run the rules, on Spark if it may log to ``out``; return verdicts, dead letters, and how long its start took."""
-    if out is None:
-        return run_in_process(day, rules, slice_minutes=slice_minutes, progress=done), list(day.dead), None
-    from examples.port.on_spark import NoSpark, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
-
-    started = perf_counter()
-    try:
-        with spark_session(out / "spark.log") as spark:
-            start = perf_counter() - started
-            run = run_on_spark(spark, day, rules, slice_minutes=slice_minutes, buckets=buckets, progress=done)
-    except NoSpark as error:
-        refuse(error)
-    return run.log, list(run.dead), start
-
-
-def refuse(error: Exception) -> NoReturn:
-    """Say in one line why there is nothing to judge, and stop."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
-    sys.exit(2)
 
 
 def _ships(day: Day) -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from pyspark.errors import PySparkRuntimeError
@@ -27,9 +27,10 @@ from examples.port.inputs import SOURCES
 from examples.port.slices import PLACE, TIME, number_of_slices, spark_schema, write_slices
 from examples.port.verdict_changes import ChangeLog
 from spark_bridge import correlate_frames
+from spark_bridge.progress import ProgressLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -60,11 +61,12 @@ class SparkRun:
 
 
 @contextmanager
-def spark_session(log: Path) -> Iterator[SparkSession]:
+def spark_session(log: Path, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Start a small Spark on two local cores, and stop it.
 
     Args:
         log: The file for what Java and Spark say; the terminal is for people.
+        more: Further options of Spark's.
 
     Raises:
         NoSpark: There is no Java in JAVA_HOME or on the PATH, or Spark does not start with it.
@@ -86,6 +88,7 @@ def spark_session(log: Path) -> Iterator[SparkSession]:
             "spark.sql.shuffle.partitions": "2",  # of which Spark's hash gives each three of six buckets
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
+            **(more or {}),
         }
         builder = SparkSession.builder.master("local[2]").appName("port")
         for name, value in options.items():
@@ -126,6 +129,7 @@ def run_on_spark(
     slice_minutes: int = 60,
     buckets: int = 6,
     progress: Callable[[int], None] = lambda _: None,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``.
 
@@ -136,6 +140,7 @@ def run_on_spark(
         slice_minutes: The length of a slice of event time, in minutes: a micro-batch.
         buckets: The number of engines, over which ships are spread.
         progress: Called with the number of each slice when it is done.
+        tell: Gets a line per micro-batch.
     """
     log = ChangeLog(day)
     letters: list[tuple[str, int | None, str, str]] = []
@@ -152,7 +157,7 @@ def run_on_spark(
     def bury(dead: DataFrame, _: int) -> None:
         letters.extend(tuple(row) for row in dead.select("source", f.unix_micros("at"), "reason", "payload").collect())
 
-    with TemporaryDirectory(prefix="port-slices-") as folder:
+    with TemporaryDirectory(prefix="port-slices-") as folder, progress_lines(spark, tell):
         frames: dict[str, DataFrame] = {}
         for source in (source for source in SOURCES if source in pack.sources):
             write_slices(day, source, slice_minutes, Path(folder) / source)
@@ -170,11 +175,28 @@ def run_on_spark(
             plausible=(start - _ONE_DAY, start + 2 * _ONE_DAY),
         ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint", trigger={"availableNow": True})
         query.awaitTermination()
-    return SparkRun(log, _merged(day, letters), tuple((source, why) for source, _, why, _ in letters))
+    return SparkRun(log, merged(day, letters), tuple((source, why) for source, _, why, _ in letters))
 
 
-def _merged(day: Day, letters: list[tuple[str, int | None, str, str]]) -> tuple[DeadLetter, ...]:
-    """Add what the bridge set aside and the reader did not."""
+@contextmanager
+def progress_lines(spark: SparkSession, tell: Callable[[str], object]) -> Iterator[None]:
+    """Give ``tell`` a line per micro-batch of the queries that run meanwhile; all have come at the end."""
+    listener = ProgressLines(tell)
+    spark.streams.addListener(listener)
+    try:
+        yield
+    finally:
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # Spark tells it by and by
+        spark.streams.removeListener(listener)
+
+
+def merged(day: Day, letters: Iterable[tuple[Any, ...]]) -> tuple[DeadLetter, ...]:
+    """Add to the reader's dead letters what the bridge set aside, and the reader did not.
+
+    Args:
+        day: The readings.
+        letters: The bridge's: (source, time, reason, payload).
+    """
     known = [(reading.source, reading.time) for reading in day.untimely]
     found = list(day.dead)
     for source, time, why, payload in letters:

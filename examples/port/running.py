@@ -1,0 +1,85 @@
+"""Running the main job's pack: in this process, on Spark, or on Spark through Kafka.
+
+All give the same: the verdicts, the dead letters, and how many seconds Spark took to start (None without Spark).
+Spark is imported where it is wanted, as not everybody has a Java.
+"""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from uuid import uuid4
+
+import attrs
+from rich.console import Console
+
+from examples.port.in_process import run_in_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from dsl import RulePack
+    from examples.port.dead_letters import DeadLetter
+    from examples.port.inputs import Day
+    from examples.port.verdict_changes import ChangeLog
+
+    Judged: TypeAlias = tuple[ChangeLog, list[DeadLetter], float | None]
+
+
+@attrs.frozen
+class Telling:
+    """Whom a run tells how far it is: ``done`` gets the number of each slice, ``line`` a line per micro-batch."""
+
+    done: Callable[[int], None]
+    line: Callable[[str], None]
+
+
+def judged_here(day: Day, rules: RulePack, slice_minutes: int, telling: Telling) -> Judged:
+    """Judge the ships in this process."""
+    return run_in_process(day, rules, slice_minutes=slice_minutes, progress=telling.done), list(day.dead), None
+
+
+def judged_on_spark(day: Day, rules: RulePack, out: Path, slice_minutes: int, buckets: int, telling: Telling) -> Judged:
+    """Judge the ships on Spark, which logs into ``out``; refuse if it does not start."""
+    from examples.port.on_spark import NoSpark, run_on_spark, spark_session  # noqa: PLC0415 - only where it is wanted
+
+    started = perf_counter()
+    try:
+        with spark_session(out / "spark.log") as spark:
+            start = perf_counter() - started
+            run = run_on_spark(
+                spark,
+                day,
+                rules,
+                slice_minutes=slice_minutes,
+                buckets=buckets,
+                progress=telling.done,
+                tell=telling.line,
+            )
+    except NoSpark as error:
+        refuse(error)
+    return run.log, list(run.dead), start
+
+
+def judged_on_kafka(day: Day, rules: RulePack, out: Path, servers: str, jars: Path | None, telling: Telling) -> Judged:
+    """Judge the ships on Spark, through topics of a new name at ``servers``; refuse if it does not start."""
+    from examples.port.on_kafka import Broker, connector, run_on_kafka  # noqa: PLC0415 - only where it is wanted
+    from examples.port.on_spark import NoSpark, spark_session  # noqa: PLC0415 - likewise
+
+    broker = Broker(servers, f"port-{uuid4().hex[:8]}")
+    started = perf_counter()
+    try:
+        with spark_session(out / "spark.log", connector(jars)) as spark:
+            start = perf_counter() - started
+            run = run_on_kafka(spark, day, rules, broker, tell=telling.line)
+    except NoSpark as error:
+        refuse(error)
+    return run.log, list(run.dead), start
+
+
+def refuse(error: Exception) -> NoReturn:
+    """Say in one line why there is nothing to judge, and stop."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
+    sys.exit(2)

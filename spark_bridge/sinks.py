@@ -1,0 +1,141 @@
+"""Ready-made sinks for `Frames.start`, each of which may get a micro-batch again without saying anything twice.
+
+Spark hands a micro-batch over once more, under the same number, if the driver dies between the sink's work and Spark's
+own note of it. What comes then is what came before: the same rows, and those of one key in the same order. So a sink is
+exactly-once if it replaces what it has of that number (`to_parquet`), if the last row of a key wins (see `upserts`), or
+if a reader can tell repeats (`to_kafka`, `Repeats`).
+
+Invariant: a sink holds no state between micro-batches.
+Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/sinks.md is the how-to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as f
+
+from cartesius.errors import InvalidArgument
+from spark_bridge.envelope import column
+from spark_bridge.values import JSON_OPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+    from spark_bridge.queries import Sink
+
+_POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
+_WHERE: Final = ("output", "key")
+_JSON: Final = {**JSON_OPTIONS, "ignoreNullFields": "false"}
+
+
+def to_parquet(path: str) -> Sink:
+    """Return a sink that writes micro-batch n into the folder ``path/batch=n``, in place of what is there of it.
+
+    >>> from spark_bridge.sinks import to_parquet
+    >>> frames.start(  # doctest: +SKIP
+    ...     results=to_parquet("out/verdicts"), dead=to_parquet("out/dead"), checkpoint="out/checkpoint"
+    ... )
+
+    ``spark.read.parquet(path)`` then has ``batch`` as its last column. A reader sees the newest micro-batch in part
+    while it is written; those before it are whole.
+
+    Args:
+        path: The folder; any that Spark can write to.
+    """
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.write.mode("overwrite").parquet(f"{path.rstrip('/')}/batch={number}")
+
+    return write
+
+
+def to_kafka(servers: str, topic: str, options: Mapping[str, str] | None = None) -> Sink:
+    """Return a sink that sends each change to a topic, as a record that can be told from its repeats.
+
+    >>> from spark_bridge.sinks import to_kafka
+    >>> frames.start(results=to_kafka("localhost:9092", "verdicts"), checkpoint="out/checkpoint")  # doctest: +SKIP
+
+    The record's key is ``{"output": …, "key": …}``, so that all changes of one row of a table are in one partition, in
+    order; its value is the rest of the row as JSON. The header ``batch`` is the number of the micro-batch, and ``id``
+    is unique to the record among those of one key: after a failure it may come again, with the same headers, and a
+    reader drops it with `Repeats`. It needs Spark's Kafka connector on the class path.
+
+    Args:
+        servers: The bootstrap servers, as Kafka writes them.
+        topic: The topic.
+        options: Further options of Spark's Kafka sink, such as ``kafka.security.protocol``.
+    """
+
+    def write(batch: DataFrame, number: int) -> None:
+        names = [name for name in _WHERE if name in batch.columns]
+        rest = [column(name) for name in batch.columns if name not in names]
+        records = batch.select(
+            f.to_json(f.struct(*map(column, names)), _JSON).alias("key"),
+            f.to_json(f.struct(*rest), _JSON).alias("value"),
+            f.monotonically_increasing_id().alias(_POSITION),
+        )
+        # Which bucket comes first may differ when a micro-batch comes again; the rows of one key do not. What has no
+        # key has no order either: those records are told apart by what they say.
+        unkeyed = f.get_json_object("key", "$.key").isNull()
+        alike = Window.partitionBy("key", f.when(unkeyed, f.col("value"))).orderBy(_POSITION)
+        place = f.row_number().over(alike).cast("string")
+        record_id = f.concat_ws("-", f.lit(str(number)), place, f.when(unkeyed, f.sha2("value", 256)))
+        sent = records.select(
+            "key", "value", f.array(_header("batch", f.lit(str(number))), _header("id", record_id)).alias("headers")
+        )
+        writer = sent.write.format("kafka").options(**(options or {}))
+        writer.option("kafka.bootstrap.servers", servers).option("topic", topic).save()
+
+    return write
+
+
+def _header(name: str, value: Column) -> Column:
+    return f.struct(f.lit(name).alias("key"), value.cast("binary").alias("value"))
+
+
+@final
+class Repeats:
+    """Tells which records of a topic that `to_kafka` writes have come before.
+
+    >>> repeats = Repeats()
+    >>> headers = [("batch", b"7"), ("id", b"7-1")]
+    >>> repeats.is_repeat(0, b'{"output": "port", "key": 1}', headers)
+    False
+    >>> repeats.is_repeat(0, b'{"output": "port", "key": 1}', headers)
+    True
+
+    Only the newest micro-batch can come again, so what is kept is the ids of one micro-batch for each partition. A
+    reader that goes on from stored offsets keeps this object with them, or begins a micro-batch earlier.
+    """
+
+    def __init__(self) -> None:
+        self._newest: dict[int, tuple[int, set[tuple[bytes, bytes]]]] = {}
+
+    def is_repeat(self, partition: int, key: bytes, headers: Iterable[tuple[str, bytes]]) -> bool:
+        """Take note of a record, and return whether it has come before.
+
+        Args:
+            partition: The partition that it was read from, in the order of that partition.
+            key: Its key.
+            headers: Its headers.
+
+        Raises:
+            InvalidArgument: It has no headers of `to_kafka`.
+        """
+        known = dict(headers)
+        if not known.keys() >= {"batch", "id"}:
+            message = f"is_repeat: expected the headers batch and id but got {sorted(known)}; `to_kafka` writes them"
+            raise InvalidArgument(message)
+        batch, record = int(known["batch"]), (key, known["id"])
+        newest, seen = self._newest.get(partition, (-1, set()))
+        if batch > newest:
+            self._newest[partition] = batch, {record}
+            return False
+        if batch < newest or record in seen:
+            return True
+        seen.add(record)
+        return False

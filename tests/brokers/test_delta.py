@@ -1,0 +1,86 @@
+"""Delta, the real library: the newest rows of a table, whatever comes again, and whatever the driver died of.
+
+`make test-delta` runs these tests, in an environment of their own: delta-spark does not go with the newest Spark.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import TYPE_CHECKING
+
+import pyspark
+import pytest
+
+from tests.brokers.servers import jars
+from tests.faults.comparing import disturbed, undisturbed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("delta", reason="delta-spark is not installed; `make test-delta` brings it")
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",  # of 50, for a table of a few rows
+}
+
+
+@pytest.fixture(scope="module")
+def options():
+    """What a session needs for Delta: the jars of the library's version for this Spark."""
+    minor = ".".join(pyspark.__version__.split(".")[:2])
+    version = importlib.metadata.version("delta-spark")
+    artifact = (
+        f"io.delta:delta-spark_2.13:{version}" if minor == "4.0" else f"io.delta:delta-spark_{minor}_2.13:{version}"
+    )
+    folder: Path | None = jars(f"delta-{version}", artifact)
+    if folder is None:
+        pytest.skip(f"Maven Central has no {artifact} here")
+    return {**DELTA, "spark.jars": ",".join(map(str, sorted(folder.glob("*.jar"))))}
+
+
+def test_the_last_change_of_a_key_wins_and_a_repeat_changes_nothing(options, tmp_path):
+    from pyspark.sql import SparkSession
+
+    from spark_bridge.upserts import to_delta
+
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    for name, value in {**options, "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "1"}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    try:
+        path = f"{tmp_path}/table"
+        write = to_delta(path)
+        schema = "output string, change string, key bigint, inner struct<a: bigint>, `odd-name` string"
+
+        def batch(*changes):
+            return spark.createDataFrame([("ships", *change) for change in changes], schema).coalesce(1)
+
+        def rows():
+            return sorted(map(repr, (tuple(row)[1:] for row in spark.read.format("delta").load(path).collect())))
+
+        first = batch(("update", 1, (1,), "a"), ("update", 2, (2,), "b"), ("update", None, None, "c"))
+        second = batch(
+            ("update", 1, (3,), "d"),
+            ("delete", 2, None, None),
+            ("delete", 1, None, None),
+            ("update", 1, (2**53 + 1,), "e"),
+            ("delete", None, None, None),
+            ("delete", 9, None, None),
+        )
+        for _ in range(2):
+            write(first, 0)
+            assert rows() == ["(1, Row(a=1), 'a')", "(2, Row(a=2), 'b')", "(None, None, 'c')"]
+        for _ in range(2):
+            write(second, 1)
+            assert rows() == [f"(1, Row(a={2**53 + 1}), 'e')"]
+    finally:
+        spark.stop()
+
+
+def test_the_rows_are_the_same_whatever_the_driver_died_of(options, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAULTS_SPARK_OPTIONS", " ".join(f"{name}={value}" for name, value in options.items()))
+    rows, seconds = undisturbed(tmp_path / "undisturbed", "delta")
+    assert len(rows["results"]) > 20
+    assert disturbed(tmp_path / "disturbed", "delta", "driver", seconds) == rows

@@ -1,0 +1,130 @@
+"""PostgreSQL, a real server: what a micro-batch leaves in the table, whoever reads it, and however often it comes."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from cartesius import Delete, Reactive, Update
+from tests.brokers.servers import postgresql_server
+
+pytestmark = pytest.mark.slow
+psycopg = pytest.importorskip("psycopg", reason="the extra postgresql is not installed")
+SCHEMA = (
+    'output string, change string, key bigint, start timestamp, `end` timestamp, `odd "name` string,'
+    " amount decimal(5, 2), whole bigint, number double, truth boolean, day date, local timestamp_ntz, blob binary,"
+    " list array<bigint>, inner struct<a: bigint, at: timestamp>"
+)
+NOON = datetime(2024, 3, 31, 0, 59, 59, 123456, tzinfo=UTC)
+FIELDS = (
+    "'; DROP TABLE t; \\ \t\u2603\n",
+    Decimal("-1.50"),
+    2**53 + 1,
+    float("nan"),
+    True,
+    date(2024, 2, 29),
+    datetime(2024, 3, 31, 2, 30, 0, 1),
+    b"\x00\xff",
+    [1, None, 2**53 + 1],
+    (7, NOON),
+)
+NOTHING = (None,) * len(FIELDS)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with postgresql_server() as connection:
+        yield connection
+
+
+@pytest.fixture
+def table(server):
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute("SET TIME ZONE 'UTC'")
+        database.execute('DROP TABLE IF EXISTS "verdicts"')
+        yield lambda text: database.execute(text).fetchall()
+
+
+def batch(spark, *changes):
+    rows = [("ships", change, key, NOON, NOON, *fields) for change, key, fields in changes]
+    return spark.createDataFrame(rows, SCHEMA).coalesce(1)
+
+
+def test_every_type_arrives_exactly_whatever_the_zone_of_the_session(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Amsterdam")
+    try:
+        to_postgresql(server, "verdicts")(batch(spark, ("update", 1, FIELDS), ("update", None, NOTHING)), 0)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    (found, empty) = table("SELECT * FROM verdicts ORDER BY key")
+    assert found[:4] == ("ships", 1, NOON, NOON)
+    assert repr(found[4:12]) == repr(FIELDS[:8])
+    assert found[12] == [1, None, 2**53 + 1]
+    assert found[13]["a"] == 7
+    assert datetime.fromisoformat(found[13]["at"]).astimezone(UTC).replace(microsecond=0) == NOON.replace(microsecond=0)
+    assert empty == ("ships", None, NOON, NOON, *NOTHING)
+
+
+def test_the_last_change_of_a_key_wins_and_a_repeat_changes_nothing(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    write = to_postgresql(server, "verdicts")
+    amounts = {n: ("x", Decimal(n), *NOTHING[2:]) for n in range(4)}
+    first = batch(spark, ("update", 1, amounts[0]), ("update", 2, amounts[1]), ("update", None, amounts[1]))
+    second = batch(
+        spark,
+        ("update", 1, amounts[2]),
+        ("delete", 2, NOTHING),
+        ("delete", 1, NOTHING),
+        ("update", 1, amounts[3]),
+        ("delete", None, NOTHING),
+        ("delete", 9, NOTHING),
+    )
+    write(first, 0)
+    write(first, 0)
+    assert table("SELECT key, amount FROM verdicts ORDER BY key") == [(1, 0), (2, 1), (None, 1)]
+    for _ in range(3):
+        write(second, 1)
+        assert table("SELECT key, amount FROM verdicts") == [(1, 3)]
+
+
+def test_an_output_that_is_no_table_is_refused_and_nothing_is_written(spark, server, table):
+    from spark_bridge.upserts import to_postgresql
+
+    with pytest.raises(Exception, match="expected updates and deletes of a table"):
+        to_postgresql(server, "verdicts")(batch(spark, ("update", 1, NOTHING), ("event", None, NOTHING)), 0)
+    assert table("SELECT to_regclass('verdicts')") == [(None,)]
+
+
+def test_a_program_keeps_its_table_there(spark, server, table, tmp_path):
+    from cartesius import Engine, correlate
+    from restrictions import as_table, retracting
+    from spark_bridge import correlate_frames
+    from spark_bridge.upserts import to_postgresql
+
+    ship = Reactive("ship", table=True, key="mmsi")
+    seen = correlate(
+        ship=ship, yields=lambda ship: {"berth": ship.berth}, restrict=retracting() | as_table("ship"), name="seen"
+    )
+    rows = [(n, f"B{n}", n % 3 == 0 and n > 6) for n in [1, 2, 3, 9, 2, 3, 6, 12, 1]]
+    engine = Engine(seen)
+    for n, berth, gone in rows:
+        engine.push(engine.inputs["ship"], Delete(n) if gone else Update(n, {"mmsi": n, "berth": berth}))
+    frame = spark.createDataFrame(
+        [(NOON, *row) for row in rows], "at timestamp, mmsi bigint, berth string, gone boolean"
+    )
+    frame.write.parquet(f"{tmp_path}/in")
+    stream = spark.readStream.schema(frame.schema).parquet(f"{tmp_path}/in")
+    frames = correlate_frames(
+        seen, {"ship": stream}, event_time="at", order="arrival", partition_by="mmsi", buckets=3, deleted="gone"
+    )
+    query = frames.start(
+        results=to_postgresql(server, "verdicts"), checkpoint=f"{tmp_path}/checkpoint", trigger={"availableNow": True}
+    )
+    query.awaitTermination()
+    expected = sorted((key, row["berth"]) for key, row in engine.query(seen).items())
+    assert table("SELECT key, berth FROM verdicts ORDER BY key") == expected

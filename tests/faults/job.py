@@ -1,0 +1,194 @@
+"""A query that is going to be killed: it reads slices of rows, joins them, and writes what comes out into a sink.
+
+``python -m tests.faults.job FOLDER SINK MASTER`` runs on from the checkpoint in FOLDER until all slices are read. The
+program has all that a crash could lose: rows that wait for the watermark, memories, deadlines of buckets to which no
+row comes, rows of a broadcast source, dead letters and late rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cartesius import Reactive, correlate
+from restrictions import as_table, key_by, optionally, retracting, within, without
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_bridge import Frames
+
+START = datetime(2024, 6, 30, tzinfo=UTC)
+SECOND = 1_000_000
+SLICES = 10
+MINUTES_A_SLICE = 5
+UNLUCKY = 13  # a call of that number makes the program raise
+COLUMNS = {
+    "ship": {"mmsi": pa.int64(), "berth": pa.string(), "gone": pa.bool_()},
+    "berth": {"id": pa.string(), "depth": pa.float64()},
+    "call": {"mmsi": pa.int64(), "n": pa.int64()},
+    "answer": {"mmsi": pa.int64(), "n": pa.int64()},
+}
+
+ship = Reactive("ship", table=True, key="mmsi")
+berth = Reactive("berth", table=True, key="id")
+call, answer = Reactive("call"), Reactive("answer")
+moored = correlate(
+    ship=ship,
+    berth=berth,
+    where=lambda ship, berth: ship.berth == berth.id,
+    yields=lambda ship, berth: {"mmsi": ship.mmsi, "berth_row": berth},
+    restrict=optionally("berth") | retracting() | as_table("ship"),
+    name="moored",
+)
+answered = correlate(
+    call=call,
+    answer=answer,
+    yields=lambda call, answer: {"mmsi": call.mmsi, "share": answer.n / (call.n - UNLUCKY)},
+    restrict=key_by(call="mmsi", answer="mmsi") | within(timedelta(minutes=7), "call", "answer"),
+    name="answered",
+)
+unanswered = correlate(
+    call=call,
+    yields=lambda call: {"mmsi": call.mmsi, "missed": call.n},
+    restrict=key_by(call="mmsi", answer="mmsi") | without(answer, after="call", within=timedelta(minutes=3)),
+    name="unanswered",
+)
+UPSERTED = ("postgresql", "delta")
+"""The sinks that keep a table's newest rows, and so take outputs that are tables."""
+
+
+def write_rows(root: Path, seed: int, rows_a_slice: int = 60) -> None:
+    """Write the slices, a file a source and slice; some rows out of order, late, without a time, or absurd."""
+    draw = random.Random(seed)
+    for number in range(SLICES):
+        rows: dict[str, list[dict[str, Any]]] = {source: [] for source in COLUMNS}
+        for n in range(rows_a_slice):
+            source = draw.choice(["ship", "ship", "berth", "call", "call", "answer"])
+            seconds = 60 * MINUTES_A_SLICE * number + draw.randrange(60 * MINUTES_A_SLICE)
+            at: datetime | None = START + timedelta(seconds=seconds - (3600 if draw.random() < 0.02 else 0))
+            if draw.random() < 0.02:
+                at = draw.choice([None, datetime(2100, 1, 1, tzinfo=UTC)])
+            mmsi = draw.choice([None, 2**53 + 1]) if draw.random() < 0.02 else draw.randrange(40)
+            row = {"at": at, "mmsi": mmsi, "n": draw.randrange(30), "id": draw.choice("ABCDE"), "gone": n % 9 == 0}
+            rows[source].append({**row, "berth": draw.choice("ABCDE"), "depth": draw.choice([9.5, 10.0, None])})
+        for source, columns in COLUMNS.items():
+            schema = pa.schema([("at", pa.timestamp("us", "UTC")), *columns.items()])
+            folder = root / "in" / source
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{number:03}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows[source], schema), path)
+            os.utime(path, (1_600_000_000 + number,) * 2)  # a file stream goes by the time of modification
+
+
+def frames_of(spark: SparkSession, root: Path, outputs: list[Reactive]) -> Frames:
+    """Return what the program gives over the slices."""
+    from spark_bridge import correlate_frames
+
+    used = ["ship", "berth", *(["call", "answer"] if call_is_used(outputs) else [])]
+    streams = {}
+    for source in used:
+        schema = spark.read.parquet(f"{root}/in/{source}").schema
+        streams[source] = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{root}/in/{source}")
+    partitions = {name: "mmsi" for name in used if name != "berth"}
+    return correlate_frames(
+        outputs,
+        streams,
+        event_time="at",
+        deleted={"ship": "gone"},
+        partition_by=partitions,
+        buckets=4,
+        watermark="2 minutes",
+    )
+
+
+def call_is_used(outputs: list[Reactive]) -> bool:
+    """Return whether the outputs are more than the table of the ships."""
+    return len(outputs) > 1
+
+
+def run(spark: SparkSession, root: Path, sink: str) -> None:
+    """Run the query to the end of the slices, on from its checkpoint, and write down what the sink then has."""
+    from pyspark.sql import Row
+
+    from spark_bridge import sinks, upserts
+
+    kind, _, where = sink.partition(":")
+    frames = frames_of(spark, root, [moored] if kind in UPSERTED else [moored, answered, unanswered])
+    checkpoint, trigger = f"{root}/checkpoint", {"availableNow": True}
+    if kind == "files":  # Spark's own file sink
+        writer = frames.all.writeStream.format("parquet").option("path", f"{root}/out")
+        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    else:
+        results = {
+            "parquet": lambda: sinks.to_parquet(f"{root}/out"),
+            "postgresql": lambda: upserts.to_postgresql(*reversed(where.split(":", 1))),
+            "delta": lambda: upserts.to_delta(f"{root}/out"),
+        }[kind]()
+        dead = sinks.to_parquet(f"{root}/dead")
+        query = frames.start(results=results, dead=dead, checkpoint=checkpoint, trigger=trigger)
+    query.awaitTermination()
+    found: dict[str, list[Any]] = {}
+    if kind == "files":
+        found["all"] = spark.read.parquet(f"{root}/out").collect()
+    else:
+        found["dead"] = spark.read.parquet(f"{root}/dead").collect()
+    if kind in ("parquet", "delta"):
+        found["results"] = spark.read.format(kind).load(f"{root}/out").collect()
+    if kind == "postgresql":
+        found["results"] = rows_of(*where.split(":", 1))
+    rows = {
+        name: sorted(repr(row.asDict(recursive=True) if isinstance(row, Row) else row) for row in each)
+        for name, each in found.items()
+    }
+    (root / "found.json").write_text(json.dumps(rows, indent=0))
+
+
+def rows_of(table: str, connection: str) -> list[Any]:
+    """Return what PostgreSQL has in a table."""
+    import psycopg
+
+    with psycopg.connect(connection) as database:
+        return list(database.execute(f"SELECT * FROM {table}"))  # type: ignore[call-overload, unused-ignore]  # where psycopg is there, it wants a literal
+
+
+def main(root: Path, sink: str, master: str) -> None:
+    """Start Spark with ``master``, and run."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName("faults")
+    for name, value in OPTIONS.items():
+        builder = builder.config(name, value)
+    for option in os.environ.get("FAULTS_SPARK_OPTIONS", "").split():
+        builder = builder.config(*option.split("=", 1))
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    run(spark, root, sink)
+    spark.stop()
+
+
+_STATE = "org.apache.spark.sql.execution.streaming.state"
+OPTIONS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "900m",
+    "spark.executor.memory": "600m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on few cores
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": f"{_STATE}.RocksDBStateStoreProvider",
+}
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -1,0 +1,43 @@
+"""The reader's half of the Kafka sink; the sinks themselves are tested at real brokers (tests/brokers)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius.errors import InvalidArgument
+from spark_bridge.sinks import Repeats
+
+
+def headers(batch, number):
+    return [("batch", str(batch).encode()), ("id", f"{batch}-{number}".encode()), ("other", b"")]
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=6), max_size=5), st.data())
+def test_whatever_a_crash_repeats_a_reader_has_each_record_once_and_in_order(batches, data):
+    """A micro-batch is written in part, any number of times, and then as a whole; each partition is on its own."""
+    repeats, whole, got = Repeats(), [], []
+    for batch, keys in enumerate(batches):
+        records = [(key % 2, str(key).encode(), headers(batch, keys[:n].count(key))) for n, key in enumerate(keys)]
+        whole += records
+        for length in [*data.draw(st.lists(st.integers(0, len(records)), max_size=3)), len(records)]:
+            got += [record for record in records[:length] if not repeats.is_repeat(*record)]
+    for partition in (0, 1):
+        assert [r for r in got if r[0] == partition] == [r for r in whole if r[0] == partition]
+
+
+def test_a_task_that_was_given_up_may_still_write_records_of_an_earlier_micro_batch():
+    repeats = Repeats()
+    assert [repeats.is_repeat(0, b"k", headers(batch, 0)) for batch in (6, 7, 6, 7, 8)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_records_of_others_are_refused():
+    with pytest.raises(InvalidArgument, match=r"expected the headers batch and id but got \['trace'\]"):
+        Repeats().is_repeat(0, b"k", [("trace", b"1")])

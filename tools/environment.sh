@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes an environment of its own, out/env/NAME, for tests with other versions than those of requirements.lock.
+# Does nothing where it is there. Prints its Python.
+#
+#   tools/environment.sh NAME REQUIREMENT...     the requirements replace those of the lock that they name
+#
+# All else has the version of the lock, Spark too unless a requirement names it. Messages go to stderr.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# What the tests of the bridge need, and the examples.
+needed=(attrs click greenlet hypothesis lark matplotlib numpy pandas pint pyais pyarrow pyspark pytest pytest-xdist rich)
+
+main() {
+    local folder=$PWD/out/env/$1 pins
+    shift
+    if [ "$(cat "$folder/.made-of" 2>/dev/null)" = "$*" ]; then echo "$folder/bin/python"; return; fi
+    echo "environment: making $folder with $*" >&2
+    rm -rf "$folder"
+    .venv/bin/python -m venv "$folder"
+    pins=$folder/pins.txt
+    sed -nE 's/^([A-Za-z0-9_.-]+==[^ ;\\]+).*/\1/p' requirements.lock >"$pins"
+    if [[ " $*" == *" pyspark=="* ]]; then sed -i.all -E '/^(pyspark|py4j)==/d' "$pins"; fi   # py4j goes with PySpark
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$pins" "${needed[@]}" "$@" >&2
+    echo "$*" >"$folder/.made-of"
+    echo "$folder/bin/python"
+}
+
+main "$@"

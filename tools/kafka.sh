@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Starts a Kafka broker of one node (KRaft) on this machine, in the foreground: for tests, and to try things out.
+#
+#   tools/kafka.sh [PORT [FOLDER]]     PORT: 9092, the controller has the next one; FOLDER: out/kafka, emptied first
+#
+# JAVA_HOME says which Java.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+port=${1:-9092}
+folder=${2:-$PWD/out/kafka}
+jars=$(tools/jars.sh kafka-broker org.apache.kafka:kafka_2.13:4.1.0 org.slf4j:slf4j-simple:1.7.36)
+java=("${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
+rm -rf "$folder"
+mkdir -p "$folder"
+cat >"$folder/server.properties" <<PROPERTIES
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:$((port + 1))
+listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))
+advertised.listeners=PLAINTEXT://127.0.0.1:$port
+controller.listener.names=CONTROLLER
+log.dirs=$folder/logs
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+PROPERTIES
+"${java[@]}" -cp "$jars/*" kafka.tools.StorageTool format --cluster-id MkU3OEVBNTcwNTJENDM2Qg \
+    --config "$folder/server.properties" >"$folder/format.log"
+echo "kafka: a broker at 127.0.0.1:$port; Ctrl-C stops it" >&2
+exec "${java[@]}" -cp "$jars/*" kafka.Kafka "$folder/server.properties"
