@@ -22,6 +22,7 @@ pytest.importorskip("delta", reason="delta-spark is not installed; `make test-de
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",  # of 50, for a table of a few rows
 }
 
 
