@@ -18,7 +18,6 @@ from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
 from spark_bridge.envelope import column
-from spark_bridge.values import JSON_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +28,14 @@ if TYPE_CHECKING:
 
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")
-_JSON: Final = {**JSON_OPTIONS, "ignoreNullFields": "false"}
+_JSON: Final = {
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    "dateFormat": "yyyy-MM-dd",
+    "ignoreNullFields": "true",
+    "ignoreNullFields": "false",
+}
 
 
 def to_parquet(path: str) -> Sink:
