@@ -33,9 +33,9 @@ _JSON: Final = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
     "dateFormat": "yyyy-MM-dd",
-    "ignoreNullFields": "true",
     "ignoreNullFields": "false",
 }
+"""How Spark writes values as JSON; its defaults would lose microseconds."""
 
 
 def to_parquet(path: str) -> Sink:
