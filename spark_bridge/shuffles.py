@@ -1,7 +1,7 @@
 """Shuffles: into how many partitions buckets go, and under which numbers, so that each partition has as many.
 
 Spark sends a group to the partition that a hash of its key says. Of 32 buckets numbered from 0, four partitions get 5
-to 11 by that. So buckets travel under numbers that were looked for: the hash of the i-th, divided by `PERIOD`, leaves
+to 10 by that. So buckets travel under numbers that were looked for: the hash of the i-th, divided by `PERIOD`, leaves
 i. So over any number of partitions that divides `PERIOD` they are spread evenly, one more or less.
 
 Invariant: the numbers follow from how many buckets there are and nothing else, so a restart on other machines, which
