@@ -38,10 +38,21 @@ class Form:
     value: Expression
 
 
+@attrs.frozen
+class Asked:
+    """What a function is that is no expression: it depends on its rows alone, and is asked of those that are found.
+
+    Args:
+        why: Why it is no expression, a clause like "it counts rows".
+    """
+
+    why: str
+
+
 class Columnwise(Protocol):
     """A function of one row a slot that can say what it computes."""
 
-    def in_columns(self) -> Form | str:
+    def in_columns(self) -> Form | Asked | str:
         """Return what it computes, or why that cannot be said: a clause like "it looks at the clock"."""
 
 
@@ -223,10 +234,10 @@ def greatest(left: Any, right: Any) -> Any:
     return max(left, right)
 
 
-def form_of(function: Any) -> Form | str | None:
+def form_of(function: Any) -> Form | Asked | str | None:
     """Return what a function says that it computes, why it cannot, or None if it says nothing.
 
     >>> form_of(len)
     """
-    describe: Callable[[], Form | str] | None = getattr(function, "in_columns", None)
+    describe: Callable[[], Form | Asked | str] | None = getattr(function, "in_columns", None)
     return None if describe is None else describe()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument
+from cartesius.missing_values import Asked, Form
 from dsl import foreseen
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
@@ -43,7 +44,6 @@ from dsl.verdicts import Reason, Verdict, folded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.missing_values import Form
     from dsl.evaluation import Evaluate, Row, Situation
     from dsl.reevaluation import Check, Doubt
     from dsl.related import Related
@@ -128,9 +128,11 @@ class Judge:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
             raise InvalidArgument(message) from error
 
-    def in_columns(self) -> Form | str:
+    def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""
-        return form_of_pack(self.sources, self.statements)
+        form = form_of_pack(self.sources, self.statements)
+        has_forecasts = any(source.forecast for source in self.sources)
+        return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""

@@ -10,14 +10,20 @@ Source: issue 6 (relations between subjects, as a self-correlation); thesis, L23
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
+from cartesius.expressions import Apply, Constant, Part
+from cartesius.missing_values import Form, Lifted, Observed, both, is_true, opposite
 from dsl.evaluation import compiled
 from dsl.judging import Judge
 from dsl.presence import situated, time_of
+from dsl.simplifying import simplified
 from dsl.statements import Conditional, Requirement
+from dsl.term_forms import InexpressibleError, expressed
 from dsl.terms import Junction, Not
 from restrictions.groups import Group
 
@@ -95,6 +101,21 @@ def formula(rule: Statement) -> Term:
         return rule.condition
     [inner] = rule.body
     return Junction("or", Not(rule.condition), formula(inner))
+
+
+def form_of_pairs(judge: PairJudge) -> Form | str:
+    """Return whether anything is found of a pair as an expression, or why there is none."""
+    subject, key = judge.sources[0], judge.pairing.other.key or ""
+    rules = [Conditional(judge.pairing.where, (each,)) for each in judge.pairing.requirements]
+    try:
+        holds = [Apply(is_true, (expressed(simplified(formula(rule))),), "holds") for rule in rules]
+    except InexpressibleError as error:
+        return str(error)
+    mine, theirs = (Apply(Observed(key), (Part(one.name),), "key") for one in (subject, judge.pairing.other))
+    all_hold = reduce(lambda left, right: Apply(both, (left, right), "and"), holds)
+    are_two = Apply(Lifted(operator.ne), (mine, theirs), "!=")
+    finds = Apply(both, (are_two, Apply(opposite, (all_hold,), "not")), "finds")
+    return Form((finds,), Constant(None))
 
 
 def fold(pairs: Iterable[tuple[Key, Findings]]) -> Folded:

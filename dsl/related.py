@@ -47,12 +47,14 @@ class Related:
     pairings: tuple[Pairing, ...] = attrs.field(init=False, eq=False, repr=False)
     tallyings: tuple[Tallying, ...] = attrs.field(init=False, eq=False, repr=False)
     _tallied: tuple[Tallied, ...] = attrs.field(init=False, eq=False, repr=False)
+    _n_tables: tuple[int, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Gather the relations."""
         object.__setattr__(self, "pairings", pairings(self.statements))
         object.__setattr__(self, "tallyings", tallyings(self.statements))
         object.__setattr__(self, "_tallied", tuple(Tallied(each, self.sources) for each in self.tallyings))
+        object.__setattr__(self, "_n_tables", tuple(map(tables_of, self.pairings)))
 
     @property
     def has_any(self) -> bool:
@@ -69,8 +71,8 @@ class Related:
         width = len(self.sources)
         rows, tables = given[:width], iter(given[width:])
         found: list[Row] = []
-        for pairing in self.pairings:
-            findings = findings_of(pairing, [next(tables) for _ in range(tables_of(pairing))])
+        for pairing, number in zip(self.pairings, self._n_tables, strict=True):
+            findings = findings_of(pairing, [next(tables) for _ in range(number)])
             found += [{"findings": each} for each in findings]
         for tallying, tallied in zip(self.tallyings, self._tallied, strict=True):
             grouped = None if tallying.group is None else next(tables)
@@ -86,11 +88,11 @@ class Related:
             now: When it is judged.
         """
         given: list[Any] = []
-        for pairing in self.pairings:
+        for pairing, number in zip(self.pairings, self._n_tables, strict=True):
             judge = PairJudge(self.sources, pairing)
             others = tables.get(pairing.other.name)
             pairs = [judge(rows, other, now) for other in ([None] if others is None else others)]
-            given += [shown(fold(pairs)), *[None] * (tables_of(pairing) - 1)]
+            given += [shown(fold(pairs)), *[None] * (number - 1)]
         for tallying in self.tallyings:
             given += self._tallies(tallying, rows, tables.get(tallying.source.name))
         return tuple(given)

@@ -27,7 +27,7 @@ from dsl.considering import rows_by_the_clock
 from dsl.dimensions import Measure
 from dsl.evaluation import Situation, compiled
 from dsl.lowering import conjunction, equality, reactive
-from dsl.pairs import GROUP, PairJudge
+from dsl.pairs import GROUP, PairJudge, form_of_pairs
 from dsl.presence import Presence
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from cartesius import Restriction
     from cartesius.expressions import Expression
+    from cartesius.missing_values import Form
     from dsl.evaluation import Evaluate, Row
     from dsl.links import Link
     from dsl.related import Related
@@ -115,6 +116,10 @@ class Finds:
     def __call__(self, rows: Sequence[Row], other: Row) -> bool:
         """Look."""
         return self.judge.finds(rows, other)
+
+    def in_columns(self) -> Form | str:
+        """Return what it computes as an expression."""
+        return form_of_pairs(self.judge)
 
 
 def tables(name: str, related: Related, links: Sequence[Link], rows: Mapping[str, Reactive]) -> list[Table]:

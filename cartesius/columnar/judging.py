@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.vectors import Indices, Vector
-    from cartesius.columnar.ways import Way
+    from cartesius.columnar.ways import Codes, Way
     from cartesius.join_shape import Join
     from cartesius.missing_values import Form
 
@@ -79,10 +79,9 @@ class Judging(Stage):
         for slot, before in zip(self.join.slots, state.retained, strict=True):
             mine = [one for one in (before, arriving.get(slot.index)) if one is not None]
             tables.append(joined(mine) if mine else None)
-        if len(tables) > 1 and any(slot.reactive.pattern is not None for slot in self.join.slots):
-            check_apart(tables, has_deadlines=has_deadlines)
+        self.check_steps(tables, has_deadlines=has_deadlines)
         subject = tables[0]
-        codes = codes_of(self.ways, tables)
+        codes = self.codes_of(tables)
         changes = [
             None if one is None else Changes.of(one, code, count, moment.steps)
             for one, code, count in zip(tables, codes.own, codes.counts, strict=True)
@@ -99,12 +98,22 @@ class Judging(Stage):
         for way in self.ways:
             looked_for = spells.codes_of(way.origin, codes.sought[way.slot])
             spells = spells.linked(way.slot, looked_for, changes[way.slot], moment.steps)
-        flow, tuples = self._judged(spells, tables, subject, changes[0], moment)
+        flow, tuples = self.judged(spells, tables, subject, changes[0], moment)
         return Outcome(flow, State(retained), tuples)
 
-    def _judged(
+    def check_steps(self, tables: list[Rows | None], *, has_deadlines: bool) -> None:
+        """Raise `NotColumnar` if more changes in one step than is told apart."""
+        if len(tables) > 1 and any(slot.reactive.pattern is not None for slot in self.join.slots):
+            check_apart(tables, has_deadlines=has_deadlines)
+
+    def codes_of(self, tables: list[Rows | None]) -> Codes:
+        """Return the keys of tables as codes."""
+        return codes_of(self.ways, tables)
+
+    def judged(
         self, spells: Spells, tables: list[Rows | None], subject: Rows, changes: Changes, moment: Moment
     ) -> tuple[Flow, int]:
+        """Return what spells that begin in the batch give, and how many there are."""
         before, order = spells.before(), _order(spells, subject, changes)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -126,10 +135,10 @@ class Judging(Stage):
         given = np.flatnonzero(is_changed)
         chosen = parts if len(given) == n else [part.chosen(given) for part in parts]
         value = self.code.value(len(given), *chosen)
-        flow = self._flow(spells.take(given), before[given], spells, value, tables, changes, moment)
+        flow = self.flow(spells.take(given), before[given], spells, value, tables, changes, moment)
         return flow, int(np.count_nonzero(is_new))
 
-    def _flow(
+    def flow(
         self,
         given: Spells,
         before: Indices,
@@ -145,7 +154,7 @@ class Judging(Stage):
         rows, since = given.rows[0], given.since
         assert rows is not None  # Invariant: each spell has a row of the subject
         assert spells.rows[0] is not None
-        start, end = self._causes(given, subject, tables, moment)
+        start, end = self.causes(given, subject, tables, moment)
         for table, mine in zip(tables, given.rows, strict=True):
             if table is not None and mine is not None and len(table):
                 there = mine != MISSING
@@ -172,7 +181,7 @@ class Judging(Stage):
         number = subject.number[np.where(is_new, rows, was)]
         return _ordered(flow, np.lexsort((-number, is_new, since)))
 
-    def _causes(
+    def causes(
         self, given: Spells, subject: Rows, tables: list[Rows | None], moment: Moment
     ) -> tuple[Indices, Indices]:
         """Return the times of what made each spell begin: a row of the subject, or of what it is linked to."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from cartesius.columnar.judging import Judging
 from cartesius.columnar.rejudging import Rejudging, is_rejudging
+from cartesius.columnar.row_judging import has_objects, row_judging_stage
 from cartesius.columnar.ways import ways_of
 from cartesius.expressions import Apply, Part
 from cartesius.meanings import Meaning
-from cartesius.missing_values import form_of
+from cartesius.missing_values import Asked, form_of
 from cartesius.views import View
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def judging_stage(join: Join) -> Stage | str | None:
     objection = _objection(join, yields)
     if objection:
         return objection
-    ways = ways_of(join)
+    if isinstance(form, Asked) or has_objects(join.slots[0]):
+        return row_judging_stage(join)
+    ways = ways_of(join, join.pattern.conditions())
     if isinstance(ways, str):
         return ways
     return Rejudging(join, ways, form) if is_rejudging(join) else Judging(join, ways, form)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -175,6 +176,7 @@ def _called(function: Any, keeps_nan: bool, n: int, lanes: Sequence[Lane]) -> La
     there = np.arange(n) if valid is None else np.flatnonzero(spread(valid, n))
     columns = [one.vector(n).take(there).to_list() for one in lanes]
     found: list[Any] = [None] * n
+    is_given = len(lanes) == 1  # whether it gives back what it is asked about, where that is something
     for place, values in zip(there.tolist(), zip(*columns, strict=True), strict=True):
         try:
             value = function(*values)
@@ -184,6 +186,9 @@ def _called(function: Any, keeps_nan: bool, n: int, lanes: Sequence[Lane]) -> La
             reason = f"{getattr(function, '__name__', 'a function')} raises {type(error).__name__}"
             raise NotColumnar(reason) from error
         found[place] = value if keeps_nan or value == value else None  # noqa: PLR0124 - NaN
+        is_given = is_given and (value is values[0] or value is None)
+    if is_given:
+        return attrs.evolve(lanes[0], valid=np.array([value is not None for value in found], np.bool_))
     return of_vector(of_values(found))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cartesius.columnar.objects import Objects
 from cartesius.columnar.vectors import DICT, PACKED, RECORD, TUPLE, Leaf, Struct
 from cartesius.outputs import is_unchanged
 
@@ -26,7 +27,7 @@ def unchanged(old: Vector, new: Vector) -> NDArray[np.bool_]:
         for before, now in zip(old.items, new.items, strict=True):
             same &= unchanged(before, now)
         return _with_missing(same, old.valid, new.valid)
-    if isinstance(old, Leaf) and isinstance(new, Leaf):
+    if isinstance(old, Leaf) and isinstance(new, Leaf) and not isinstance(old, Objects):
         if old.kind == PACKED:
             return _of_values(old, new, _equal(old, new))
         if old.is_number:
@@ -51,7 +52,7 @@ def unchanged_since(vector: Vector) -> NDArray[np.bool_]:
 def part(vector: Vector, start: int, length: int) -> Vector:
     """Return ``length`` values from ``start``, without copying them."""
     if isinstance(vector, Leaf):
-        return Leaf(vector.array.slice(start, length), vector.kind)
+        return vector.slice(start, start + length)
     valid = None if vector.valid is None else vector.valid[start : start + length]
     return Struct(vector.kind, vector.names, [part(item, start, length) for item in vector.items], length, valid)
 

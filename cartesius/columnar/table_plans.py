@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.foreign_keys import ForeignKeys, Naming
+from cartesius.columnar.group_totals import ToGroups
+from cartesius.columnar.pairing import pairing_stage
 from cartesius.columnar.same_key import SameKey
 from cartesius.columnar.table_extremes import ToExtremes
 from cartesius.columnar.table_stages import has_known_keys
@@ -61,6 +63,8 @@ def table_stage(join: Join) -> Stage | str | None:
     output = _output(join)
     if isinstance(output, str):
         return output
+    if isinstance(output, ToGroups) and len(join.slots) > 1:
+        return pairing_stage(join, output)
     if _has_one_key(join):
         return _same_key(join, output, missing)
     return _foreign_keys(join, output, missing)
@@ -85,7 +89,9 @@ def _totals(join: Join) -> Output | str:
     known = getattr(group, "known", None)
     by = restriction.configuration.get("by")
     if known is None:
-        return f"of {group!r} it is not known what it totals"
+        if by is None or group.inverse is None:
+            return f"of {group!r} it is not known what it totals"
+        return ToGroups(group, by)
     if known[0] not in (Total.LEAST, Total.GREATEST):
         return ToTotals(group, by)
     if len(join.slots) > 1:

@@ -199,6 +199,10 @@ class ColumnarBody:
         vector = of_values([value for values in yielded for value in values])
         return vector, None if (counts == 1).all() else counts
 
+    def objects(self, parts: Sequence[Parts]) -> list[Any]:
+        """Return the list of the values that each candidate yields, which may be of any kind."""
+        return self._one_by_one(self._yields, parts)
+
     def _one_by_one(self, function: Callable[[Any], Any], parts: Sequence[Parts]) -> list[Any]:
         columns = []
         for slot, part in zip(self.join.slots, parts, strict=True):

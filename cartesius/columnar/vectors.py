@@ -110,6 +110,12 @@ class Leaf:
         """Return the field of a schema for them."""
         return pa.field(name, self.type, metadata={KIND: self.kind.encode()} if self.kind else None)
 
+    def joined(self, leaves: Sequence[Leaf]) -> Leaf:
+        """Return leaves of this kind, of which this is the first, one after the other."""
+        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
+        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
+        return Leaf(pa.concat_arrays(arrays), self.kind)
+
     @property
     def nbytes(self) -> int:
         """How many bytes they take."""
@@ -250,9 +256,7 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         if len(leaves) != len(some):
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
-        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
-        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
-        return Leaf(pa.concat_arrays(arrays), first.kind)
+        return first.joined(leaves)
     none = [vector for vector in some if isinstance(vector, Leaf) and vector.type == pa.null() and not vector.kind]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]

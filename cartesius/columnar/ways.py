@@ -20,7 +20,7 @@ from cartesius.columnar.vectors import NotColumnar, Struct
 from cartesius.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from cartesius.columnar.rows import Rows
     from cartesius.columnar.vectors import Indices, Vector
@@ -38,11 +38,17 @@ class Way:
     value: Expression | None
 
 
-def ways_of(join: Join) -> list[Way] | str:
-    """Return how each slot but the first is found, each after its origin, or why they are not found so."""
+def ways_of(join: Join, conditions: Sequence[Expression], lone: Collection[str] = ()) -> list[Way] | str:
+    """Return how each slot but the first is found, each after its origin, or why they are not found so.
+
+    Args:
+        join: The correlation.
+        conditions: What finds them.
+        lone: The slots of which there is one row.
+    """
     index = {slot.name: slot.index for slot in join.slots}
     links: dict[int, tuple[int, Expression]] = {}
-    for condition in join.pattern.conditions():
+    for condition in conditions:
         both = equality(condition)
         if both is None:
             return f"{show(condition)} is no link by a key"
@@ -61,7 +67,7 @@ def ways_of(join: Join) -> list[Way] | str:
         if found is None:
             return "its links form no tree"
         if found not in links:
-            if key_of(join.slots[found]) is not None:
+            if key_of(join.slots[found]) is not None and join.slots[found].name not in lone:
                 return f"no link leads to {join.slots[found].name!r}"
             ways.append(Way(found, 0, None))
         else:
@@ -119,13 +125,13 @@ def codes_of(ways: Sequence[Way], tables: Sequence[Rows | None]) -> Codes:
             (own[slot],), counts[slot] = encoded([[table.key]], skips_null=True)
             sought[slot] = none
         else:
-            value = _value(way.value, origin)
+            value = value_of(way.value, origin)
             (own[slot], sought[slot]), counts[slot] = encoded([[table.key], [value]], skips_null=True)
     return Codes(own, counts, sought)
 
 
-def _value(expression: Expression, rows: Rows) -> Vector:
-    """Return what rows lead to."""
+def value_of(expression: Expression, rows: Rows) -> Vector:
+    """Return what rows lead to by the value of a way."""
     match expression:
         case KeyOf():
             assert rows.key is not None  # Invariant: it is a table
@@ -136,9 +142,11 @@ def _value(expression: Expression, rows: Rows) -> Vector:
                 reason = f"rows have no field {name!r}"
                 raise NotColumnar(reason)
             return item
+        case Part():
+            return rows.payload
         case Constant(value=value):
             return repeated(value, len(rows))
         case Apply(function=function, arguments=arguments):
-            return apply(function, *[_value(one, rows) for one in arguments])
+            return apply(function, *[value_of(one, rows) for one in arguments])
     reason = f"a link to {show(expression)}"
     raise NotColumnar(reason)

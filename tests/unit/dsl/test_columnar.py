@@ -115,13 +115,12 @@ def test_the_packs_of_the_harbour_and_of_the_thesis_are_compiled(name: str):
 
 
 NOT_COMPILED = {
-    "traffic": "it compares each 'other' with the subject",
     "arrivals": "is run as written",  # forecasts are collected
 }
 
 
 @pytest.mark.parametrize("name", NOT_COMPILED)
-def test_packs_that_look_at_forecasts_or_at_other_rows_are_not(name: str):
+def test_packs_that_look_at_forecasts_are_not(name: str):
     engine = Engine(packs_of_the_port()[name].table())
     assert NOT_COMPILED[name] in engine.explain()
     assert "compiled: the kernel of judging" not in engine.explain()
@@ -149,7 +148,6 @@ SHIP: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("rule", "why"),
     [
-        (lambda: dsl.require(dsl.count(berth) > 1), "it looks at count(berth)"),
         (lambda: dsl.require(tide.at(ship.eta).height > 1 * metres), "'tide' is a forecast"),
     ],
 )
