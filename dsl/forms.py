@@ -75,6 +75,18 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     return Form(_meaning(reasons), value)
 
 
+def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:
+    """Return the form of the value of another in a tuple, or None where one of the conditions ``only`` is false."""
+    try:
+        answers = [expressed(each) for each in only]
+    except InexpressibleError as error:
+        return str(error)
+    is_out = _any([Apply(is_true, (_not(each),), "is false") for each in answers])
+    meaning = (is_out, *[_both(_not(is_out), each) for each in form.meaning])
+    result = Apply(Present(("result",)), (form.value,), "result")
+    return Form(meaning, Apply(only_if, (_not(is_out), result), "considered"))
+
+
 def form_of_status(slot: str) -> Form:
     """Return the form of `dsl.lowering.StatusOnly`: of the verdicts of a slot.
 
