@@ -94,6 +94,13 @@ class Leaf:
         """Return the values from ``first`` up to ``last``, in the same array."""
         return Leaf(self.array.slice(first, last - first), self.kind)
 
+    def followed_by(self, others: Sequence[Leaf]) -> Leaf:
+        """Return these values and others of their kind; `NotColumnar` if their types differ."""
+        leaves = [self, *others]
+        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
+        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
+        return Leaf(pa.concat_arrays(arrays), self.kind)
+
     def to_list(self) -> list[Any]:
         """Return the Python values."""
         values: list[Any] = self.array.to_pylist()
@@ -250,9 +257,7 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         if len(leaves) != len(some):
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
-        kind = _common({leaf.type for leaf in leaves if leaf.type != pa.null()})
-        arrays = [leaf.array if kind is None else leaf.array.cast(kind) for leaf in leaves]
-        return Leaf(pa.concat_arrays(arrays), first.kind)
+        return first.followed_by(leaves[1:])
     none = [vector for vector in some if isinstance(vector, Leaf) and vector.type == pa.null() and not vector.kind]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]
