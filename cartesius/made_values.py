@@ -71,6 +71,19 @@ class Present:
 
 
 @attrs.frozen
+class Sole:
+    """The only item of a tuple.
+
+    >>> Sole()((3,))
+    3
+    """
+
+    def __call__(self, items: tuple[Any]) -> Any:
+        """Take it out."""
+        return items[0]
+
+
+@attrs.frozen
 class Chained:
     """The items of several tuples as one, each with a name for who looks at columns.
 

@@ -37,6 +37,7 @@ class Meaning(enum.Enum):
     MOMENTARY = "keeps no entry of `slots` beyond its batch"
     ALONE = "makes each event a candidate of its own"
     AGES = "shows rows of `slot` as its `life` does by the clock; columns know how if the life says its `phases`"
+    COLLATES = "collects the events of `slot` in rows by its `life`; columns know how if the life says what it collects"
     WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
     TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
 

@@ -83,6 +83,22 @@ class Observed:
 
 
 @attrs.frozen
+class Valid:
+    """What is valid at an instant in the timeline that a row has in a field, missing if there is no row, or instant.
+
+    A timeline has a method ``at``, and `segments`: instants, in order, and what is valid from each on, or None.
+
+    >>> Valid("timeline")(None, 3)
+    """
+
+    field: str
+
+    def __call__(self, row: Mapping[str, Any] | None, instant: int | None) -> Any:
+        """Look it up."""
+        return None if row is None or instant is None else row[self.field].at(instant)
+
+
+@attrs.frozen
 class Unmarked:
     """A row, missing if it has a field that marks it.
 

@@ -66,5 +66,30 @@ def phases_of(life: Any) -> Phases | None:
 
     >>> phases_of(len)
     """
+    found = _said(life)
+    return found if isinstance(found, Phases) else None
+
+
+@attrs.frozen
+class Collected:
+    """What is collected from a stream: rows that others see as they are kept.
+
+    Args:
+        key: The field of a row that has its key; None: there is one row.
+    """
+
+    key: str | None
+
+
+def collected_of(life: Any) -> Collected | None:
+    """Return what a life of `restrictions.stages.collating` collects, None if it does not say so.
+
+    >>> collected_of(len)
+    """
+    found = _said(life)
+    return found if isinstance(found, Collected) else None
+
+
+def _said(life: Any) -> Any:
     describe = getattr(life, "in_columns", None)
     return None if describe is None else describe()

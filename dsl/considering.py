@@ -8,16 +8,17 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
-from cartesius.missing_values import is_there
+from cartesius.made_values import Sole
+from cartesius.missing_values import Form, form_of, is_there
 from dsl.clocks import comparisons_with_now
 from dsl.evaluation import compiled
+from dsl.forms import form_of_considered
 from dsl.presence import Presence, situated, time_of
 from dsl.schedules import Forecasting
 from dsl.statements import conditions
@@ -89,6 +90,11 @@ class Considered:
         is_out = any(answer is not None and not answer for answer in answers)
         return None if is_out else (self.judge(*rows),)
 
+    def in_columns(self) -> Form | str | None:
+        """Return what it computes as expressions, or why it is judged row by row."""
+        form = form_of(self.judge)
+        return form_of_considered(form, self.only) if isinstance(form, Form) else form
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         return Considered, (self.judge, self.only)
@@ -99,7 +105,7 @@ def considered(name: str, results: Reactive, type_: type) -> Reactive:
     shown: Reactive = correlate(
         slots={"result": results},
         where=Apply(is_there, (Part("result"),), "is_considered"),
-        yields=Apply(itemgetter(0), (Part("result"),), "the result"),
+        yields=Apply(Sole(), (Part("result"),), "the result"),
         restrict=retracting() | as_table("result"),
         name=name,
         type=type_,

@@ -1,7 +1,7 @@
 """Forms: what a judge computes, said in expressions that an engine can run over columns.
 
 Reasons are made of the same parts as in `dsl.judging`, and what is missing as in `dsl.doubts`. A pack that looks at
-the clock, at forecasts or at other rows than those linked has no form, and is judged row by row.
+a span of predictions or at other rows than those linked has no form, and is judged row by row.
 
 Invariant: the expressions, evaluated on one combination of rows, give the verdict that the judge gives.
 
@@ -26,6 +26,7 @@ from dsl.term_forms import InexpressibleError, distanced, expressed, row_of
 from dsl.terms import Between, Coalesce, Comparison, Junction, Known, Now, Observation, observations, operands, parts
 from dsl.terms import sources as observed_sources
 from dsl.texts import label, text
+from dsl.timed_terms import Prediction
 from dsl.verdicts import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -50,9 +51,6 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     >>> form_of_pack((vessel,), ()).meaning
     ()
     """
-    forecast = next((source.name for source in sources if source.forecast), None)
-    if forecast is not None:
-        return f"{forecast!r} is a forecast"
     try:
         reasons = [_Reasons.of(*each) for each in _requirements(statements, (), None)]
     except InexpressibleError as error:
@@ -73,6 +71,18 @@ def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, 
     )
     value = Apply(Made(Verdict, VERDICT), (key, status, because), "verdict")
     return Form(_meaning(reasons), value)
+
+
+def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:
+    """Return the form of the value of another in a tuple, or None where one of the conditions ``only`` is false."""
+    try:
+        answers = [expressed(each) for each in only]
+    except InexpressibleError as error:
+        return str(error)
+    is_out = _any([Apply(is_true, (_not(each),), "is false") for each in answers])
+    meaning = (is_out, *[_both(_not(is_out), each) for each in form.meaning])
+    result = Apply(Present(("result",)), (form.value,), "result")
+    return Form(meaning, Apply(only_if, (_not(is_out), result), "considered"))
 
 
 def form_of_status(slot: str) -> Form:
@@ -199,6 +209,13 @@ def _absences(term: Term) -> Iterator[Doubt]:
         yield label(term), _both(_not(row), value)
     if isinstance(term, Now):
         yield "now", _missing(expressed(term))
+    if isinstance(term, Prediction):
+        row, unknown = (
+            _missing(row_of(term.source)),
+            _both(_not(_missing(expressed(term.at))), _missing(expressed(term))),
+        )
+        yield term.source.name, row
+        yield f"{term.source.name} at {text(term.at)}", _both(_not(row), unknown)
     for operand in operands(term):
         if isinstance(term, Coalesce | Known):
             unknown = _missing(expressed(term))
@@ -210,6 +227,8 @@ def _absences(term: Term) -> Iterator[Doubt]:
 def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
     """What a reason shows, by label: value, and symbol of the unit, as `dsl.judging` has it."""
     shown = {label(each): (expressed(each), _symbol(each)) for each in observations(condition)}
+    predicted = (part for part in parts(condition) if isinstance(part, Prediction))
+    shown.update({text(each): (expressed(each), _symbol(each)) for each in predicted})
     for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
         first, second, *_ = operands(comparison)
         measure = written_measure(first, second) if isinstance(first.kind, Measure) else None

@@ -26,6 +26,7 @@ import attrs
 
 from cartesius import Delete, storable
 from cartesius.errors import InvalidArgument
+from cartesius.phases import Collected
 from cartesius.records import Record
 from dsl.instants import instant_of
 from dsl.rows import extended
@@ -84,22 +85,22 @@ class Schedule:
 
     def at(self, instant: int) -> Record | None:
         """Return the prediction that is valid at ``instant``, or None."""
-        times, valid = self._segments
+        times, valid = self.segments
         place = bisect_right(times, instant) - 1
         return valid[place] if place >= 0 else None
 
     @property
     def bounds(self) -> list[int]:
         """The instants at which another prediction becomes valid, or none, in order."""
-        return self._segments[0]
+        return self.segments[0]
 
     def changes(self, first: int, last: int) -> list[int]:
         """Return the instants after ``first``, up to ``last``, at which another prediction becomes valid, or none."""
-        times, _ = self._segments
+        times, _ = self.segments
         return times[bisect_right(times, first) : bisect_right(times, last)]
 
     @cached_property
-    def _segments(self) -> tuple[list[int], list[Record | None]]:
+    def segments(self) -> tuple[list[int], list[Record | None]]:
         """From which instant on which prediction is valid."""
         times: list[int] = []
         valid: list[Record | None] = []
@@ -183,6 +184,10 @@ class Forecasting:
     def go_on(self, keeps: Any, time: Time, now: int) -> Stage | None:
         """Return the schedule without what is over."""
         return self._stage(None if self.source.key is None else keeps[self.source.key], keeps[SCHEDULE], now)
+
+    def in_columns(self) -> Collected:
+        """Say what is collected: schedules, by key."""
+        return Collected(self.source.key)
 
     def _stage(self, key: Any, schedule: Schedule, now: Time) -> Stage | None:
         left = schedule.after(now - self.source.retention) if isfinite(now) else schedule

@@ -19,6 +19,7 @@ from cartesius.missing_values import (
     Observed,
     Turning,
     Unmarked,
+    Valid,
     both,
     either,
     first_known,
@@ -36,6 +37,7 @@ from dsl.margins import around, unit_of_distance
 from dsl.places import finder, great_circle
 from dsl.points import measures_of_operands
 from dsl.ranges import slack, turn
+from dsl.schedules import SCHEDULE
 from dsl.terms import (
     Arithmetic,
     Between,
@@ -54,6 +56,7 @@ from dsl.terms import (
 )
 from dsl.terms import Constant as Written
 from dsl.texts import text
+from dsl.timed_terms import Prediction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +118,7 @@ def row_of(source: Declaration) -> Expression:
 def _expressed(term: Term) -> Expression:
     match term:
         case Observation():
-            return _observed(term)
+            return _observed(term, row_of(term.source))
         case Written(value):
             return Constant(value)
         case Arithmetic(symbol, left, right, kind):
@@ -147,16 +150,19 @@ def _expressed(term: Term) -> Expression:
             return lifted(great_circle, expressed(left), expressed(right))
         case Nearest(places, position, _):
             return lifted(finder(places), expressed(position))
+        case Prediction(source, field, at):
+            valid = Apply(Valid(SCHEDULE), (row_of(source), expressed(at)), f"{source.name} at {text(at)}")
+            return _observed(Observation(source, field), valid)
         case Now():
             return Apply(Observed(NOW, is_optional=True), (Part(SUBJECT),), "now")
     message = f"it looks at {text(term)}"
     raise InexpressibleError(message)
 
 
-def _observed(term: Observation) -> Expression:
+def _observed(term: Observation, row: Expression) -> Expression:
     kind, is_optional = term.kind, term.field in term.source.optional
     members = kind.members if isinstance(kind, Choice) else None
-    value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row_of(term.source),), term.field)
+    value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row,), term.field)
     if kind == POSITION:
         return lifted(_position, value)
     return lifted(_instant, value) if kind == INSTANT else value

@@ -200,6 +200,7 @@ class collating(_ageing):
         SEMANTICS 2.7 and 3.10.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.COLLATES
     keeps_rows: ClassVar[tuple[str, ...]] = ("slot",)
     asks: ClassVar[tuple[str, ...]] = ("key", "objection", "come", "go_on")
 

@@ -17,6 +17,7 @@ from cartesius import missing_values as mv
 from cartesius.columnar import lanes, making
 from cartesius.columnar.lane_functions import first_known, lifted
 from cartesius.columnar.lanes import Lane, Truth
+from cartesius.columnar.predicted import valid_at
 from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.expressions import Apply, Constant, Part
 from cartesius.generated import Constants, commented, define
@@ -67,6 +68,7 @@ _SCOPE: Final[dict[str, Any]] = {
     "first_known": first_known,
     "Lane": Lane,
     "unmarked": lambda part, mark: part.unmarked(mark),
+    "valid_at": lambda part, field, at: valid_at(part, field, lanes.lane(at)),
     "absent": lambda part: part.absence,
     "observe": lambda part, function: part.observe(function),
     "where_there": lambda part, value: lanes.where_there(part.absence, value),
@@ -200,6 +202,8 @@ class _Lines:
         match function, arguments:
             case mv.Unmarked(mark=mark), (row,):
                 return f"unmarked({self._row(row)}, {bound(mark)})"
+            case mv.Valid(field=field), (row, at):
+                return f"valid_at({self._row(row)}, {bound(field)}, {self.code(at)})"
             case mv.Observed(), (row,):
                 return f"observe({self._row(row)}, {bound(function)})"
             case mv.is_missing, (row,) if _is_row(row):

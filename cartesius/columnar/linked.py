@@ -17,7 +17,7 @@ from cartesius.columnar.vectors import MISSING, NotColumnar, Struct
 
 if TYPE_CHECKING:
     from cartesius.columnar.rows import Rows
-    from cartesius.columnar.vectors import Indices
+    from cartesius.columnar.vectors import Indices, Vector
     from cartesius.missing_values import Observed
 
 
@@ -68,18 +68,23 @@ class Linked:
             self._observed[function] = self._read(function)
         return self._observed[function]
 
-    def _read(self, function: Observed) -> Lane:
+    def item(self, function: Observed) -> Vector | None:
+        """Return the values of a field as they are; None if it is missing everywhere."""
         payload = None if self.rows is None else self.rows.payload
         if payload is None or not len(payload):
-            return Lane(None)
+            return None
         item = payload.item(function.field) if isinstance(payload, Struct) else None
         if item is None:
-            if function.is_optional:
-                return Lane(None)
+            if function.is_optional and isinstance(payload, Struct):
+                return None
             reason = f"rows have no field {function.field!r}"
             raise NotColumnar(reason)
-        if self.indices is not None:
-            item = item.take(self.indices, may_miss=self.missing is not None)
+        return item if self.indices is None else item.take(self.indices, may_miss=self.missing is not None)
+
+    def _read(self, function: Observed) -> Lane:
+        item = self.item(function)
+        if item is None:
+            return Lane(None)
         found = lanes.without_nan(lanes.of_vector(item))
         if function.members is not None:
             found = lanes.member(found, function.members)

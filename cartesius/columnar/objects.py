@@ -15,6 +15,7 @@ from cartesius.columnar.vectors import MISSING, PACKED, Leaf, pack_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -50,15 +51,15 @@ class Objects(Leaf):
         valid = np.fromiter((one is not None for one in self.values), np.bool_, len(self.values))
         return None if valid.all() else valid
 
-    def take(self, indices: Indices, *, may_miss: bool = False) -> Objects:
+    def take(self, indices: Indices, *, may_miss: bool = False) -> Self:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
         if not may_miss:
-            return Objects(self.values[indices])
-        return Objects(np.append(self.values, [None])[np.where(indices == MISSING, len(self.values), indices)])
+            return type(self)(self.values[indices])
+        return type(self)(np.append(self.values, [None])[np.where(indices == MISSING, len(self.values), indices)])
 
-    def slice(self, first: int, last: int) -> Objects:
+    def slice(self, first: int, last: int) -> Self:
         """Return the values from ``first`` up to ``last``."""
-        return Objects(self.values[first:last])
+        return type(self)(self.values[first:last])
 
     def to_list(self) -> list[Any]:
         """Return the values."""
@@ -67,7 +68,7 @@ class Objects(Leaf):
 
     def joined(self, leaves: Sequence[Leaf]) -> Leaf:
         """Return the values of all leaves."""
-        return Objects([value for leaf in leaves for value in leaf.to_list()])
+        return type(self)([value for leaf in leaves for value in leaf.to_list()])
 
     @property
     def nbytes(self) -> int:

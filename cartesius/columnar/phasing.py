@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.forms import FormCode
+from cartesius.columnar.held import collected, load_held
 from cartesius.columnar.lane_functions import lifted
 from cartesius.columnar.lanes import Lane, lane, spread, truth
 from cartesius.columnar.linked import Linked
@@ -182,7 +183,7 @@ def load_seen(slot: Slot, like: Rows | None) -> Rows | None:
     """Return the rows in the memory of a slot, as `stages.load_rows`, where the clock may have marked some."""
     phases = seen_phases(slot)
     if phases is None:
-        return load_rows(slot, like)
+        return load_rows(slot, like) if collected(slot) is None else load_held(slot)
     entries = list(slot.memory.all())
     bare = [entry.with_value(None) for entry in entries]
     for one, entry in zip(bare, entries, strict=True):

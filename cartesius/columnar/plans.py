@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from cartesius.columnar.ageing import ageing_stage
 from cartesius.columnar.announcements import announcing_stage
 from cartesius.columnar.bands import band_stage
+from cartesius.columnar.collating import collating_stage
 from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.judging_plans import judging_stage
 from cartesius.columnar.merging import merge_stage
 from cartesius.columnar.row_joins import row_join_stage
+from cartesius.columnar.sifting import sifting_stage
 from cartesius.columnar.stepping import stepping_stage
 from cartesius.columnar.table_plans import table_stage
 from cartesius.columnar.versions import version_stage
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
-    version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage, band_stage, merge_stage,
-    consuming_stage, stepping_stage,
+    sifting_stage, collating_stage, version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage,
+    band_stage, merge_stage, consuming_stage, stepping_stage,
     window_totals_stage, window_join_stage, announcing_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""

@@ -10,27 +10,24 @@ Source: DESIGN 4.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import attrs
-import numpy as np
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.judging import Judging
-from cartesius.columnar.rows import Rows, joined
-from cartesius.columnar.stages import Outcome, State, entries_of, rows_of
+from cartesius.columnar.object_rows import left, store_beside
+from cartesius.columnar.stages import Outcome, State, rows_of
 from cartesius.columnar.vectors import NotColumnar, Struct
 from cartesius.expressions import Apply, children
-from cartesius.made_values import Made
+from cartesius.made_values import Made, Sole
 from cartesius.missing_values import Form, Observed, form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
+    from cartesius.columnar.rows import Rows
     from cartesius.columnar.stages import Moment
-    from cartesius.columnar.vectors import Indices
     from cartesius.expressions import Expression
     from cartesius.join_shape import Join
 
@@ -69,7 +66,7 @@ class Rejudging(Judging):
         outcome = super().run(state, given, moment)
         (rows,) = outcome.state.retained
         more = [*(state.more or ()), *([coming] if coming is not None and given else ())]
-        return attrs.evolve(outcome, state=State((rows,), () if rows is None else _left(more, rows.number)))
+        return attrs.evolve(outcome, state=State((rows,), () if rows is None else left(more, rows.number)))
 
     def _narrowed(self, rows: Rows) -> Rows:
         payload = rows.payload
@@ -82,30 +79,7 @@ class Rejudging(Judging):
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the memory hold the objects that have come, beside those that are still there."""
-        (slot,), (rows,) = self.join.slots, state.retained
-        stored.add(id(slot.memory))
-        there = set() if rows is None else set(rows.number.tolist())
-        for entry in list(slot.memory.all()):
-            if entry.number not in there:
-                slot.memory.remove(entry)
-        entries = [entry for some in state.more or () for entry in entries_of(self.join, slot, some)]
-        for entry in sorted(entries, key=attrgetter("number")):
-            slot.memory.store(entry)
-        slot.memory.settle(slot.memory.all())
-
-
-def _left(parts: Sequence[Rows], numbers: Indices) -> tuple[Rows, ...]:
-    """Return the rows of these numbers, in few parts: one may show ints where another has floats."""
-    found: list[Rows] = []
-    for part in parts:
-        there = part.take(np.flatnonzero(np.isin(part.number, numbers))).as_retained()
-        for place, other in enumerate(found):
-            with suppress(NotColumnar):
-                found[place] = joined([other, there])
-                break
-        else:
-            found.append(there)
-    return tuple(one for one in found if len(one))
+        store_beside(self.join, state, stored)
 
 
 def _observed(expression: Expression) -> Iterator[str]:
@@ -119,6 +93,8 @@ def is_rejudging(join: Join) -> bool:
     """Whether what a correlation judges are judgements."""
     if len(join.slots) != 1 or join.slots[0].reactive.pattern is None:
         return False
-    yields = join.slots[0].reactive.pattern.yields
-    form = form_of(yields.function) if isinstance(yields, Apply) else None
+    pattern = join.slots[0].reactive.pattern
+    if isinstance(pattern.yields, Apply) and isinstance(pattern.yields.function, Sole):
+        return True
+    form = form_of(pattern.yields.function) if isinstance(pattern.yields, Apply) else None
     return isinstance(form, Form) and isinstance(form.value, Apply) and isinstance(form.value.function, Made)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cartesius.columnar.arithmetic import apply
 from cartesius.columnar.conversions import repeated
+from cartesius.columnar.held import collected
 from cartesius.columnar.keys import encoded
 from cartesius.columnar.phasing import seen_phases
 from cartesius.columnar.vectors import NotColumnar, Struct
@@ -79,8 +80,8 @@ def ways_of(join: Join, conditions: Sequence[Expression], lone: Collection[str] 
 
 def key_of(slot: Slot) -> object:
     """Return the field that has the key of the rows of a slot, None if there is one row."""
-    phases = seen_phases(slot)
-    return slot.reactive.key if phases is None else phases.key
+    found = seen_phases(slot) or collected(slot)
+    return slot.reactive.key if found is None else found.key
 
 
 def _is_key(join: Join, slot: int, side: Expression) -> bool:

@@ -69,7 +69,7 @@ def packs(draw: Any) -> RulePack:
             draw(st.sampled_from(["one", "not", "and", "or"]))
         ]
 
-    who = draw(st.sampled_from(["all", "own", "own"]))
+    who = draw(st.sampled_from(["all", "own", "own", "linked"]))
     only = {"all": lambda: None, "own": lambda: condition(own), "linked": lambda: condition(atoms)}[who]()
     pack = RulePack("harbour", subject=ship, links=[gauge.quay == ship.quay, pile.id == gauge.pile], only=only)
     with pack:
