@@ -17,13 +17,16 @@ import numpy as np
 from cartesius.columnar.bands import due_of
 from cartesius.columnar.rows import joined
 from cartesius.columnar.stages import entries_of
+from cartesius.columnar.vectors import Leaf
+from cartesius.events import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Rows
+    from cartesius.columnar.spans import Spans
     from cartesius.columnar.stages import Moment, State
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
@@ -48,23 +51,60 @@ class Expiring:
     Args:
         join: The correlation.
         restrictions: Those of its restrictions that may.
+        spans: Its windows, if any: what is in one leaves when that is freed.
+        frees_in_turn: Whether it matters to other windows when that is; otherwise it is at the end of a batch.
     """
 
-    def __init__(self, join: Join, restrictions: Sequence[Installed]) -> None:
+    def __init__(
+        self, join: Join, restrictions: Sequence[Installed], spans: Spans | None = None, *, frees_in_turn: bool = False
+    ) -> None:
         self.join = join
         self.all = restrictions
+        self.spans = spans
+        self.frees_in_turn = frees_in_turn
         self.settled = [one for one in restrictions if one.is_settled]
 
     def concerns(self, slot: int) -> bool:
-        """Whether some rows of a slot leave."""
-        return any(named.index == slot for one in self.settled for named in one.named)
+        """Whether some rows of a slot leave in a batch."""
+        return self.frees_in_turn or any(named.index == slot for one in self.settled for named in one.named)
 
     def leave(self, slot: int, rows: Rows, moment: Moment) -> NDArray[np.int64] | None:
         """Return before which step each row leaves, at least the number of steps if it stays; None: all stay."""
         if not moment.meets_deadlines or moment.clock is None or not self.concerns(slot):
             return None
         due = [mine for one in self.settled if (mine := due_of(one, slot, rows)) is not None]
-        return np.maximum(np.searchsorted(moment.clock, np.minimum.reduce(due), side="right"), rows.position + 1)
+        if self.frees_in_turn and self.spans is not None:
+            due.append(ends_of(rows) + self.spans.lateness - 1)
+        return np.maximum(
+            np.searchsorted(moment.clock, np.minimum.reduce(due), side="right"), moment.after(rows.position)
+        )
+
+    def kept(self, rows: Rows | None, kept: NDArray[np.int64], moment: Moment) -> NDArray[np.int64]:
+        """Return which rows of those that are kept are in no window that is freed by the end of a batch."""
+        if self.spans is None or moment.clock is None or rows is None or rows.window is None:
+            return kept
+        found: NDArray[np.int64] = kept[(ends_of(rows) + self.spans.lateness > moment.clock[-1])[kept]]
+        return found
+
+    def held(self, held: Mapping[int, Rows | None], moment: Moment) -> dict[int, Rows | None]:
+        """Return what a gate holds, by slot, of windows that are not freed."""
+        every = {slot: self.kept(one, np.arange(0 if one is None else len(one)), moment) for slot, one in held.items()}
+        return {slot: None if one is None else one.take(every[slot]) for slot, one in held.items()}
+
+    def open_windows(self, windows: Mapping[Any, Any], moment: Moment) -> dict[Any, Any]:
+        """Return what is noted of windows, by the keys to their left and themselves, of those that are not freed."""
+        return {key: noted for key, noted in windows.items() if not self.is_freed(key[-1], moment)}
+
+    def is_freed(self, window: Window, moment: Moment) -> bool:
+        """Whether a window is freed by the end of a batch."""
+        return (
+            self.spans is not None and moment.clock is not None and window.end + self.spans.lateness <= moment.clock[-1]
+        )
+
+    def _is_inside(self, one: Installed) -> bool:
+        """Whether a restriction has a copy for each window."""
+        space = self.join.bindings.window_space
+        return space is not None and all(space in one.prefixes[slot.index] for slot in one.named)
 
     def load(self) -> Ghosts:
         """Return the deadlines that nothing in memory waits for."""
@@ -96,11 +136,14 @@ class Expiring:
                 some = joined(parts)
                 due = due_of(one, slot.index, some)
                 if last is not None and due is not None:
-                    some = some.take(np.flatnonzero((due >= last) | (some.position == moment.steps - 1)))
+                    some = some.take(np.flatnonzero((due >= last) | (moment.after(some.position) == moment.steps)))
+                if self._is_inside(one):
+                    some = some.take(self.kept(some, np.arange(len(some)), moment))
                 if len(some):
                     mine[slot.index] = some.as_retained()
             found.append(mine)
         asked = [item for item in before.asked if last is None or item[2] >= last]
+        asked = [item for item in asked if not any(self.is_freed(k, moment) for k in item[1] if type(k) is Window)]
         return Ghosts(tuple(found), tuple(asked))
 
     def store(self, state: State, ghosts: Ghosts) -> None:
@@ -127,6 +170,14 @@ class Expiring:
         assert due is not None  # Invariant: the slot is one that the restriction names
         for time, entry in zip(due.tolist(), entries, strict=True):
             _notify(one, one.key_of(self.join.slots[slot], entry), time)
+
+
+def ends_of(rows: Rows) -> NDArray[np.int64]:
+    """Return when the windows of rows end."""
+    ends = None if rows.window is None else rows.window.item("end")
+    assert isinstance(ends, Leaf)  # Invariant: all of them are in windows
+    found: NDArray[np.int64] = ends.numbers
+    return found
 
 
 def _notify(one: Installed, key: Any, time: int) -> None:

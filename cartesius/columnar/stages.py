@@ -80,11 +80,20 @@ class Moment:
         steps: How many steps it has.
         clock: The clock in each step; None: it is at the beginning of time.
         meets_deadlines: Whether it moves with the rows, so that what is due before a step is done before it.
+        event: In windows, where each delivery has a step: the number of the event that it is of; None: each has one.
     """
 
     steps: int
     clock: NDArray[np.int64] | None = None
     meets_deadlines: bool = False
+    event: NDArray[np.int64] | None = None
+
+    def after(self, position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first step of the event after the one that comes in each step; of what was there before: 0."""
+        if self.event is None:
+            return position + 1
+        last = np.searchsorted(self.event, self.event[position], side="right")
+        return np.where(position == BEFORE, 0, last)
 
 
 class Stage:

@@ -32,7 +32,7 @@ from cartesius.columnar.stages import Outcome, Stage, State, rows_of
 from cartesius.columnar.stepping_events import events_of
 from cartesius.columnar.stepping_shapes import Shape, read
 from cartesius.columnar.stepping_texts import written
-from cartesius.columnar.table_results import Found, TableResults, causes_of, grouped
+from cartesius.columnar.table_results import TableResults, causes_of, grouped, in_steps
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.generated import define
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.computed import Column
     from cartesius.columnar.expiring import Ghosts
+    from cartesius.columnar.spans import Spans
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.table_results import Shown
     from cartesius.join_shape import Join
@@ -81,14 +82,14 @@ class Stepping(Stage):
         self.shape, self.plan = shape, shape.plan
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
-        self.table = TableResults(join) if isinstance(join.batch.output, Table) else None
+        self.table = TableResults(join, shape.keys) if isinstance(join.batch.output, Table) else None
         aligned = [slot for _, gate in shape.gates for slot in gate.slots]
         names = [f"a{slot}" for slot in aligned]
         names += [f"u{slot}" for slot, uses in enumerate(self.plan.uses) if uses is not None]
         if shape.expiring.all:
             names += [f"{name}{slot}" for slot in self.plan.slots for name in "se"]
         names += ["ask"] if shape.scalars is None else shape.scalars.names
-        names += ["met"] if self.plan.is_partial else []
+        names.append("met")
         self.text, self.needs = written(self.plan, "step", names)
         bound = {**shape.bound, "drop": drop}
         if self.plan.is_partial:
@@ -143,7 +144,7 @@ class Stepping(Stage):
         if not moment.steps:
             return Outcome(nothing(), state, 0)
         rest: Rest = state.more
-        coming, held = self._come(rest, arriving, moment.steps)
+        coming, held = self._come(rest, arriving, moment)
         rows: list[Rows | None] = []
         for before, mine in zip(state.retained, coming, strict=True):
             parts = [one for one in (before, mine) if one is not None]
@@ -152,11 +153,10 @@ class Stepping(Stage):
         codes = self._codes(rows)
         indexes = self._indexes(first, codes)
         uses, met, asked = self._uses(rows, rest), self._met(rows, rest), list[Any]()
-        given = self._columns(rows, asked)
+        given = self._columns(rows, asked) | {"met": met}
         given |= {f"k{slot}_{atom}": code.tolist() for (slot, atom), code in codes.items()}
         given |= {f"m{slot}_{n}": index for slot, mine in enumerate(indexes) for n, index in enumerate(mine)}
         given |= {f"u{slot}": left for slot, left in enumerate(uses) if left is not None}
-        given |= {"met": met} if self.plan.is_partial else {}
         events = events_of(self.shape, rows, first, moment)
         given |= {f"a{slot}": places for slot, places in events.released.items()}
         try:
@@ -164,18 +164,23 @@ class Stepping(Stage):
         except Exception as error:
             reason = f"a condition raises {type(error).__name__}"
             raise NotColumnar(reason) from error
-        kept = [contents_of(mine[0]) for mine in indexes]
+        expiring = self.shape.expiring
+        kept = [expiring.kept(one, contents_of(mine[0]), moment) for one, mine in zip(rows, indexes, strict=True)]
         retained = [None if one is None else one.take(k).as_retained() for one, k in zip(rows, kept, strict=True)]
         left = [None if one is None else np.array(one, np.int64)[k] for one, k in zip(uses, kept, strict=True)]
         marks = [np.frombuffer(one, np.uint8)[k].tobytes() for one, k in zip(met, kept, strict=True)]
-        ghosts = self.shape.expiring.ghosts(rest.ghosts, rows, kept, moment)
+        ghosts = expiring.ghosts(rest.ghosts, rows, kept, moment)
         found = np.array(out, np.int64).reshape(-1, len(rows) + 1)
-        flow, shown = self._flow(rows, found, asked, arriving, rest.shown) if len(found) else (nothing(), rest.shown)
+        flow, shown = nothing(), rest.shown
+        if len(found):
+            flow, shown = self._flow(rows, found, asked, arriving, shown, moment)
+        if shown is not None:
+            shown = attrs.evolve(shown, windows=expiring.open_windows(shown.windows, moment))
         rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
         return Outcome(flow, State(tuple(retained), rest), tuples)
 
     def _come(
-        self, rest: Rest, arriving: Mapping[int, Rows], steps: int
+        self, rest: Rest, arriving: Mapping[int, Rows], moment: Moment
     ) -> tuple[list[Rows | None], tuple[dict[int, Rows | None], ...]]:
         """Return what comes to the memories, and what gates hold."""
         coming: list[Rows | None] = []
@@ -186,8 +191,9 @@ class Stepping(Stage):
             coming.append(_passed(keeping.before, mine))
         base = next((int(one.number[0] - one.position[0]) for one in arriving.values() if len(one)), 0)
         gates = zip(self.shape.gates, rest.held, strict=True)
-        held = tuple([through(gate, waiting, coming, base, steps) for (_, gate), waiting in gates])
-        return [_passed(one.behind, mine) for one, mine in zip(self.shape.slots, coming, strict=True)], held
+        held = [through(gate, waiting, coming, base, moment.steps) for (_, gate), waiting in gates]
+        coming = [_passed(one.behind, mine) for one, mine in zip(self.shape.slots, coming, strict=True)]
+        return coming, tuple([self.shape.expiring.held(one, moment) for one in held])
 
     def _uses(self, rows: Sequence[Rows | None], rest: Rest) -> list[list[int] | None]:
         found: list[list[int] | None] = []
@@ -249,6 +255,7 @@ class Stepping(Stage):
         asked: list[Any],
         arriving: Mapping[int, Rows],
         shown: Shown | None,
+        moment: Moment,
     ) -> tuple[Flow, Shown | None]:
         """Return what the candidates found give, and what the table holds after it."""
         parts = []
@@ -268,8 +275,7 @@ class Stepping(Stage):
             values = grouped(value.to_list(), counts)
             times = list(zip(start.tolist(), end.tolist(), strict=True))
             causes = causes_of(rows, found, arriving, has_gates=bool(self.shape.gates))
-            candidates = Found(found[:, :-1].T.tolist(), position.tolist(), (at >= 0).tolist(), values, times, causes)
-            return self.table.run(shown, rows, candidates)
+            return self.table.run(shown, rows, in_steps(found, moment.event, values, times, causes))
         weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
         if counts is not None:
             position, start, end = (np.repeat(one, counts) for one in (position, start, end))
@@ -282,7 +288,7 @@ def _passed(predicates: Sequence[Column], rows: Rows | None) -> Rows | None:
     return rows if rows is None or holds is None else rows.take(np.flatnonzero(holds))
 
 
-def stepping_stage(join: Join) -> Stage | str | None:
+def stepping_stage(join: Join, spans: Spans | None = None) -> Stage | str | None:
     """Return the stage of a product of streams under any stack of restrictions, or why it has none."""
-    shape = read(join)
+    shape = read(join, spans)
     return Stepping(join, shape) if isinstance(shape, Shape) else shape

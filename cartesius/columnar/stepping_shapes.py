@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.band_pairs import Bound
     from cartesius.columnar.computed import Column
     from cartesius.columnar.indexing import Bundle
+    from cartesius.columnar.spans import Spans
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
@@ -48,6 +49,7 @@ KNOWN: Final = BANDS | {
     Meaning.OLDEST_FIRST,
     Meaning.MOMENTARY,
 }
+_DIVIDED: Final = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)
 TWO: Final = 2
 MOST: Final = 5
 """How many slots a loop is written for; its nested loops, and the kinds of a gate's releases, are as many."""
@@ -97,9 +99,15 @@ class Shape:
     bound: dict[str, object]
 
 
-def read(join: Join) -> Shape | str | None:
-    """Return the shape of a product of streams, or why it has none; None: a correlation is none of these meanings."""
-    if not _meanings(join) <= KNOWN or any(slot.is_table for slot in join.slots):
+def read(join: Join, spans: Spans | None = None) -> Shape | str | None:
+    """Return the shape of a product of streams, or why it has none; None: a correlation is none of these meanings.
+
+    Args:
+        join: The product.
+        spans: Its windows; what comes has been delivered to them.
+    """
+    known = KNOWN if spans is None else KNOWN | {Meaning.WINDOWS}
+    if not _meanings(join) <= known or any(slot.is_table for slot in join.slots):
         return None
     if not isinstance(join.batch.output, Events | Rows):
         return None
@@ -107,9 +115,16 @@ def read(join: Join) -> Shape | str | None:
     if reason:
         return reason
     try:
-        return _read(join)
+        return _read(join, spans)
     except NotColumnar as why:
         return str(why)
+
+
+def common_to_windows(join: Join) -> list[Installed]:
+    """Return the restrictions that keep the same for all windows."""
+    space = join.bindings.window_space
+    divided = [one for one in join.installed if one.restriction.meaning in _DIVIDED]
+    return [one for one in divided if not all(space in one.prefixes[slot.index] for slot in one.named)]
 
 
 def _meanings(join: Join) -> set[Meaning | None]:
@@ -163,7 +178,7 @@ def _objection_to_missing(join: Join) -> str:
     return ""
 
 
-def _read(join: Join) -> Shape | str:
+def _read(join: Join, spans: Spans | None) -> Shape | str:
     keys = Keys(join)
     bundles = bundles_of(keys)
     slots = tuple([Keeping() for _ in join.slots])
@@ -193,7 +208,8 @@ def _read(join: Join) -> Shape | str:
             (mine.behind if is_behind else mine.before).append(of_function(configuration["predicate"], filtered))
         elif meaning is Meaning.OPTIONAL:
             missing |= set(named)
-    expiring = Expiring(join, [one for one in join.installed if one.restriction.meaning in BANDS])
+    bands = [one for one in join.installed if one.restriction.meaning in BANDS]
+    expiring = Expiring(join, bands, spans, frees_in_turn=spans is not None and bool(common_to_windows(join)))
     bounds = [bound for one in expiring.all for bound in bounds_of(one, len(join.slots))]
     if any(abs(bound.most) > FAR for bound in bounds):
         return "its durations are too long"

@@ -19,12 +19,14 @@ from cartesius.columnar.rows import Flow, nothing
 from cartesius.columnar.vectors import MISSING, NotColumnar
 from cartesius.outputs import Rows as Table
 from cartesius.outputs import hull, is_unchanged
+from cartesius.windows import INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.computed import Keys
     from cartesius.columnar.rows import Rows
     from cartesius.join_shape import Join
     from cartesius.outputs import Result, Span
@@ -37,10 +39,12 @@ class Shown:
     Args:
         live: The live results, by key and identity.
         values: What is shown, by key.
+        windows: Which keys come from which window, where there are windows.
     """
 
     live: dict[Any, dict[Any, Result]]
     values: dict[Any, Any]
+    windows: dict[Any, dict[Any, None]] = attrs.Factory(dict)
 
 
 @attrs.frozen(eq=False)
@@ -69,20 +73,25 @@ class TableResults:
 
     Args:
         join: The correlation, whose output is an `outputs.Rows`, by a function of the value.
+        keys: Its key spaces.
     """
 
-    def __init__(self, join: Join) -> None:
+    def __init__(self, join: Join, keys: Keys) -> None:
         assert isinstance(join.batch.output, Table)  # Invariant: who asks has seen that
-        self.join, self.output = join, join.batch.output
+        self.join, self.keys, self.output = join, keys, join.batch.output
         self.is_oldest_first = join.batch.rank.is_oldest_first
 
     def load(self) -> Shown:
         """Return what the objects hold."""
-        return Shown(dict(self.output.live), dict(self.output.shown))
+        windows = self.join.batch.windows
+        of = {} if windows is None else {window: dict(keys) for window, keys in windows.rows.of.items()}
+        return Shown(dict(self.output.live), dict(self.output.shown), of)
 
     def store(self, shown: Shown) -> None:
         """Let the objects hold it."""
         self.output.live, self.output.shown = dict(shown.live), dict(shown.values)
+        if self.join.batch.windows is not None:
+            self.join.batch.windows.rows.of = {window: dict(keys) for window, keys in shown.windows.items()}
 
     def run(self, before: Shown, rows: Sequence[Rows | None], found: Found) -> tuple[Flow, Shown]:
         """Return the changes that results make, and what the table holds after them.
@@ -90,8 +99,9 @@ class TableResults:
         Raises:
             NotColumnar: The key of a result cannot be computed.
         """
-        after = Shown(dict(before.live), dict(before.values))
-        described = self._descriptions(rows, found)
+        after = Shown(dict(before.live), dict(before.values), {k: dict(mine) for k, mine in before.windows.items()})
+        windows = self._windows(rows, found)
+        described = self._descriptions(rows, found, windows)
         own: set[Any] = set()  # the keys whose live results are a copy
         changes: list[tuple[int, Any, Any, Span, bool]] = []
         mentioned: dict[Any, Span] = {}
@@ -114,6 +124,8 @@ class TableResults:
                 if not is_given:
                     del results[identity]
                     continue
+                if windows:
+                    after.windows.setdefault(windows[number], {})[key] = None
                 if not self.output.keeps_all:
                     if key in yielded:
                         continue
@@ -151,19 +163,40 @@ class TableResults:
             reason = f"the key of a result raises {type(error).__name__}"
             raise NotColumnar(reason) from error
 
-    def _descriptions(self, rows: Sequence[Rows | None], found: Found) -> Callable[[int, int], tuple[Any, Any]]:
+    def _windows(self, rows: Sequence[Rows | None], found: Found) -> list[tuple[Any, ...]]:
+        """Return the window of each result, behind the keys to its left; nothing if there are no windows."""
+        space = self.join.bindings.window_space
+        if space is None:
+            return []
+        columns = []
+        for slot, mine in enumerate(rows):
+            spaces = range(space) if mine is not None else ()
+            keys = [self.keys.in_space(one, slot, mine).to_list() for one in spaces if mine is not None]
+            inside = [] if mine is None or mine.window is None else mine.window.to_list()
+            columns.append(list(zip(*keys, inside, strict=True)))
+        candidates = zip(*found.parts, strict=True)
+        return [next(columns[s][p] for s, p in enumerate(parts) if p != MISSING) for parts in candidates]
+
+    def _descriptions(
+        self, rows: Sequence[Rows | None], found: Found, windows: Sequence[tuple[Any, ...]]
+    ) -> Callable[[int, int], tuple[Any, Any]]:
         """Return what gives the identity and the rank of a result, given its number and place."""
         sign = 1 if self.is_oldest_first else -1
         slots = []
         for slot, mine, parts in zip(self.join.slots, rows, found.parts, strict=True):
             ordinals = [] if mine is None else mine.ordinal.tolist()
             ranks = [] if mine is None else (sign * mine.number).tolist()
-            identities = [None if part == MISSING else (slot.source, ordinals[part]) for part in parts]
+            inside = None if mine is None or mine.window is None else mine.window.to_list()
+            identities: list[Any] = [None if part == MISSING else (slot.source, ordinals[part]) for part in parts]
+            if inside is not None:
+                pairs = zip(parts, identities, strict=True)
+                identities = [None if one is None else (INSIDE, inside[part], one) for part, one in pairs]
             slots.append((identities, [float("inf") if part == MISSING else ranks[part] for part in parts]))
 
         def described(number: int, place: int) -> tuple[Any, Any]:
             parts = tuple([identities[number] for identities, _ in slots])
-            return (self.join.number, parts, place), (*[ranks[number] for _, ranks in slots], place)
+            window = (windows[number][-1].start, windows[number][-1].end) if windows else ()
+            return (self.join.number, parts, place), (*window, *[ranks[number] for _, ranks in slots], place)
 
         return described
 
@@ -187,6 +220,30 @@ def grouped(values: list[Any], counts: NDArray[np.int64] | None) -> list[list[An
         return [[value] for value in values]
     ends = np.cumsum(counts).tolist()
     return [values[end - count : end] for end, count in zip(ends, counts.tolist(), strict=True)]
+
+
+def in_steps(
+    found: NDArray[np.int64],
+    event: NDArray[np.int64] | None,
+    values: Sequence[Sequence[Any]],
+    times: Sequence[Span],
+    causes: Sequence[Span],
+) -> Found:
+    """Return candidates step by step; deliveries of one ``event`` are one step: first what they take back."""
+    at = found[:, -1]
+    step, order = np.where(at < 0, ~at, at), np.arange(len(found))
+    if event is not None:
+        step = np.searchsorted(event, event[step])
+        order = np.argsort(step * 2 + (at >= 0), kind="stable")
+    places = order.tolist()
+    return Found(
+        found[order, :-1].T.tolist(),
+        step[order].tolist(),
+        (at[order] >= 0).tolist(),
+        [values[place] for place in places],
+        [times[place] for place in places],
+        [causes[place] for place in places],
+    )
 
 
 def causes_of(

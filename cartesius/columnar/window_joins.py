@@ -19,11 +19,14 @@ from cartesius.columnar.coding import codes_of
 from cartesius.columnar.computed import Keys
 from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.conversions import of_values
+from cartesius.columnar.expiring import ends_of
 from cartesius.columnar.rows import Flow, nothing
 from cartesius.columnar.shapes import KNOWN as OF_PRODUCTS
 from cartesius.columnar.spans import spans_of, until
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
-from cartesius.columnar.vectors import Leaf, concatenated
+from cartesius.columnar.stepping import stepping_stage
+from cartesius.columnar.stepping_shapes import common_to_windows
+from cartesius.columnar.vectors import concatenated
 from cartesius.columnar.version_plans import KNOWN as OF_VERSIONS
 from cartesius.columnar.versions import version_stage
 from cartesius.columnar.window_deliveries import deliveries, first_met
@@ -31,6 +34,7 @@ from cartesius.columnar.window_state import opened, store_windows
 from cartesius.columnar.zipping import zip_stage
 from cartesius.meanings import Meaning
 from cartesius.outputs import Events
+from cartesius.outputs import Rows as Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,8 +50,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_DIVIDED = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)
-
 
 @attrs.frozen(eq=False)
 class Windows:
@@ -57,11 +59,13 @@ class Windows:
         opened: Their numbers, in the order in which they were opened, each once a key.
         keys: The key of each, where they are left of the windows.
         more: What the other kernel keeps besides.
+        last: The last arrival number: an event in several windows is several, so it may be ahead of the engine's.
     """
 
     opened: Ints
     keys: Vector | None
     more: Any
+    last: int
 
 
 class WindowJoin(Stage):
@@ -94,23 +98,20 @@ class WindowJoin(Stage):
             if found[index].late or len(found[index]) < len(mine):
                 self.keys.check(index, mine)
         order, steps = _in_turn(found)
-        number = self._next_number(state)
+        number = max(self.join.world.number, before.last) + 1
         delivered = {
             index: self._delivered(one, mine, number) for (index, one), mine in zip(found.items(), steps, strict=True)
         }
-        after = self.inner.run(attrs.evolve(state, more=before.more), delivered, Moment(len(order)))
+        positions = np.concatenate([one.position for one in found.values()] or [none])[order]
+        inner = _moment(moment, positions) if self.inner.keeps_time else Moment(len(order))
+        after = self.inner.run(attrs.evolve(state, more=before.more), delivered, inner)
         clock = until(moment, self.join.world)
-        rest = self.inner.without(after.state, lambda rows: _ends(rows) + self.spans.lateness <= clock)
+        rest = self.inner.without(after.state, lambda rows: ends_of(rows) + self.spans.lateness <= clock)
         opened_, keys = self._opened(before, found, delivered, order)
         stays = np.flatnonzero(~self.spans.is_freed(opened_, clock))
-        windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more)
-        flow = _in_steps(after.flow, np.concatenate([one.position for one in found.values()] or [none])[order])
+        windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more, number + len(order))
+        flow = _in_steps(after.flow, positions)
         return Outcome(flow, attrs.evolve(rest, more=windows), after.tuples, late)
-
-    def _next_number(self, state: State) -> int:
-        """Return an arrival number after those of all that is retained."""
-        numbers = [int(rows.number.max()) for rows in state.retained if rows is not None and len(rows)]
-        return max([self.join.world.number, *numbers]) + 1
 
     def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
         rows = found.rows if found.place is None else found.rows.take(found.place)
@@ -140,27 +141,15 @@ class WindowJoin(Stage):
         state = self.inner.load(arriving)
         numbers, keys = opened(self.spans, self.installed)
         of = None if self.space is None else of_values(keys)
-        return attrs.evolve(state, more=Windows(numbers, of, state.more))
+        return attrs.evolve(state, more=Windows(numbers, of, state.more, self.join.world.number))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
         windows: Windows = state.more
         keys = None if windows.keys is None else windows.keys.to_list()
         store_windows(self.spans, self.installed, windows.opened, None, keys)
-        self.inner.store(State(self._renumbered(state), windows.more), stored)
-
-    def _renumbered(self, state: State) -> tuple[Rows | None, ...]:
-        """Return what is retained with arrival numbers of its own: an event in several windows is several."""
-        retained = list(state.retained)
-        there = [(slot, rows) for slot, rows in enumerate(retained) if rows is not None]
-        if there:
-            every = np.concatenate([rows.number for _, rows in there])
-            numbers = np.empty(len(every), np.int64)
-            numbers[np.argsort(every, kind="stable")] = [self.join.world.next_number() for _ in every]
-            parts = np.split(numbers, np.cumsum([len(rows) for _, rows in there])[:-1])
-            for (slot, rows), mine in zip(there, parts, strict=True):
-                retained[slot] = attrs.evolve(rows, number=mine)
-        return tuple(retained)
+        self.join.world.number = max(self.join.world.number, windows.last)
+        self.inner.store(attrs.evolve(state, more=windows.more), stored)
 
 
 def _in_turn(found: Mapping[int, Deliveries]) -> tuple[Ints, list[Ints]]:
@@ -189,18 +178,19 @@ def _in_steps(flow: Flow, position: Ints) -> Flow:
     return Flow(flow.position[order], flow.value.take(order), start, end, weight)
 
 
-def _ends(rows: Rows) -> Ints:
-    """Return when the windows of rows end."""
-    ends = None if rows.window is None else rows.window.item("end")
-    assert isinstance(ends, Leaf)  # Invariant: all of them are in windows
-    found: Ints = ends.numbers
-    return found
+def _moment(moment: Moment, positions: Ints) -> Moment:
+    """Return a batch in which each delivery has a step, and there is one at the end."""
+    if not moment.steps:
+        return moment
+    event = np.append(positions, moment.steps - 1)
+    clock = None if moment.clock is None else moment.clock[event]
+    return Moment(len(event), clock, moment.meets_deadlines, event)
 
 
 def window_join_stage(join: Join) -> Stage | str | None:
     """Return the stage of streams that meet in windows, at once."""
     opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
-    if len(opening) != 1 or not isinstance(join.batch.output, Events):
+    if len(opening) != 1 or not isinstance(join.batch.output, Events | Table):
         return None
     if len({slot.reactive for slot in join.slots}) < len(join.slots):
         return "two slots in windows have one source"
@@ -213,16 +203,21 @@ def window_join_stage(join: Join) -> Stage | str | None:
     every = set(range(len(join.slots)))
     if space > 1 or any(set(one) != every for one in join.bindings.spaces[: space + 1]):
         return "not all its slots are in windows, under one key at most"
-    divided = [one for one in join.installed if one.restriction.meaning in _DIVIDED]
-    if not all(space in one.prefixes[slot.index] for one in divided for slot in one.named):
-        return "what is kept of a slot is common to all windows"
     spans = spans_of(opening[0])
     if isinstance(spans, str):
         return spans
+    common = common_to_windows(join)
+    if any(one.restriction.meaning is Meaning.ALIGNED for one in common):
+        return "what aligns is common to all windows"
+    if common and spans.size > spans.period:
+        return "what is kept of a slot is common to windows that overlap"
     if spans.delay is not None:
         return "what meets in its windows waits for their end"
     versions, products = OF_VERSIONS | {Meaning.WINDOWS}, OF_PRODUCTS | {Meaning.WINDOWS}
-    stages = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))
+    stages = [stepping_stage(join, spans)]
+    if not common and isinstance(join.batch.output, Events):
+        first = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))
+        stages = [*first, *stages]
     inner = next((one for one in stages if isinstance(one, Stage)), None)
     if inner is None:
         return "; ".join(dict.fromkeys(one for one in stages if isinstance(one, str))) or None

@@ -182,9 +182,12 @@ def test_a_window_that_is_freed_inside_a_batch_lets_go_of_what_is_in_it():
     ("restrict", "reason"),
     [
         (tumbling(5, report=on_close), "what meets in its windows waits for their end"),
-        (tumbling(5) | within(3, "bid", "ask"), "no kernel for its restrictions together"),
+        (
+            optionally("ask") | tumbling(5) | within(3, "bid", "ask"),
+            "only after some time",
+        ),
         (key_by(bid="n") | tumbling(5), "not all its slots are in windows, under one key at most"),
-        (most_recently("bid") | tumbling(5), "what is kept of a slot is common to all windows"),
+        (aligning("bid", "ask") | tumbling(5), "what aligns is common to all windows"),
     ],
     ids=str,
 )
