@@ -15,7 +15,7 @@ import attrs
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
 from cartesius.made_values import Sole
-from cartesius.missing_values import Form, form_of, is_there
+from cartesius.missing_values import Asked, Form, form_of, is_there
 from dsl.clocks import comparisons_with_now
 from dsl.evaluation import compiled
 from dsl.forms import form_of_considered
@@ -93,6 +93,8 @@ class Considered:
     def in_columns(self) -> Form | str | None:
         """Return what it computes as expressions, or why it is judged row by row."""
         form = form_of(self.judge)
+        if isinstance(form, Asked):
+            return form.why
         return form_of_considered(form, self.only) if isinstance(form, Form) else form
 
     def __reduce__(self) -> tuple[object, ...]:
