@@ -17,7 +17,10 @@ TOGETHER = "there is no kernel for its restrictions together"
             correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=within(5, "x", "y") | optionally("y")),
             "parts are missing for certain only after some time, or a body is asked",
         ),
-        (correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=tumbling(5) | within(2, "x", "y")), TOGETHER),
+        (
+            correlate(x=LEFT, y=RIGHT, yields=lambda x: x, restrict=aligning("x", "y") | tumbling(5)),
+            "what aligns is common to all windows",
+        ),
         (
             correlate(x=LEFT, y=LEFT, yields=lambda x: x, restrict=aligning("x", "y", limit=3)),
             "two slots have one source",
