@@ -20,7 +20,6 @@ from typing import Any
 import attrs
 
 from cartesius.codec import pack
-from cartesius.expressions import Expression
 from cartesius.reactives import Reactive
 
 
@@ -39,50 +38,73 @@ def describe(value: Any, *, by_identity: bool = False) -> str:
     Raises:
         NotStorable: It holds, or a function of it captures, something that is not plain data.
     """
-    inner = partial(describe, by_identity=by_identity)
-    if by_identity and isinstance(value, types.FunctionType | type | Reactive):
-        return f"{type(value).__qualname__} at {id(value)}"
-    if isinstance(value, Reactive):
-        return f"reactive {value.name}"
-    if isinstance(value, types.FunctionType):
-        return _describe_function(value)
-    if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | type | None):
-        return f"method of {inner(value.__self__)}: {value.__qualname__}"
-    if isinstance(value, types.BuiltinFunctionType | type):
-        return f"{value.__module__}.{value.__qualname__}"
-    if isinstance(value, types.MethodType):
-        return f"method of {inner(value.__self__)}: {inner(value.__func__)}"
-    if isinstance(value, Expression) or attrs.has(type(value)):
-        fields = ", ".join(f"{f.name}={inner(getattr(value, f.name))}" for f in attrs.fields(type(value)) if f.repr)
-        return f"{type(value).__qualname__}({fields})"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(sorted(f"{inner(k)}: {inner(v)}" for k, v in value.items())) + "}"
-    if isinstance(value, tuple | list):
-        return f"{type(value).__name__}({', '.join(map(inner, value))})"
-    if isinstance(value, set | frozenset):
-        return f"{type(value).__name__}({', '.join(sorted(map(inner, value)))})"
-    if isinstance(value, partial):
-        return f"partial of {inner(value.func)} {inner(value.args)} {inner(value.keywords)}"
-    if isinstance(value, attrgetter | itemgetter | methodcaller | Fraction):
-        return repr(value)
-    pack(value)  # raises NotStorable for what may look different in another process
-    return f"{type(value).__qualname__} {value!r}"
+    return _Describing(by_identity).text(value)
 
 
-def _describe_function(function: types.FunctionType) -> str:
-    captured = [
-        (name, cell.cell_contents)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        if not _is_empty(cell)
-    ]
-    shown = ", ".join(f"{name}={_shallow(value, function)}" for name, value in captured)
-    version = ".".join(map(str, sys.version_info[:2]))
-    defaults = describe((function.__defaults__ or (), function.__kwdefaults__ or {}))
-    return f"function {function.__qualname__} [{shown}] {defaults} {version} {_code(function.__code__)}"
+class _Describing:
+    """One description. What it has seen is not described again: the rules of a pack share most of their terms."""
 
+    def __init__(self, by_identity: bool) -> None:
+        self._by_identity = by_identity
+        self._texts: dict[int, tuple[Any, str]] = {}  # with the object, so that its id stays its own
+        self._fields: dict[type, tuple[str, ...] | None] = {}
 
-def _shallow(value: Any, outer: types.FunctionType) -> str:
-    return value.__qualname__ if value is outer else describe(value)
+    def text(self, value: Any) -> str:
+        fields = self._fields_of(type(value))
+        if fields is None or (self._by_identity and isinstance(value, Reactive)):
+            return self._text(value)
+        if id(value) not in self._texts:
+            shown = ", ".join([f"{name}={self.text(getattr(value, name))}" for name in fields])
+            self._texts[id(value)] = value, f"{type(value).__qualname__}({shown})"
+        return self._texts[id(value)][1]
+
+    def _fields_of(self, kind: type) -> tuple[str, ...] | None:
+        """Return the names of the fields that tell the values of a class of records; None: it is no such class."""
+        if kind not in self._fields:
+            is_record = not issubclass(kind, Reactive | type | types.FunctionType) and attrs.has(kind)
+            self._fields[kind] = tuple([f.name for f in attrs.fields(kind) if f.repr]) if is_record else None
+        return self._fields[kind]
+
+    def _text(self, value: Any) -> str:
+        if self._by_identity and isinstance(value, types.FunctionType | type | Reactive):
+            return f"{type(value).__qualname__} at {id(value)}"
+        if isinstance(value, Reactive):
+            return f"reactive {value.name}"
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.BuiltinMethodType) and not isinstance(
+            value.__self__, types.ModuleType | type | None
+        ):
+            return f"method of {self.text(value.__self__)}: {value.__qualname__}"
+        if isinstance(value, types.BuiltinFunctionType | type):
+            return f"{value.__module__}.{value.__qualname__}"
+        if isinstance(value, types.MethodType):
+            return f"method of {self.text(value.__self__)}: {self.text(value.__func__)}"
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(sorted(f"{self.text(k)}: {self.text(v)}" for k, v in value.items())) + "}"
+        if isinstance(value, tuple | list):
+            return f"{type(value).__name__}({', '.join(map(self.text, value))})"
+        if isinstance(value, set | frozenset):
+            return f"{type(value).__name__}({', '.join(sorted(map(self.text, value)))})"
+        if isinstance(value, partial):
+            return f"partial of {self.text(value.func)} {self.text(value.args)} {self.text(value.keywords)}"
+        if isinstance(value, attrgetter | itemgetter | methodcaller | Fraction):
+            return repr(value)
+        pack(value)  # raises NotStorable for what may look different in another process
+        return f"{type(value).__qualname__} {value!r}"
+
+    def _function(self, function: types.FunctionType) -> str:
+        captured = [
+            (name, cell.cell_contents)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+            if not _is_empty(cell)
+        ]
+        shown = ", ".join(
+            f"{name}={value.__qualname__ if value is function else self.text(value)}" for name, value in captured
+        )
+        version = ".".join(map(str, sys.version_info[:2]))
+        defaults = self.text((function.__defaults__ or (), function.__kwdefaults__ or {}))
+        return f"function {function.__qualname__} [{shown}] {defaults} {version} {_code(function.__code__)}"
 
 
 def _is_empty(cell: types.CellType) -> bool:
