@@ -14,7 +14,7 @@ python := .venv/bin/python
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
 .PHONY: help setup run test check coverage test-long test-faults kafka test-kafka test-postgresql test-delta \
-	test-cluster test-spark40 bench bench-spark docs lock format clean
+	cluster test-spark40 bench bench-spark docs lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -65,7 +65,7 @@ test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also throu
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
 	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
 
-test-cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
+cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
 	@$(with_java) tools/tests_with.sh cluster venv-pack grpcio grpcio-status googleapis-common-protos zstandard \
 	    -- -s tests/clusters $(ARGS)
 

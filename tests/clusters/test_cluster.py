@@ -2,7 +2,7 @@
 
 As Spark documents it: the Python of the workers is a virtual environment packed by venv-pack and given to
 ``--archives``; a rule pack's module is in it or goes by ``--py-files``. One worker is killed under way.
-`make test-cluster` runs these tests; they are slow.
+`make cluster` runs these tests; they are slow.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def cluster(tmp_path):
 def packed(tmp_path_factory):
     """The environment of the workers as an archive, with all that they import but our packages and Spark's."""
     if importlib.util.find_spec("venv_pack") is None:
-        pytest.skip("venv-pack is not there; `make test-cluster` brings it")
+        pytest.skip("venv-pack is not there; `make cluster` brings it")
     folder = tmp_path_factory.mktemp("packed")
     subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
     pip = [folder / "env" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

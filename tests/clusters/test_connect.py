@@ -43,7 +43,7 @@ def test_a_frame_of_spark_connect_is_refused():
 
 @pytest.mark.slow
 def test_a_frame_of_a_real_server_is_refused(tmp_path):
-    pytest.importorskip("grpc", reason="Spark Connect's client is not installed; `make test-cluster` brings it")
+    pytest.importorskip("grpc", reason="Spark Connect's client is not installed; `make cluster` brings it")
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
