@@ -19,7 +19,7 @@ main() {
     rm -rf "$folder"
     .venv/bin/python -m venv "$folder"
     pins=$folder/pins.txt
-    sed -nE 's/^([A-Za-z0-9_.-]+==[^ ;\\]+).*/\1/p' requirements.lock >"$pins"
+    sed -nE '/^[A-Za-z0-9_.-]+==/ s/ *\\$//p' requirements.lock >"$pins"   # with their markers
     if [[ " $*" == *" pyspark=="* ]]; then sed -i.all -E '/^(pyspark|py4j)==/d' "$pins"; fi   # py4j goes with PySpark
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$pins" "${needed[@]}" "$@" >&2
     echo "$*" >"$folder/.made-of"

@@ -103,6 +103,8 @@ class TableStage(Stage):
     def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
         if like is not None and not _says_types(like):
             like = None
+        if like is not None and slot.index in self.folds:  # of what comes, only the key is kept as it is
+            like = attrs.evolve(like, payload=Leaf(pa.nulls(len(like))))
         if slot.kept is None:
             return load_rows(slot, like)
         rows = slot.kept.rows()

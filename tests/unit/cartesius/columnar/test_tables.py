@@ -212,7 +212,10 @@ def test_changes_of_a_table_are_events(output, trace, cut):
     [
         combine_updates(LEFT, 0, lambda total, value: total * 2 + score(value)),
         map_table(combine_updates(LEFT, (), lambda seen, value: (score(value), len(seen))), score),
-        inner_join(combine_updates(LEFT, 0, lambda total, _: total + 1), combine_updates(RIGHT, 0.5, max)),
+        inner_join(
+            combine_updates(LEFT, 0, lambda total, _: total + 1),
+            combine_updates(RIGHT, 0.5, lambda total, value: max(total, value + 0.5)),
+        ),
     ],
     ids=lambda output: output.name,
 )
