@@ -54,6 +54,9 @@ test-faults: setup  ## Kill workers, executors and drivers of running queries, a
 kafka: setup  ## Start a Kafka broker at 127.0.0.1:9092, for `make run ARGS="--kafka 127.0.0.1:9092"`; Ctrl-C stops it
 	@$(with_java) tools/kafka.sh
 
+# PySpark 4.0 leaves a socket open after each collect.
+unclosed := -W ignore:unclosed:ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
+
 # In environments of their own, out/env: with versions for which all parts can be had. ARGS as for test.
 test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0
 	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -s tests/brokers/test_kafka.py $(ARGS)

@@ -20,7 +20,7 @@ def expected(tmp_path_factory):
 
     def of(sink):
         if sink not in known:
-            known[sink] = undisturbed(tmp_path_factory.mktemp(sink), sink)
+            known[sink] = undisturbed(tmp_path_factory.mktemp(sink.partition(":")[0]), sink)
         return known[sink]
 
     return of
