@@ -73,7 +73,7 @@ cluster: setup  ## Submit a job to a standalone cluster of a master and two work
 	    -- -s tests/clusters $(ARGS)
 
 test-spark40: setup  ## Run the tests of the bridge on Spark 4.0
-	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -m "not slow" tests/spark \
+	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -m "not slow" $(unclosed) tests/spark \
 	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
