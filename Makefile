@@ -54,7 +54,7 @@ test-faults: setup  ## Kill workers, executors and drivers of running queries, a
 kafka: setup  ## Start a Kafka broker at 127.0.0.1:9092, for `make run ARGS="--kafka 127.0.0.1:9092"`; Ctrl-C stops it
 	@$(with_java) tools/kafka.sh
 
-# PySpark 4.0 leaves a socket open after each collect.
+# PySpark 4.0 and 4.1 leave a socket open after each collect.
 unclosed := -W ignore:unclosed:ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
 # In environments of their own, out/env: with versions for which all parts can be had. ARGS as for test.
@@ -66,7 +66,8 @@ test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also throu
 	    -k postgresql $(ARGS)
 
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
-	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s tests/brokers/test_delta.py $(ARGS)
+	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" -- -s $(unclosed) tests/brokers/test_delta.py \
+	    $(ARGS)
 
 cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
 	@$(with_java) tools/tests_with.sh cluster venv-pack grpcio grpcio-status googleapis-common-protos zstandard \
