@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from pyspark.sql import SparkSession
 
+from cartesius import CartesiusError
 from spark_bridge.state_reports import state_report
 
 
@@ -21,6 +23,8 @@ def main() -> None:
     spark = builder.getOrCreate()
     try:
         print(state_report(given.checkpoint, batch=given.batch, spark=spark))
+    except CartesiusError as error:
+        sys.exit(str(error))
     finally:
         spark.stop()
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cartesius.errors import InvalidArgument
@@ -124,7 +125,14 @@ def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSessi
     reader = session.read.format("statestore")
     if batch is not None:
         reader = reader.option("batchId", batch)
-    frame = reader.load(checkpoint)
+    try:
+        frame = reader.load(checkpoint)
+    except PySparkException as error:
+        message = (
+            f"state_report: expected a checkpoint with a committed micro-batch but {checkpoint!r} has none that can be"
+            f" read ({error.getCondition()}); give the folder that Frames.start was given"
+        )
+        raise InvalidArgument(message) from error
     state = frame.schema["value"].dataType.simpleString()
     if "groupState:struct<engine:binary>" not in state:
         message = (

@@ -8,6 +8,7 @@ bridge sets them aside before they can move its clock, and hands them over as de
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -97,13 +98,22 @@ def spark_session(log: Path, more: Mapping[str, str] | None = None) -> Iterator[
             with _errors_to(log):  # Java keeps the standard error that it was started with
                 spark = builder.getOrCreate()
         except PySparkRuntimeError as error:
-            message = f"Spark does not start; {log} says why. It needs Java 17 or newer; without it, use --in-process"
-            raise NoSpark(message) from error
+            raise NoSpark(reason_in(log)) from error
         spark.sparkContext.setLogLevel("ERROR")
         try:
             yield spark
         finally:
             spark.stop()
+
+
+def reason_in(log: Path) -> str:
+    """Say why Spark has not started, as far as the log tells."""
+    missing = re.search(r"unresolved dependency: ([^\]]+): not found", log.read_text(errors="replace"))
+    if missing:
+        return (
+            f"Spark does not find {missing[1]} at Maven Central; give a folder of jars, --jars FOLDER ({log} says more)"
+        )
+    return f"Spark does not start; {log} says why. It needs Java 17 or newer; without it, use --in-process"
 
 
 @contextmanager

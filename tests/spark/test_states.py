@@ -82,6 +82,11 @@ def query(spark, tmp_path):
     spark.conf.set(PARTITIONS, before)
 
 
+def test_a_folder_that_is_no_checkpoint_is_refused_by_name(spark, tmp_path):
+    with pytest.raises(InvalidArgument, match=f"{tmp_path}.* has none that can be read"):
+        state_report(str(tmp_path), spark=spark)
+
+
 def test_the_hash_is_that_of_spark(spark):
     numbers = [*range(-20, 20), 2**31 - 1, -(2**31), *bucket_numbers(32)]
     frame = spark.createDataFrame([(number,) for number in numbers], "number int")

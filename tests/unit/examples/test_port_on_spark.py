@@ -100,3 +100,14 @@ def test_a_java_that_is_none_is_one_line_too(tmp_path):
     assert said.stderr.count("\n") == 1
     assert said.stderr.startswith(f"port: Spark does not start; {tmp_path / 'spark.log'} says why")
     assert "java" in (tmp_path / "spark.log").read_text()
+
+
+def test_a_connector_that_cannot_be_had_is_not_called_a_want_of_java(tmp_path):
+    from examples.port.on_spark import reason_in
+
+    log = tmp_path / "spark.log"
+    log.write_text("RuntimeException: [unresolved dependency: org.apache.spark#spark-sql-kafka;4.3.0: not found]\n")
+    assert "does not find org.apache.spark#spark-sql-kafka;4.3.0" in reason_in(log)
+    assert "--jars" in reason_in(log)
+    log.write_text("Error: no Java\n")
+    assert "needs Java" in reason_in(log)
