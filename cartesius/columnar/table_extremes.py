@@ -21,6 +21,7 @@ from cartesius.columnar.cells import cells_of, entries_of
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.extremes import ranked, unranked
 from cartesius.columnar.keys import NEVER, encoded
+from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.overlap import FOREVER
 from cartesius.columnar.rows import BEFORE, Flow
 from cartesius.columnar.standing import NOBODY, first_standing, times
@@ -72,7 +73,8 @@ class ToExtremes(ToTotals):
         """Return the elements that the objects hold."""
         output = join.batch.output
         assert isinstance(output, Totals)  # Invariant: that is how this one was chosen
-        found = [(key, one, at[1][0][1]) for key, of in output.elements.items() for at, one in of.items()]
+        known = {key: key for key in output.totals}  # of equal keys, 0.0 and -0.0, that of the total counts
+        found = [(known[key], one, at[1][0][1]) for key, of in output.elements.items() for at, one in of.items()]
         if not found:
             return None
         groups, values, rows = (list(column) for column in zip(*found, strict=True))
@@ -103,16 +105,17 @@ class ToExtremes(ToTotals):
         first = np.append(timeline.first, True)[after]
         died = np.where(first, FOREVER, np.append(timeline.position, 0)[after])
         index = what.index[begin]
-        there = np.flatnonzero(timeline.parts[0] != MISSING)
+        rows = np.flatnonzero(timeline.parts[0] != MISSING)
         row = found.them[0].key.take(timeline.parts[0][begin])
-        rest = _untouched(more, found.them[0].key.take(timeline.parts[0][there]))
+        rest = _untouched(more, found.them[0].key.take(timeline.parts[0][rows]))
         groups = self.keys(what.value)
         mine = Elements(groups.take(index), self._values(what.value).take(index), row)
         every = _together(rest, mine)
         n = len(every) - len(mine)
         born = np.concatenate([np.full(n, BEFORE, np.int64), timeline.position[begin]])
         died = np.concatenate([np.full(n, FOREVER, np.int64), died])
-        (codes, of_every), count = encoded([[groups], [every.group]], skips_null=False)
+        had = every.group.take(np.zeros(0, np.int64)) if more is None else more.group
+        (codes, of_every, of_had), count = encoded([[groups], [every.group], [had]], skips_null=False)
         if (codes == NEVER).any() or (of_every == NEVER).any():
             reason = "a group is no number"
             raise NotColumnar(reason)
@@ -121,8 +124,14 @@ class ToExtremes(ToTotals):
         numbers = cells.kept_up(entries.sign, np.bincount(of_every[born == BEFORE], minlength=count))
         finished = self._of_those_standing(every.value, of_every, born, died, cells, steps)
         flow = self.flow(entries, cells, finished, numbers, groups)
-        left = every.take(np.flatnonzero(died == FOREVER))
-        return flow, left if len(left) else None
+        there = np.flatnonzero(died == FOREVER)
+        if not len(there):
+            return flow, None
+        made, of_made = self.named(entries, cells, numbers, groups)
+        last = last_of_each(np.concatenate([of_had, of_made]), count)
+        there = there[np.argsort(last[of_every[there]], kind="stable")]  # in the order in which the groups were made
+        group = concatenated([had, made]).take(last[of_every[there]])
+        return flow, Elements(group, every.value.take(there), every.row.take(there))
 
     def _values(self, vector: Vector) -> Vector:
         for get in self.gets:

@@ -112,12 +112,19 @@ class ToTotals:
         numbers = cells.kept_up(entries.sign, number)
         flow = self.flow(entries, cells, self._finished(totals, numbers), numbers, keys)
         number[cells.code] = numbers[1]
+        named = self.named(entries, cells, numbers, keys)
+        return flow, self._held(*named, more, known, totals.held(cells), number)
+
+    def named(self, entries: Entries, cells: Cells, numbers: Change, keys: Vector) -> tuple[Vector, NDArray[np.int64]]:
+        """Return the keys and the codes of the groups that come to be, in order.
+
+        Of equal keys, 0.0 and -0.0, a group keeps the one that it was made with.
+        """
         made = np.arange(len(cells.code))
         if self.by is not None:
             made = np.flatnonzero((numbers[0] == 0) & (numbers[1] > 0))
         made = made[np.argsort(cells.position[made], kind="stable")]
-        named = keys.take(entries.value[cells.mention[made]]), cells.code[made]
-        return flow, self._held(*named, more, known, totals.held(cells), number)
+        return keys.take(entries.value[cells.mention[made]]), cells.code[made]
 
     def keys(self, vector: Vector) -> Vector:
         """Return the key of the group of each value; where there is one total, the empty tuple."""
@@ -189,8 +196,7 @@ class ToTotals:
     ) -> Held | None:
         """Return the totals after a batch; ``total`` and ``number`` are by code.
 
-        ``keys`` and ``codes`` are of the groups that came to be in it: of equal keys, 0.0 and -0.0, a group keeps the
-        one that it was made with.
+        ``keys`` and ``codes`` are of the groups that came to be in it.
         """
         if more is not None:
             keys, codes = concatenated([more.key, keys]), np.concatenate([*known, codes])

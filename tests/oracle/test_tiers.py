@@ -37,6 +37,7 @@ from restrictions import (
     within,
     zip_,
 )
+from restrictions.tables import max_, reduce, to_table
 from tests.oracle.tier_programs import FAMILIES, Case, Choices, Row, batch_of, case_of, trace_of
 
 TIERS = ("reference", "in_place", None)
@@ -267,6 +268,12 @@ A, B, C = (Reactive(name) for name in "abc")
             [(A, 1), (B, 2), (B, 3), (A, 4)],
             id="what is taken back goes on",
         ),
+        pytest.param(
+            lambda: reduce(to_table(A, key="n"), max_.of("k"), by="j"),
+            [(A, {"n": n, "k": 1.0, "j": group}) for n, group in enumerate([-0.0, 0.0, 2.0, -0.0])]
+            + [(A, {"n": 0, "k": 2.0, "j": 2.0}), (A, {"n": 1, "k": 3.0, "j": 2.0})],
+            id="a group keeps the key that it was made with",
+        ),
     ],
 )  # fmt: skip
 def test_what_went_wrong_once(output, rows):
@@ -275,7 +282,8 @@ def test_what_went_wrong_once(output, rows):
         pushes = [Row(reactive, value, (at, at)) for at, (reactive, value) in enumerate(rows)]
         run = Run(Case("once", (A, B, C), (output(),)), tier)
         events, error = run.feed(pushes, as_batch=True, as_value=True)
-        found.append((told(events), str(error), run.engine.stats))
+        shown = repr(run.engine.query(run.outputs[0])) if run.outputs[0].table else ""
+        found.append((told(events), str(error), run.engine.stats, shown))
     assert found[0] == found[1] == found[2]
 
 
