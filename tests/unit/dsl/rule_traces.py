@@ -1,4 +1,4 @@
-"""Packs that look at rows alone, what may be pushed into them, and both as columns."""
+"""Packs that look at rows alone, and what may be pushed into them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 import dsl
-from cartesius import Delete, Engine
-from cartesius.columnar.results import events_of
+from cartesius import Delete
 from dsl import RulePack, Source, choice, instant, optional, position
 from dsl.units import celsius, centimetres, degrees, kelvin, knots, metres
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius import Reactive
+    from tests.unit.dsl.rule_batches import Step
 
 ship = Source(
     "ship", key="id", id=int, berth=str, draught=metres, length=optional(metres), kind=choice("tanker", "box"),
@@ -163,7 +162,6 @@ ROWS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         {"speed": METRES, "gust": METRES, "direction": ANGLE, "warmth": maybe(st.sampled_from([1.85, 2.0, 30.0]))}
     ),
 }  # fmt: skip
-Step = tuple[str, Any, int]
 
 
 @st.composite
@@ -178,30 +176,3 @@ def steps(draw: Any) -> Step:
 
 
 TRACES = st.lists(steps(), min_size=1, max_size=16)
-
-
-def columns(part: Sequence[Step]) -> dict[str, dict[str, list[Any]]]:
-    """The batch of a part of a trace."""
-    found: dict[str, dict[str, list[Any]]] = {}
-    for order, (name, value, at) in enumerate(part):
-        mine = found.setdefault(name, {})
-        is_deletion = isinstance(value, Delete)
-        row: dict[str, Any] = dict.fromkeys(FIELDS[name])
-        if is_deletion and KEYS[name] is not None:
-            row[KEYS[name] or ""] = value.key
-        elif not is_deletion:
-            row = value
-        for field, one in {**row, "order": order, "at": at, "deleted": is_deletion}.items():
-            mine.setdefault(field, []).append(one)
-    return found
-
-
-def pushed(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    """What comes of pushing a part of a trace row by row."""
-    return [event for name, value, at in part for event in engine.push(inputs[name], value, at=at)]
-
-
-def pushed_at_once(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    """What comes of pushing it as one batch."""
-    batch = {inputs[name]: each for name, each in columns(part).items()}
-    return events_of(engine.push_many(batch))

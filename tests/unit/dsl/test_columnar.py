@@ -19,10 +19,11 @@ from dsl.units import centimetres, metres
 from examples.port.places import GAUGES, STATIONS
 from examples.port.programs import PACKS, rule_pack
 from examples.port.rules_page import packs as packs_of_the_port
-from tests.unit.dsl.rule_traces import TRACES, berth, packs, pushed, pushed_at_once, ship
+from tests.unit.dsl.rule_batches import check_batches, pushed, pushed_at_once
+from tests.unit.dsl.rule_traces import TRACES, berth, packs, ship
 
 if TYPE_CHECKING:
-    from tests.unit.dsl.rule_traces import Step
+    from tests.unit.dsl.rule_batches import Step
 
 
 def outputs_of(pack: RulePack, which: str) -> tuple[Any, ...]:
@@ -38,31 +39,7 @@ WAYS = st.sampled_from(["many", "many", "many", "push", "snapshot", "in_place"])
 def test_batches_mixed_with_pushes_and_snapshots_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], which: str, cuts: list[tuple[int, str]]
 ):
-    outputs = outputs_of(pack, which)
-    inputs = pack.sources
-    trace = [step for step in trace if step[0] in inputs]
-    reference, engine = Engine(*outputs, tier="reference"), Engine(*outputs)
-    done = 0
-    for size, way in [*cuts, (len(trace), "many")]:
-        part, done = trace[done : done + size], done + size
-        expected = pushed(reference, inputs, part)
-        if way == "snapshot":
-            engine = Engine.restore(engine.snapshot(), *outputs)
-        elif way == "in_place":
-            engine = Engine.restore(engine.snapshot(), *outputs, tier="in_place")
-        push = pushed if way == "push" else pushed_at_once
-        found = push(engine, inputs, part)
-        assert list(map(repr, found)) == list(map(repr, expected))
-        if way == "many" and part:
-            assert engine._compiled is not None
-            assert engine._compiled.reason == "" or engine._tier is not None
-            assert engine._why_row_by_row == ""
-    assert engine.stats.events == reference.stats.events
-    assert engine.stats.tuples == reference.stats.tuples
-    assert engine.stats.retained == reference.stats.retained
-    for output in outputs:
-        assert repr(engine.query(output)) == repr(reference.query(output))
-    engine._check_invariants()
+    check_batches(pack, outputs_of(pack, which), trace, cuts)
 
 
 # -- the packs that there are ------------------------------------------------------------------------------------------
@@ -105,11 +82,7 @@ def test_the_packs_of_the_harbour_and_of_the_thesis_are_compiled(name: str):
     reference, engine = Engine(*outputs, tier="reference"), Engine(*outputs)
     for first, last in ((0, 50), (50, 51), (51, 120)):
         expected = pushed(reference, inputs, trace[first:last])
-        batch: dict[Any, dict[str, list[Any]]] = {}
-        for order, (source, row, at) in enumerate(trace[first:last]):
-            for field, value in {**row, "order": order, "at": at}.items():
-                batch.setdefault(inputs[source], {}).setdefault(field, []).append(value)
-        assert list(map(repr, events_of(engine.push_many(batch)))) == list(map(repr, expected))
+        assert list(map(repr, pushed_at_once(engine, pack, trace[first:last]))) == list(map(repr, expected))
         assert engine._why_row_by_row == ""
     assert engine.stats.tuples == reference.stats.tuples
 
@@ -228,7 +201,7 @@ def test_a_batch_in_which_a_field_is_missing_everywhere_joins_rows_that_were_pus
     there = {"id": "A", "depth": 3.25, "gauge": None, "pos": (0.0, 0.0), "number": 1}
     trace = [("ship", SHIP, 0), ("ship", {**SHIP, "id": 2, missing: None}, 0), ("berth", there, 0)]
     assert pushed(engine, pack.sources, trace[:1]) == pushed(reference, pack.sources, trace[:1])
-    found, expected = pushed_at_once(engine, pack.sources, trace[1:]), pushed(reference, pack.sources, trace[1:])
+    found, expected = pushed_at_once(engine, pack, trace[1:]), pushed(reference, pack.sources, trace[1:])
     assert list(map(repr, found)) == list(map(repr, expected))
     assert engine._why_row_by_row == ""
 

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 
 import dsl
 from cartesius import Delete, Engine
-from cartesius.columnar.results import events_of
 from dsl import RulePack, Source, instant, not_, now, optional
 from dsl.units import knots, metres, microseconds
 from examples.port.inputs import read_day
 from examples.port.programs import rule_pack
 from examples.port.rotterdam import basin_rows, rotterdam_rules
+from tests.unit.dsl.rule_batches import check_batches, pushed, pushed_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius import Reactive
+    from tests.unit.dsl.rule_batches import Step
 
-Step = tuple[str, Any, int]
 DATA = Path(__file__).parents[3] / "examples/port/data"
 SHARED = ("mmsi", "name", "vessel_type", "length", "beam", "draught", "speed")
 FIELDS = {
@@ -125,26 +124,6 @@ def traces(draw: Any) -> list[Step]:
     return [(name, value, at) for (name, value, _), at in zip(trace, accumulate(draw(waits)), strict=True)]
 
 
-def columns(part: Sequence[Step]) -> dict[str, dict[str, list[Any]]]:
-    found: dict[str, dict[str, list[Any]]] = {}
-    for order, (name, value, at) in enumerate(part):
-        is_deletion = isinstance(value, Delete)
-        row = dict.fromkeys(FIELDS[name]) if is_deletion else value
-        if is_deletion and KEYS[name] is not None:
-            row = {**row, KEYS[name] or "": value.key}
-        for field, one in {**row, "order": order, "at": at, "deleted": is_deletion}.items():
-            found.setdefault(name, {}).setdefault(field, []).append(one)
-    return found
-
-
-def pushed(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    return [event for name, value, at in part for event in engine.push(inputs[name], value, at=at)]
-
-
-def pushed_at_once(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    return events_of(engine.push_many({inputs[name]: each for name, each in columns(part).items()}))
-
-
 MAY_BE = ("", "deadlines of two correlations are due at one time", "rows of several tables change in one step")
 WAYS = st.sampled_from(["many", "many", "many", "many", "many", "push", "snapshot", "in_place", "advance", "advance"])
 
@@ -158,39 +137,7 @@ def test_batches_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], cuts: list[tuple[int, str]], lateness: int | None, with_warnings: bool
 ):
     outputs = (pack.table(), pack.warnings()) if with_warnings else (pack.table(),)
-    inputs = pack.sources
-    trace = [step for step in trace if step[0] in inputs]
-    reference = Engine(*outputs, tier="reference", lateness=lateness)
-    engine = Engine(*outputs, lateness=lateness)
-    done = 0
-    for size, way in [*cuts, (len(trace), "many")]:
-        if way == "advance":
-            clock = size * 3
-            assert list(map(repr, engine.advance(clock))) == list(map(repr, reference.advance(clock)))
-            assert engine.next_deadline == reference.next_deadline
-            continue
-        part, done = trace[done : done + size], done + size
-        expected = pushed(reference, inputs, part)
-        if way == "snapshot":
-            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness)
-        elif way == "in_place":
-            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness, tier="in_place")
-        push = pushed if way == "push" else pushed_at_once
-        found = push(engine, inputs, part)
-        assert list(map(repr, found)) == list(map(repr, expected))
-        if way == "many" and part and engine._tier is None:
-            assert engine._compiled is not None
-            assert engine._compiled.reason == ""
-            assert engine._why_row_by_row in MAY_BE
-    assert list(map(repr, engine.late)) == list(map(repr, reference.late))
-    assert engine.stats.events == reference.stats.events
-    assert engine.stats.tuples == reference.stats.tuples
-    assert engine.stats.retained == reference.stats.retained
-    assert engine.next_deadline == reference.next_deadline
-    for output in outputs:
-        assert repr(engine.query(output)) == repr(reference.query(output))
-    engine._check_invariants()
-    assert list(map(repr, engine.advance(60))) == list(map(repr, reference.advance(60)))
+    check_batches(pack, outputs, trace, cuts, lateness=lateness, reasons=MAY_BE)
 
 
 def test_the_pack_of_rotterdam_is_compiled_between_deadlines():
@@ -215,11 +162,7 @@ def test_the_pack_of_rotterdam_is_compiled_between_deadlines():
             if draw.random() < 0.2:
                 trace.append(("tide", {"height": draw.random()}, clock))
         expected = pushed(reference, inputs, trace)
-        batch: dict[Any, dict[str, list[Any]]] = {}
-        for order, (name, row, at) in enumerate(trace):
-            for field, value in {**row, "order": order, "at": at}.items():
-                batch.setdefault(inputs[name], {}).setdefault(field, []).append(value)
-        assert list(map(repr, events_of(engine.push_many(batch)))) == list(map(repr, expected))
+        assert list(map(repr, pushed_at_once(engine, pack, trace))) == list(map(repr, expected))
         assert engine._why_row_by_row == ""
         assert "compiled: the kernel of ageing" in engine.explain()
         clock += 13 * hour
@@ -253,11 +196,7 @@ def test_the_packs_of_the_port_are_compiled_on_a_slice_of_its_data():
                 known |= {"direction": "moored" if is_still else "inbound", "destination": basins[number % len(basins)]}
                 trace.append(("vessel", {**known, "eta": time + (number % 60 - 30) * 3_600_000_000}, time))
         in_place, engine = (Engine(pack.table(), lateness=600_000_000, tier=tier) for tier in ("in_place", None))
-        batch: dict[Any, dict[str, list[Any]]] = {}
-        for order, (name, row, at) in enumerate(trace):
-            for field, value in {**row, "order": order, "at": at}.items():
-                batch.setdefault(inputs[name], {}).setdefault(field, []).append(value)
-        found = list(map(repr, events_of(engine.push_many(batch))))
+        found = list(map(repr, pushed_at_once(engine, pack, trace)))
         assert found == list(map(repr, pushed(in_place, inputs, trace)))
         assert len(found) > len(trace) / 20
         assert engine._why_row_by_row == ""

@@ -9,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dsl
-from cartesius import Delete, Engine
-from cartesius.columnar.results import events_of
+from cartesius import Delete
 from dsl import RulePack, Source, instant, not_, now, optional
 from dsl.units import knots, metres, microseconds
+from tests.unit.dsl.rule_batches import check_batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius import Reactive
+    from tests.unit.dsl.rule_batches import Step
 
-Step = tuple[str, Any, int]
 FIELDS = {"ship": ["id", "quay", "eta", "draught"], "gauge": ["quay", "height"]}
 KEYS = {"ship": "id", "gauge": "quay"}
 
@@ -101,29 +100,6 @@ def traces(draw: Any) -> list[Step]:
     return [(name, value, at) for (name, value, _), at in zip(trace, accumulate(draw(waits)), strict=True)]
 
 
-def columns(part: Sequence[Step]) -> dict[str, dict[str, list[Any]]]:
-    """Rows as columns; predictions have a `start` and an `end` of their own, so that they are one column."""
-    found: dict[str, dict[str, list[Any]]] = {}
-    for order, (name, value, at) in enumerate(part):
-        if name not in KEYS:
-            row: dict[str, Any] = {"value": value}
-        elif isinstance(value, Delete):
-            row = {**dict.fromkeys(FIELDS[name]), KEYS[name]: value.key, "deleted": True}
-        else:
-            row = {**value, "deleted": False}
-        for field, one in {**row, "order": order, "at": at}.items():
-            found.setdefault(name, {}).setdefault(field, []).append(one)
-    return found
-
-
-def pushed(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    return [event for name, value, at in part for event in engine.push(inputs[name], value, at=at)]
-
-
-def pushed_at_once(engine: Engine, inputs: dict[str, Reactive], part: Sequence[Step]) -> list[Any]:
-    return events_of(engine.push_many({inputs[name]: each for name, each in columns(part).items()}))
-
-
 MAY_BE = ("", "what was collected is forgotten in the batch", "deadlines of two correlations are due at one time")
 WAYS = st.sampled_from(["many", "many", "many", "many", "push", "snapshot", "in_place", "advance"])
 
@@ -137,36 +113,4 @@ def test_batches_give_what_the_reference_gives(
     pack: RulePack, trace: list[Step], cuts: list[tuple[int, str]], lateness: int | None, with_warnings: bool
 ):
     outputs = (pack.table(), pack.warnings()) if with_warnings else (pack.table(),)
-    inputs = pack.sources
-    trace = [step for step in trace if step[0] in inputs]
-    reference = Engine(*outputs, tier="reference", lateness=lateness)
-    engine = Engine(*outputs, lateness=lateness)
-    done = 0
-    for size, way in [*cuts, (len(trace), "many")]:
-        if way == "advance":
-            clock = size * 3
-            assert list(map(repr, engine.advance(clock))) == list(map(repr, reference.advance(clock)))
-            assert engine.next_deadline == reference.next_deadline
-            continue
-        part, done = trace[done : done + size], done + size
-        expected = pushed(reference, inputs, part)
-        if way == "snapshot":
-            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness)
-        elif way == "in_place":
-            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness, tier="in_place")
-        push = pushed if way == "push" else pushed_at_once
-        found = push(engine, inputs, part)
-        assert list(map(repr, found)) == list(map(repr, expected))
-        if way == "many" and part and engine._tier is None:
-            assert engine._compiled is not None
-            assert engine._compiled.reason == ""
-            assert engine._why_row_by_row in MAY_BE
-    assert list(map(repr, engine.late)) == list(map(repr, reference.late))
-    assert engine.stats.events == reference.stats.events
-    assert engine.stats.tuples == reference.stats.tuples
-    assert engine.stats.retained == reference.stats.retained
-    assert engine.next_deadline == reference.next_deadline
-    for output in outputs:
-        assert repr(engine.query(output)) == repr(reference.query(output))
-    engine._check_invariants()
-    assert list(map(repr, engine.advance(60))) == list(map(repr, reference.advance(60)))
+    check_batches(pack, outputs, trace, cuts, lateness=lateness, reasons=MAY_BE)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import dsl
 from cartesius import Delete, Engine
-from cartesius.columnar.results import events_of
 from dsl import RulePack, Source, against, another, choice, position, require, when
 from dsl.units import hours, knots, metres, tonnes
 from examples.port.traffic_rules import traffic_rules
+from tests.unit.dsl.rule_batches import check_batches, pushed, pushed_at_once
 
 if TYPE_CHECKING:
-    from cartesius import Reactive
+    from tests.unit.dsl.rule_batches import Step
 
 FIELDS: dict[str, Any] = {
     "mmsi": int, "basin": str, "kind": choice("tanker", "box"), "length": metres, "draught": metres, "speed": knots,
@@ -92,7 +92,6 @@ ROWS = {
     "air": st.fixed_dictionaries({"speed": maybe(1.0, 9.0)}),
 }  # fmt: skip
 KEYS = {"ship": "mmsi", "tug": "id", "air": None}
-Step = tuple[str, Any, int]
 
 
 @st.composite
@@ -104,47 +103,7 @@ def steps(draw: Any) -> Step:
     return name, Delete(row[key]) if key is not None and draw(st.integers(0, 5)) == 0 else row, at
 
 
-def batch_of(inputs: dict[str, Reactive], part: list[Step], names: dict[str, list[str]]) -> dict[Any, Any]:
-    found: dict[Any, dict[str, list[Any]]] = {}
-    for order, (name, value, at) in enumerate(part):
-        is_gone, key = isinstance(value, Delete), names[name][0]
-        row: dict[Any, Any] = {**dict.fromkeys(names[name]), key: value.key} if is_gone else value
-        for field in names[name]:
-            found.setdefault(inputs[name], {}).setdefault(field, []).append(row[field])
-        for field, one in {"order": order, "at": at, "deleted": is_gone}.items():
-            found[inputs[name]].setdefault(field, []).append(one)
-    return found
-
-
 NAMES = {"ship": list(FIELDS), "tug": ["id", "free", "pull", "basin"], "air": ["speed"]}
-
-
-def compare(
-    outputs: Any,
-    inputs: dict[str, Reactive],
-    trace: list[Step],
-    cuts: list[tuple[int, str]],
-    names: dict[str, list[str]],
-) -> None:
-    reference, engine, done = Engine(*outputs, tier="reference"), Engine(*outputs), 0
-    for size, way in [*cuts, (len(trace), "many")]:
-        part, done = trace[done : done + size], done + size
-        expected = [event for name, value, at in part for event in reference.push(inputs[name], value, at=at)]
-        if way == "snapshot":
-            engine = Engine.restore(engine.snapshot(), *outputs)
-        if way == "push":
-            found = [event for name, value, at in part for event in engine.push(inputs[name], value, at=at)]
-        else:
-            found = events_of(engine.push_many(batch_of(inputs, part, names)))
-            assert part == [] or engine._compiled is not None
-            assert engine._compiled is None or engine._compiled.reason == ""
-            assert engine._why_row_by_row == ""
-        assert list(map(repr, found)) == list(map(repr, expected))
-    assert engine.stats.tuples == reference.stats.tuples
-    assert engine.stats.retained == reference.stats.retained
-    for output in outputs:
-        assert repr(engine.query(output)) == repr(reference.query(output))
-    engine._check_invariants()
 
 
 CUTS = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(["many", "many", "push", "snapshot"])), max_size=3)
@@ -156,15 +115,7 @@ def test_relations_over_columns_say_what_the_reference_says(
     pack: RulePack, trace: list[Step], cuts: list[tuple[int, str]], has_warnings: bool
 ):
     outputs = (pack.table(), pack.warnings()) if has_warnings else (pack.table(),)
-    compare(outputs, pack.sources, [step for step in trace if step[0] in pack.sources], cuts, NAMES)
-
-
-TRAFFIC = {
-    "vessel": ["mmsi", "name", "vessel_type", "hazard", "length", "beam", "draught", "speed", "course", "position",
-               "destination", "direction"],
-    "wind": ["station", "velocity", "gust", "direction"],
-    "tug": ["mmsi", "available"],
-}  # fmt: skip
+    check_batches(pack, outputs, trace, cuts)
 
 
 def vessel_row(draw: random.Random) -> dict[str, Any]:
@@ -186,9 +137,8 @@ def test_the_traffic_of_the_port_is_compiled(seed: int):
         name = draw.choice(["vessel"] * 5 + ["tug"])
         row = vessel_row(draw) if name == "vessel" else {"mmsi": draw.randrange(4), "available": draw.random() < 0.7}
         trace.append((name, Delete(row["mmsi"]) if draw.random() < 0.15 else row, at))
-    compare(
-        (pack.table(), pack.warnings()), pack.sources, trace, [(25, "many"), (10, "snapshot"), (5, "push")], TRAFFIC
-    )
+    cuts = [(25, "many"), (10, "snapshot"), (5, "push")]
+    check_batches(pack, (pack.table(), pack.warnings()), trace, cuts)
 
 
 def test_pairs_that_are_judged_by_linked_rows_go_row_by_row():
@@ -204,18 +154,12 @@ def test_what_the_clock_takes_away_goes_row_by_row_and_stays_right():
     pack = RulePack("port", subject=old)
     with pack, against(another(old, "other")):
         require(dsl.distance(old.place, another(old, "other").place) >= 500 * metres, name="passing distance")
-    draw, hour, names = random.Random(3), 3_600_000_000, {"ship": list(FIELDS)}
+    draw, hour = random.Random(3), 3_600_000_000
     reference, engine = (Engine(pack.table(), tier=tier, lateness=0) for tier in ("reference", None))
-    inputs = pack.sources
     trace: list[Step] = []
     for at in range(40):
         row = {"mmsi": draw.randrange(4), "basin": "A", "kind": None, "length": 1.0, "draught": 1.0, "speed": 1.0,
                "place": draw.choice(SPOTS)}  # fmt: skip
         trace.append(("ship", row, at * hour // 3))
-    expected = [event for name, value, at in trace for event in reference.push(inputs[name], value, at=at)]
-    found = [
-        event
-        for first in (0, 15)
-        for event in events_of(engine.push_many(batch_of(inputs, trace[first : 15 if first == 0 else None], names)))
-    ]
-    assert list(map(repr, found)) == list(map(repr, expected))
+    found = [*pushed_at_once(engine, pack, trace[:15]), *pushed_at_once(engine, pack, trace[15:])]
+    assert list(map(repr, found)) == list(map(repr, pushed(reference, pack.sources, trace)))
