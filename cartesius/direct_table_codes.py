@@ -67,6 +67,7 @@ class DirectTableCode:
             add(TIMES)
             add(self._clock)
             add(BEGIN)
+            add("visited = 0")
             with self._lines.under("try:"):
                 self._take_in()
                 with self._lines.under("if part is not None or before is not None:"):
@@ -76,6 +77,7 @@ class DirectTableCode:
                         self._find_all()
             add(FAIL)
             add(self._come)
+            add("others.visited += visited")
             add(KEEP)
 
     def _take_in(self) -> None:
@@ -142,7 +144,7 @@ class DirectTableCode:
             """)
         self._lines.add(f"""
             if {partner} is not None:
-                others.visited += 1
+                visited += 1
         """)
 
     def _make(self, value: str, row: str, partner: str) -> None:
@@ -176,7 +178,7 @@ class DirectTableCode:
             """)
         may_miss = self._shape.slot.index in self._shape.missing
         with self._lines.under("for other in found:"):
-            self._lines.add("others.visited += 1")
+            self._lines.add("visited += 1")
             for row, value in (("before", "old"), ("part", "now")):
                 self._lines.add(f"""
                     if {row} is not None:

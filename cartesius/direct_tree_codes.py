@@ -62,6 +62,7 @@ class DirectTreeCode:
             add(TIMES)
             add(self._clock)
             add(BEGIN)
+            add(" = ".join([*[f"visited{slot.index}" for slot in self._join.slots], "0"]))
             with self._lines.under("try:"):
                 self._take_in()
                 with self._lines.under("if part is not None or before is not None:"):
@@ -71,6 +72,8 @@ class DirectTreeCode:
                         self._find_all()
             add(FAIL)
             add(self._come)
+            for slot in self._join.slots:
+                add(f"memory{slot.index}.visited += visited{slot.index}")
             add(KEEP)
 
     # -- the change ----------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ class DirectTreeCode:
                 if type({name}) is dict:
                     return None  # there are several
                 if {name} is not None:
-                    memory{branch.slot}.visited += 1
+                    visited{branch.slot} += 1
             """)
 
     def _get(self, slot: int, position: int, by: str) -> str:
@@ -220,7 +223,7 @@ class DirectTreeCode:
         inside = {own, *[one.slot for one in below]}
         others = [branch for branch in shape.branches if branch.slot not in inside]
         with self._lines.under("for root in found:"):
-            self._lines.add("memory0.visited += 1")
+            self._lines.add("visited0 += 1")
             common = {ROOT: "root"}
             self._find(others, common, "_now", set())
             exists = self._exists(common, [branch.slot for branch in others])
