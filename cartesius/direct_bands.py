@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.leaving import Found
 
-BANDS: Final = frozenset((Meaning.BAND, Meaning.LASTING, Meaning.APART))
-"""What is about the times of parts, and lets them leave."""
 _FEW: Final = 8
 """Among so many it is not worth while to ask whether times ascend."""
 
