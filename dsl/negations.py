@@ -39,14 +39,14 @@ def positive(condition: Term) -> Term:
 
 
 def conjuncts(condition: Term) -> tuple[Term, ...]:
-    """Return the conditions that ``condition`` is the conjunction of, without negations inside.
+    """Return the conditions that ``condition`` is the conjunction of, left to right.
 
     >>> from dsl.dimensions import TRUTH
     >>> from dsl.terms import Constant
     >>> conjuncts(Constant(True, TRUTH))
     (Constant(value=True, kind=Sort(name='truth value')),)
     """
-    return operands_of("and", positive(condition))
+    return operands_of("and", condition)
 
 
 def operands_of(operator: str, term: Term) -> tuple[Term, ...]:

@@ -232,7 +232,7 @@ def _total(total: Total) -> str:
     """Return the words for a total, without article: "number of tugs whose power is at least 5 kW"."""
     name = total.source.name
     which = [] if total.key is None or total.group is None else [Comparison("==", total.key, total.group)]
-    terms = [*which, *([] if total.condition is None else conjuncts(total.condition))]
+    terms = [*which, *([] if total.condition is None else conjuncts(positive(total.condition)))]
     said = [_phrase(term, "is", "") for term in terms]
     possessive = " " if total.source.another_of is None else "'s "
     start = f"the {name.replace('_', ' ')}{possessive}"
