@@ -8,14 +8,14 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dsl.terms import Comparison, Junction, Not
 
 if TYPE_CHECKING:
-    from dsl.terms import Term
+    from dsl.terms import Comparator, Term
 
-_OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
+_OPPOSITES: Final[dict[str, Comparator]] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
 
 
 def positive(condition: Term) -> Term:
@@ -32,7 +32,7 @@ def positive(condition: Term) -> Term:
         case Not(Junction(operator, left, right)):
             return Junction("or" if operator == "and" else "and", positive(Not(left)), positive(Not(right)))
         case Not(Comparison(operator, left, right)):
-            return Comparison(_OPPOSITES[operator], left, right)  # type: ignore[arg-type]
+            return Comparison(_OPPOSITES[operator], left, right)
         case Junction(operator, left, right):
             return Junction(operator, positive(left), positive(right))
     return condition
