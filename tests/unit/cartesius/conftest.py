@@ -1,12 +1,10 @@
-"""Fixtures of several modules."""
+"""Fixtures of several modules: inputs, called as they are."""
 
 from __future__ import annotations
 
 import pytest
 
-from cartesius import (
-    Reactive,
-)
+from cartesius import Reactive
 
 
 @pytest.fixture
@@ -17,3 +15,8 @@ def a():
 @pytest.fixture
 def b():
     return Reactive("b")
+
+
+@pytest.fixture
+def go():
+    return Reactive("go")
