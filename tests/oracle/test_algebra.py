@@ -33,37 +33,31 @@ from restrictions.tables import (
     to_table,
     update_stream,
 )
+from tests.oracle.algebra_draws import IN_SQL, KEYS, build, build_each, cases, library_group, programs, traces
 from tests.oracle.algebra_oracle import (
-    IN_SQL,
-    KEYS,
     DictProgram,
     DictTotals,
+    ForeignJoining,
+    FromScratch,
+    Joining,
+    apply,
+    exact,
+    is_same,
+)
+from tests.oracle.algebra_programs import (
     Filtered,
     Folded,
     Foreign,
-    ForeignJoining,
-    FromScratch,
     Item,
     Joined,
-    Joining,
     Mapped,
     Merged,
     Reduced,
     Relogged,
     Source,
-    apply,
-    as_floats,
-    build,
-    build_each,
-    cases,
-    duckdb_rows,
-    exact,
-    is_same,
-    library_group,
-    programs,
     sources,
-    traces,
 )
+from tests.oracle.algebra_sql import as_floats, duckdb_rows
 
 
 def check_changes(table, changes):
