@@ -18,6 +18,7 @@ from examples.experiments.efforts import Effort
 from examples.experiments.figure8 import in_order, measure, scanning
 from examples.experiments.late_strategies import strategies
 from examples.experiments.nexmark_events import events
+from examples.experiments.nexmark_queries import QUERIES
 from examples.experiments.nexmark_sql import answers
 from examples.experiments.program_rows import ProgramRows, program
 from examples.experiments.settings_workloads import LATEST, reading
@@ -176,7 +177,7 @@ def test_a_speed_has_its_least_and_its_greatest():
 def test_the_queries_of_nexmark_answer_what_duckdb_answers(seed):
     trace = events(1_000, seed)
     known = answers(trace)
-    for query in nexmark.QUERIES:
+    for query in QUERIES:
         _, rows, pushed, _ = nexmark.answered(query, trace)
         assert rows == known[query], query
         assert rows
