@@ -91,20 +91,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
-    ) -> None:
-        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=None)
-
-    def _build(
-        self,
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive],
-        unit: timedelta,
-        lateness: int | timedelta | None,
-        *,
-        durable: bool,
-        trace: bool,
-        tier: Tier | None,
-        saved: Mapping[str, Any] | None,
+        _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
@@ -116,7 +103,7 @@ class Engine:
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
-        self._program = Program(pushed, self._world, pulled=views, saved=saved)
+        self._program = Program(pushed, self._world, pulled=views, saved=_layout)
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
@@ -678,7 +665,16 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
+        engine = cls(
+            *outputs,
+            pulled=pulled,
+            unit=unit,
+            lateness=lateness,
+            durable=durable,
+            trace=trace,
+            tier=tier,
+            _layout=state["layout"],
+        )
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -686,24 +682,6 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
-        return engine
-
-    @classmethod
-    def _like(
-        cls,
-        layout: Mapping[str, Any],
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive] = (),
-        unit: timedelta = MICROSECOND,
-        lateness: int | timedelta | None = None,
-        *,
-        durable: bool = False,
-        trace: bool = False,
-        tier: Tier | None = None,
-    ) -> Engine:
-        """Return an engine without a state, whose names and numbers are those of a saved one."""
-        engine = cls.__new__(cls)
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:
