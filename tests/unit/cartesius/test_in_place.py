@@ -204,7 +204,7 @@ def test_events_of_a_direct_push_are_events() -> None:
     assert weakref.ref(event)() is event
     assert isinstance(event, EventDraft)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        event.value = 1  # type: ignore[misc]
+        event.value = 1  # type: ignore[misc]  # it is frozen
 
 
 def quotient(x: Any, y: Any) -> int:
