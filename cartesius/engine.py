@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.codec import decode, encode
 from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
-from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
+from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, shortened
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
+    from cartesius.failures import Failure
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
@@ -395,7 +396,7 @@ class Engine:
                 f"slot {join.slots[index].name!r} of {join.name}"
                 for join, index in self._program.bound.get(reactive, ())
             )
-            error.add_note(f"while pushing {value!r} at {start}..{end} into {name!r} ({slots})")
+            error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event]:
@@ -617,6 +618,24 @@ class Engine:
         late = self.late
         self._world.late.clear()
         return late
+
+    def take_failure(self) -> Failure | None:
+        """Return where the last call that raised was at work, and forget it; None: it was refused before it began.
+
+        For who pushes the events of others, and must tell one that the program raises on from one that it refuses.
+
+        >>> from cartesius import Engine, Reactive, correlate
+        >>> level = Reactive("level")
+        >>> engine = Engine(correlate(x=level, yields=lambda x: 1 / x, name="inverse"))
+        >>> try:
+        ...     engine.push(level, 0)
+        ... except ZeroDivisionError:
+        ...     print(engine.take_failure())
+        Failure(correlation='inverse', pattern='yields (1 / x)', outputs=('inverse',), deadline=None)
+        """
+        self._check_own_thread()
+        failure, self._world.failure = self._world.failure, None
+        return failure
 
     @property
     def stats(self) -> Stats:
