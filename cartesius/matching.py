@@ -15,6 +15,7 @@ Source: DiffStream (SOURCES E4); SEMANTICS 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
@@ -25,7 +26,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 Relation: TypeAlias = Callable[[Any, Any], bool] | None  # None: the default
 Numbered: TypeAlias = tuple[int, Any]
@@ -88,8 +89,7 @@ class Matcher:
         self._apart, self._form = dependence.apart, equality.form
         # What is in different places is neither equal nor dependent.
         self._waiting: Mapping[int, dict[Hashable, list[Numbered]]] = {1: {}, 2: {}}
-        self._fed = {1: 0, 2: 0}
-        self._counts = {1: 0, 2: 0}
+        self._fed, self._counts = {1: 0, 2: 0}, {1: 0, 2: 0}
         self._verdict = Equivalence()
 
     @property
@@ -100,10 +100,11 @@ class Matcher:
     @property
     def unmatched(self) -> dict[int, list[Numbered]]:
         """The items of each stream that have no equal yet, numbered, in order of arrival."""
-        return {
-            stream: sorted((one for place in places.values() for one in place), key=lambda one: one[0])
-            for stream, places in self._waiting.items()
-        }
+        return {stream: sorted(self.each_unmatched(stream), key=lambda one: one[0]) for stream in self._waiting}
+
+    def each_unmatched(self, stream: int) -> Iterator[Numbered]:
+        """Return the items of a stream that have no equal yet, numbered, in no order; it may be left off anywhere."""
+        return chain.from_iterable(self._waiting[stream].values())
 
     def feed(self, stream: int, item: Any) -> Equivalence:
         """Take the next item of a stream; a falsy answer is certain, and stays: what comes later is not looked at.

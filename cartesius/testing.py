@@ -32,6 +32,7 @@ from cartesius.equivalences import assert_streams_equivalent, check_relations, r
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
 from cartesius.matching import Equivalence, Matcher
+from cartesius.monitoring import Monitor, Sample
 from cartesius.patterns import restricting
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.records import Record
@@ -41,6 +42,8 @@ __all__ = [
     "Dependence",
     "Equivalence",
     "Matcher",
+    "Monitor",
+    "Sample",
     "all_depend",
     "assert_streams_equivalent",
     "check_relations",
