@@ -243,6 +243,15 @@ def compiled_of(engine: Engine) -> Compiled:
     return engine._compiled
 
 
+def n_retained(engine: Engine) -> int:
+    """Return how many events are in memory, be it columns or objects; neither is made of the other."""
+    if engine._compiled is not None and engine._compiled.states is not None:
+        return engine._compiled.n_retained
+    return sum(
+        map(len, {id(slot.memory): slot.memory for join in engine._program.joins for slot in join.slots}.values())
+    )
+
+
 def push_many(engine: Engine, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
