@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.codec import decode, encode
 from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
-from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
+from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, shortened
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
+    from cartesius.failures import Failure
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
@@ -91,20 +92,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
-    ) -> None:
-        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=None)
-
-    def _build(
-        self,
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive],
-        unit: timedelta,
-        lateness: int | timedelta | None,
-        *,
-        durable: bool,
-        trace: bool,
-        tier: Tier | None,
-        saved: Mapping[str, Any] | None,
+        _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
@@ -116,7 +104,7 @@ class Engine:
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
-        self._program = Program(pushed, self._world, pulled=views, saved=saved)
+        self._program = Program(pushed, self._world, pulled=views, saved=_layout)
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
@@ -408,7 +396,7 @@ class Engine:
                 f"slot {join.slots[index].name!r} of {join.name}"
                 for join, index in self._program.bound.get(reactive, ())
             )
-            error.add_note(f"while pushing {value!r} at {start}..{end} into {name!r} ({slots})")
+            error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event]:
@@ -631,6 +619,24 @@ class Engine:
         self._world.late.clear()
         return late
 
+    def take_failure(self) -> Failure | None:
+        """Return where the last call that raised was at work, and forget it; None: it was refused before it began.
+
+        For who pushes the events of others, and must tell one that the program raises on from one that it refuses.
+
+        >>> from cartesius import Engine, Reactive, correlate
+        >>> level = Reactive("level")
+        >>> engine = Engine(correlate(x=level, yields=lambda x: 1 / x, name="inverse"))
+        >>> try:
+        ...     engine.push(level, 0)
+        ... except ZeroDivisionError:
+        ...     print(engine.take_failure())
+        Failure(correlation='inverse', pattern='yields (1 / x)', outputs=('inverse',), deadline=None)
+        """
+        self._check_own_thread()
+        failure, self._world.failure = self._world.failure, None
+        return failure
+
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
@@ -678,7 +684,16 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
+        engine = cls(
+            *outputs,
+            pulled=pulled,
+            unit=unit,
+            lateness=lateness,
+            durable=durable,
+            trace=trace,
+            tier=tier,
+            _layout=state["layout"],
+        )
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -686,24 +701,6 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
-        return engine
-
-    @classmethod
-    def _like(
-        cls,
-        layout: Mapping[str, Any],
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive] = (),
-        unit: timedelta = MICROSECOND,
-        lateness: int | timedelta | None = None,
-        *,
-        durable: bool = False,
-        trace: bool = False,
-        tier: Tier | None = None,
-    ) -> Engine:
-        """Return an engine without a state, whose names and numbers are those of a saved one."""
-        engine = cls.__new__(cls)
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:

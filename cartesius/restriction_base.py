@@ -253,7 +253,7 @@ class Restriction(Handler):
         """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
         return None
 
-    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
+    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.parts(), *parts_of(inner)))
 

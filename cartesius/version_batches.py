@@ -267,7 +267,7 @@ class Versions:
         """Whether a result holds at some time; one with a missing part has a point, which was seen to change."""
         if any(part is None for part in parts):
             return False
-        return bool(reduce(intersection, (when(part) for part in parts), ALWAYS))  # type: ignore[arg-type]
+        return bool(reduce(intersection, (when(part) for part in parts), ALWAYS))  # type: ignore[arg-type]  # none is missing
 
     @property
     def horizon(self) -> Time:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from cartesius.events import Time
+    from cartesius.failures import Failure
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
@@ -166,6 +167,7 @@ class World:
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
         self.deadlines = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
+        self.failure: Failure | None = None  # where the last call that failed raised
         self.provenance = Provenance(self.journal) if trace else None
 
     def next_number(self) -> int:
@@ -200,6 +202,7 @@ class World:
         """Start a push: nothing to undo yet."""
         self.journal.clear()
         self.touched.clear()
+        self.failure = None
         return self.clock, self.number, self.steps, self.candidates, len(self.late), self.deadlines.number
 
     def roll_back(self, before: tuple[Time, int, int, int, int, int]) -> None:

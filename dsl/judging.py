@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, places_of
 from cartesius.missing_values import Asked, Form
 from dsl import foreseen
 from dsl.dependencies import Leaves
@@ -30,6 +30,7 @@ from dsl.evaluation import compiled
 from dsl.forms import form_of_pack
 from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
+from dsl.raising import called
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.relations import alone, pair_slots, slot_of
 from dsl.relations import slots as slots_of
@@ -126,7 +127,10 @@ class Judge:
             return self._judged(rows, now)
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
-            raise InvalidArgument(message) from error
+            found = InvalidArgument(message)
+            for place in places_of(error):
+                found.add_note(place)
+            raise found from error
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""
@@ -139,7 +143,7 @@ class Judge:
         return Judge, (self.sources, self.statements, self.related)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
-        subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
         now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
@@ -186,11 +190,11 @@ class _Compiler:
         if isinstance(statement, Against):
             for requirement in alone(statement):
                 slot = self.slots[slot_of(statement, requirement)]
-                yield self.required(self.leaves.mask_of(slot), _paired(slot, place))
+                yield self.required(self.leaves.mask_of(slot), _paired(slot, place), called(requirement))
             return
         mask = self.leaves.mask(statement.condition)
         if isinstance(statement, Requirement):
-            yield self.required(mask, _required(statement, self.slots, place))
+            yield self.required(mask, _required(statement, self.slots, place), called(statement))
             return
         number, first = self.guards, self.requirements
         self.guards += 1
@@ -200,11 +204,12 @@ class _Compiler:
         for each in body:
             reach |= each.reach
         holds, doubt = compiled(simplified(statement.condition), self.slots), doubt_of(statement.condition, self.slots)
-        yield Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
+        inside = (first, self.requirements)
+        yield Guarded(number, mask, reach, holds, doubt, body, inside, called(statement))
 
-    def required(self, mask: int, check: Check) -> Required:
+    def required(self, mask: int, check: Check, shown: str) -> Required:
         self.requirements += 1
-        return Required(self.requirements - 1, mask, mask, check)
+        return Required(self.requirements - 1, mask, mask, check, shown)
 
 
 def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:

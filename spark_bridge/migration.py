@@ -150,7 +150,7 @@ def carried_over(
     old = load(state, before, lateness)
     old._settle()
     saved = save_engine(old)
-    new = Engine._like(saved["layout"], now, lateness=lateness)
+    new = Engine(*now, lateness=lateness, _layout=saved["layout"])
     load_engine(new, saved)
     clock = new.clock
     time = max(new._latest, EARLIEST if clock == LATEST else clock)

@@ -674,7 +674,7 @@ class FromScratch:
                     initial, f = FOLDING[node.kind]
                     for each in changes:
                         if isinstance(each, Update):
-                            each = Update(each.key, f(old.get(each.key, initial), each.value))  # noqa: PLW2901
+                            each = Update(each.key, f(old.get(each.key, initial), each.value))  # noqa: PLW2901 - what is folded takes the place of what came
                         apply(new, each)
                 case Merged():
                     for child in children(node):

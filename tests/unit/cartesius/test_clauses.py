@@ -80,12 +80,12 @@ def b():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: memory(None),  # type: ignore[arg-type]
+        lambda: memory(None),  # type: ignore[arg-type]  # wrong on purpose
         lambda: notify_at(3),
-        lambda: pause(None),  # type: ignore[arg-type]
-        lambda: play(None),  # type: ignore[arg-type]
-        lambda: expire(None, None),  # type: ignore[arg-type]
-        lambda: set_aside(None, None, "why"),  # type: ignore[arg-type]
+        lambda: pause(None),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: play(None),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: expire(None, None),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: set_aside(None, None, "why"),  # type: ignore[arg-type]  # wrong on purpose
     ],
 )
 def test_outside_a_clause_each_refuses(call):

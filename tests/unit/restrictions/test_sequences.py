@@ -719,13 +719,13 @@ def test_without_retracting_results_stand():
     ("make", "said"),
     [
         (in_sequence, "in_sequence: expected slots, by variable name or reactive, in slots but got none"),
-        (lambda: in_sequence("a", 3), "in_sequence: expected a slot, by variable name or reactive, but got slots=3"),  # type: ignore[arg-type]
+        (lambda: in_sequence("a", 3), "in_sequence: expected a slot, by variable name or reactive, but got slots=3"),  # type: ignore[arg-type]  # wrong on purpose
         (lambda: in_sequence("a", "b", contiguity="stric"), "got contiguity='stric'; .*; did you mean 'strict'"),
         (lambda: in_sequence("a", "b", after_match="past-last"), "did you mean 'past_last'"),
         (lambda: in_sequence("a", "b", after_match="to_first"), "or \\('to_first', variable\\)"),
         (lambda: in_sequence("a", "b", after_match=("to_frist", "a")), "did you mean 'to_first'"),
-        (lambda: in_sequence("a", "b", after_match=("to_first", 1)), "got after_match=\\('to_first', 1\\)"),  # type: ignore[arg-type]
-        (lambda: in_sequence("a", "b", after_match=None), "got after_match=None"),  # type: ignore[arg-type]
+        (lambda: in_sequence("a", "b", after_match=("to_first", 1)), "got after_match=\\('to_first', 1\\)"),  # type: ignore[arg-type]  # wrong on purpose
+        (lambda: in_sequence("a", "b", after_match=None), "got after_match=None"),  # type: ignore[arg-type]  # wrong on purpose
     ],
 )
 def test_what_says_nothing_is_refused_where_it_is_written(make, said):
