@@ -112,7 +112,7 @@ class ByKey:
         }
         columns = [[None] * n for n in found["widths"]]
         for (one, slot), marks in known.items():
-            places = [_place(one, slot, segment) for segment in np.flatnonzero(marks[:, 0])]
+            places = [_place(one, slot, segment) for segment in np.flatnonzero(marks[:, 0]).tolist()]
             pieces = [decoded(part) for part in map(parts.get, places) if part is not None]
             rows = joined([piece.as_retained() for piece in pieces])
             columns[one][slot] = rows.take(np.argsort(rows.number, kind="stable"))
@@ -131,14 +131,13 @@ class ByKey:
             before = opened.known.get((one, slot), np.zeros_like(marks))
             order = np.argsort(of, kind="stable")
             ends = np.cumsum(marks[:, 0])
-            for segment in np.flatnonzero((marks != before).any(axis=1)):
+            for segment in np.flatnonzero((marks != before).any(axis=1)).tolist():
                 mine = order[ends[segment] - marks[segment, 0] : ends[segment]]
                 opened.parts.put(_place(one, slot, segment), encoded(rows.take(np.sort(mine))))
             known[one, slot] = marks
         version = opened.version + 1
         first = {"version": version, "engine": rest, "slots": list(known), "widths": list(map(len, state["columns"]))}
-        marks = [found.ravel().tolist() for found in known.values()]
-        opened.parts.put(FIRST, encoded({**first, "marks": marks}))
+        opened.parts.put(FIRST, encoded({**first, "marks": [found.ravel().tolist() for found in known.values()]}))
         _KEPT[self.states.query, opened.bucket] = version, opened.engine, known
         return b""
 
@@ -174,7 +173,8 @@ class Log:
         """Write what has changed."""
         state = save(opened.engine)
         columns, rest = _divided(state)
-        before, entries, size, whole = opened.known or ({}, 0, 0, 0)
+        none: dict[tuple[int, int], NDArray[np.int64]] = {}
+        before, entries, size, whole = opened.known or (none, 0, 0, 0)
         if before.keys() != columns.keys() or size > _MOST * whole:
             part = encoded({"columns": state["columns"]})
             opened.parts.put(1, part)
@@ -202,7 +202,7 @@ def _divided(state: dict[str, Any]) -> tuple[dict[tuple[int, int], Rows], dict[s
 
 
 def _place(one: int, slot: int, segment: int) -> int:
-    return 1 + (one * 16 + slot) * _PER_SEGMENT + int(segment)
+    return 1 + (one * 16 + slot) * _PER_SEGMENT + segment
 
 
 def _segments_of(rows: Rows, key: str, segments: int) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -23,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import GroupedData, Row
 from pyspark.sql import functions as f
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from bench.sheets import Sheet
 from bench.spark_segments import ByKey, Log, Whole
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cartesius import Reactive as Output
+    from spark_bridge.bucket_states import BucketStates
     from spark_bridge.buckets import Buckets
 
 CONFIGURATION: Final = {
@@ -86,7 +88,7 @@ def write_ships(folder: Path, keys: int, rounds: int, seed: int = 1) -> None:
 def judged() -> Output:
     """Return each ship with the reading that it refers to, the latest of both."""
     ship, reading = Reactive("ship"), Reactive("reading")
-    return correlate(
+    found: Output = correlate(
         ship=ship,
         reading=reading,
         where=lambda ship, reading: ship.g == reading.g,
@@ -94,6 +96,7 @@ def judged() -> Output:
         restrict=key_by(ship="k") | most_recently("ship") | key_by(reading="g") | most_recently("reading"),
         name="judged",
     )
+    return found
 
 
 def ours(spark: SparkSession, folder: Path, buckets: int) -> DataFrame:
@@ -110,7 +113,7 @@ def ours(spark: SparkSession, folder: Path, buckets: int) -> DataFrame:
     return frames.results.select("k", "n", "h")
 
 
-def in_map(spark: SparkSession, folder: Path, states: Callable[[Any], Any]) -> DataFrame:
+def in_map(spark: SparkSession, folder: Path, states: Callable[[BucketStates], Any]) -> DataFrame:
     """Return the results with states in a map of `transformWithState`, opened and sealed by ``states``."""
 
     def run(frame: DataFrame, buckets: Buckets, numbers: Sequence[int], **_: Any) -> DataFrame:
@@ -180,8 +183,7 @@ _KEYS: Final = {"ship": "k", "reading": "g"}
 def sides(keys: int, tell: Callable[[str], None]) -> dict[str, Callable[[SparkSession, Path], DataFrame]]:
     """Return what is compared, by name."""
     found: dict[str, Callable[[SparkSession, Path], DataFrame]] = {
-        f"ours, {BUCKETS} buckets": lambda spark, folder: ours(spark, folder, BUCKETS),
-        f"ours, a bucket per 1,000 keys ({keys // 1_000})": lambda spark, folder: ours(spark, folder, keys // 1_000),
+        f"ours, {count} buckets": partial(ours, buckets=count) for count in (BUCKETS, max(1, keys // 1_000))
     }
     if not hasattr(GroupedData, "transformWithState"):
         tell("PySpark before 4.1 has no transformWithState of rows: the library's states alone")
@@ -189,13 +191,14 @@ def sides(keys: int, tell: Callable[[str], None]) -> dict[str, Callable[[SparkSe
     if find_spec("google") is None or find_spec("google.protobuf") is None:
         tell("transformWithState needs protobuf, which is not installed: the library's states alone")
         return found
-    for name, states in {
+    designs: dict[str, Callable[[BucketStates], Any]] = {
         "map: whole": Whole,
         "map: segments of 1,000 keys": lambda mine: ByKey(mine, _KEYS, max(1, keys // BUCKETS // 1_000)),
         "map: segments of 50 keys": lambda mine: ByKey(mine, _KEYS, max(1, keys // BUCKETS // 50)),
         "map: a log of changes": Log,
-    }.items():
-        found[name] = lambda spark, folder, states=states: in_map(spark, folder, states)
+    }
+    for name, states in designs.items():
+        found[name] = partial(in_map, states=states)
     return found
 
 

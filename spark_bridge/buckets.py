@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import CartesiusError
-from cartesius.columnar.running import attempt, n_retained
+from cartesius.columnar.running import attempt, is_large
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _MANY: Final = 32
 """Fewer rows are faster one by one than as a batch, unless much is in memory."""
-_LARGE: Final = 512
-"""Events in memory from which one row is a batch: else objects would be made of columns for it, and columns again."""
 
 
 @attrs.frozen
@@ -219,7 +217,7 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        done = self._use_columns(arrivals) if n >= _MANY or n_retained(self.engine) >= _LARGE else 0
+        done = self._use_columns(arrivals) if n >= _MANY or is_large(self.engine) else 0
         for one, row, time in arrivals.since(done):
             self._use_row(one, row, time)
 

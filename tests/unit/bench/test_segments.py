@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +22,7 @@ DESIGNS = {
 }
 
 
-class Parts(dict):
+class Parts(dict[int, bytes]):
     """A map, and how many bytes were written to it."""
 
     written = 0
@@ -59,7 +60,7 @@ def expected():
 @pytest.mark.parametrize("keeps", [True, False])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_they_give_what_the_library_gives(design, keeps, expected):
-    program, parts = buckets_of(judged, query="q"), Parts()
+    program, parts = buckets_of(judged, query="q"), cast("Any", Parts())
     program.states = DESIGNS[design](program.states)
     for rows, wanted in zip(calls(), expected, strict=True):
         if not keeps:  # as in another worker
@@ -70,7 +71,7 @@ def test_they_give_what_the_library_gives(design, keeps, expected):
 
 def written(design):
     """Return how many bytes the last two calls have written: one with a broadcast row alone, one with others."""
-    program, parts, found = buckets_of(judged, query=design), Parts(), []
+    program, parts, found = buckets_of(judged, query=design), cast("Any", Parts()), []
     program.states = DESIGNS[design](program.states)
     for rows in calls():
         before = parts.written

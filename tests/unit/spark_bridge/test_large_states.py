@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columnar.running import n_retained
+from cartesius.columnar.running import Attempt, is_large
 from restrictions import key_by, most_recently
 from spark_bridge import buckets
 from tests.unit.spark_bridge.bucket_rows import Row, results, run
@@ -69,9 +69,25 @@ def test_a_row_does_not_make_objects_of_a_large_memory(filled_by):
         state = run(program, 0, state, filling()[first : first + filled_by]).state
     opened = program.states.open(0, run(program, 0, state, few(1, 1000, 1)).state)
     assert opened.engine._compiled.states is not None
-    assert n_retained(opened.engine) >= KEYS
+    assert is_large(opened.engine)
     assert opened.engine.stats.retained >= KEYS  # asking for that makes objects
-    assert n_retained(opened.engine) == opened.engine.stats.retained
+    assert is_large(opened.engine)
+
+
+def test_what_cannot_be_a_batch_is_not_tried_again_for_a_few_rows(monkeypatch):
+    tried = []
+
+    def refuse(engine, *_):
+        engine._why_row_by_row = "its values are of several types"
+        tried.append(engine)
+        return Attempt()
+
+    monkeypatch.setattr(buckets, "attempt", refuse)
+    program = buckets_of(judged, query="refused")
+    state = run(program, 0, None, filling()).state
+    for time in (1000, 2000):
+        state = run(program, 0, state, few(1, time, 1)).state
+    assert len(tried) == 1
 
 
 def test_small_memories_take_few_rows_one_by_one(monkeypatch):
