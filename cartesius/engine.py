@@ -27,6 +27,7 @@ from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, sho
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
+from cartesius.lenience import checked_on_error
 from cartesius.measures import measure
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.failures import Failure
+    from cartesius.lenience import OnError
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
@@ -77,10 +79,12 @@ class Engine:
         trace: Whether to record which events made a result and which handlers saw an event, for `why`.
         tier: How it runs: ``"reference"`` as written, on coroutines; ``"in_place"`` with direct calls, also in
             `push_many`. By default the fastest that the program allows. Results are the same.
+        on_error: What becomes of a rule that raises: ``"fail"``, the call does, and has changed nothing; ``"unknown"``,
+            for the tables of packs of rules: the rule is undecided, and the verdict says which rule raised what.
 
     Raises:
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
-            name, a negative lateness, or no such tier.
+            name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
 
     def __init__(
@@ -92,8 +96,10 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
     ) -> None:
-        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=None)
+        options = {"durable": durable, "trace": trace}
+        self._build(outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error, saved=None)
 
     def _build(
         self,
@@ -105,6 +111,7 @@ class Engine:
         durable: bool,
         trace: bool,
         tier: Tier | None,
+        on_error: OnError,
         saved: Mapping[str, Any] | None,
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
@@ -114,7 +121,8 @@ class Engine:
         self._thread = threading.current_thread()
         self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
-        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
+        is_lenient = checked_on_error(on_error) == "unknown"
+        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(pushed, self._world, pulled=views, saved=saved)
@@ -678,6 +686,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
     ) -> Engine:
         """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
 
@@ -697,7 +706,8 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
+        options = {"durable": durable, "trace": trace}
+        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error)
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -719,10 +729,12 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
     ) -> Engine:
         """Return an engine without a state, whose names and numbers are those of a saved one."""
         engine = cls.__new__(cls)
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
+        options = {"durable": durable, "trace": trace}
+        engine._build(outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:
