@@ -100,6 +100,7 @@ class Restriction(Handler):
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
+    replaces_values: ClassVar[bool] = False  # what its gates let through has other values than what came
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
     opens_windows: ClassVar[bool] = False  # it delivers events to windows
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through

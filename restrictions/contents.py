@@ -202,6 +202,8 @@ class accumulated(_content):
         Polyflow4J (AccumulatorContent: I → W → R).
     """
 
+    replaces_values: ClassVar[bool] = True
+
     initial: Any
     add: Callable[[Any, Any], Any]
     show: Callable[[Any], Any] | None = None

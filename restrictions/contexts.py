@@ -10,7 +10,7 @@ strict order, Adaikkalavan, Chakravarthy, SnoopIB, DKE 59 (2006).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.clauses import is_drained
@@ -146,6 +146,8 @@ class collecting(Restriction):
     Source:
         Chakravarthy, Mishra, DKE 14 (1994): the cumulative context.
     """
+
+    replaces_values: ClassVar[bool] = True
 
     initiator: Slot
     terminator: Slot

@@ -8,7 +8,7 @@ Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; Reac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.families import ended
@@ -55,6 +55,8 @@ class accumulating(of_streams):
         It agrees with `itertools.accumulate`.
     """
 
+    replaces_values: ClassVar[bool] = True
+
     slot: Slot
     combine: Callable[[Any, Any], Any]
     initial: tuple[Any, ...] = ()
@@ -92,6 +94,8 @@ class buffering(of_streams):
     Law:
         The lists, put together, are the values.
     """
+
+    replaces_values: ClassVar[bool] = True
 
     slot: Slot
     n: int

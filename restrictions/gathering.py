@@ -46,6 +46,8 @@ class grouping(Restriction):
         ReactiveX (group_join), with lists in place of nested streams.
     """
 
+    replaces_values: ClassVar[bool] = True
+
     left: Slot
     right: Slot
     left_duration: Duration

@@ -250,6 +250,7 @@ class updating(Restriction):
     """
 
     meaning: ClassVar[Meaning | None] = Meaning.FOLDS
+    replaces_values: ClassVar[bool] = True
 
     slot: Slot
     initial: Any
