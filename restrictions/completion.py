@@ -114,6 +114,8 @@ class at_end(Restriction):
         Idempotent.
     """
 
+    keeps_values: ClassVar[bool] = True
+
     slots: Slots
     last: Mapping[str, Entry] = state({})
 

@@ -40,7 +40,7 @@ _MANY: Final = 32
 
 @attrs.frozen
 class Outcome:
-    """What a call gives: parts (see `emission`), the state, and the time that the clock must pass next."""
+    """What a call gives: parts (see `emission`), the state, and the clock at which it is to be called again."""
 
     parts: list[tuple[int, pa.RecordBatch]]
     state: bytes
@@ -128,7 +128,7 @@ class Buckets:
         call.use(rows)
         if close:
             call.close()
-        times = [int(one.numbers(TIME).min()) for one in held if len(one)]
+        times = [int(one.numbers(TIME).min()) + 1 for one in held if len(one)]
         if (deadline := engine.next_deadline) is not None:
             times.append(deadline)
         if holds:

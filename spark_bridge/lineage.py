@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_type_hints
 import attrs
 
 from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, Tuple
-from cartesius.families import alone, optional
+from cartesius.families import alone, arrive, optional, totals
 from cartesius.restriction_base import slot_families
 from cartesius.tracing import parameters_of, trace
 
@@ -78,15 +78,20 @@ class Scope(Protocol):
 
 @attrs.frozen
 class InPattern:
-    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
+    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list.
+
+    At the door, where keys are computed, values are what came.
+    """
 
     pattern: Pattern = attrs.field(eq=False)
     of_each: bool = False
+    at_door: bool = False
 
     def part(self, slot: str) -> Origin | None:
         """Return the origin of a slot's payload; of a list it is not told."""
         is_list = slot in self.pattern.lists and not self.of_each
-        return None if is_list else value_of(self.pattern.slots[slot])
+        is_replaced = not self.at_door and slot in replaced_slots(self.pattern)
+        return None if is_list or is_replaced else value_of(self.pattern.slots[slot])
 
     def key(self, slot: str) -> Origin | None:
         """Return the origin of a slot's key: the table's own, or else the first that a `key_by` gives."""
@@ -169,6 +174,8 @@ def value_of(reactive: Reactive) -> Origin | None:
         return Column(reactive)
     if reactive.type is not None:
         return Typed(reactive.type)
+    if any(family is totals for r in reactive.pattern.restrictions for family, _ in clauses(reactive.pattern, r)):
+        return None
     yields = reactive.pattern.yields
     return origin(yields, InPattern(reactive.pattern)) if isinstance(yields, Expression) else None
 
@@ -192,7 +199,7 @@ def table_key(pattern: Pattern) -> Any:
 def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
     """Return the origin of each slot's key in the key space that ``restriction`` opens; empty for most."""
     return {
-        slot: extracted(extract, InPattern(pattern, of_each=True).part(slot))
+        slot: extracted(extract, InPattern(pattern, of_each=True, at_door=True).part(slot))
         for name, extract in restriction.key_space().items()
         for slot in slots_named(pattern, name)
     }
@@ -238,6 +245,18 @@ def optional_slots(pattern: Pattern) -> set[str]:
         for family, slots in clauses(pattern, restriction)
         if family is optional
         for slot in slots
+    }
+
+
+def replaced_slots(pattern: Pattern) -> set[str]:
+    """Return the slots whose events have other values in memory than they came with."""
+    return {
+        slot
+        for restriction in pattern.restrictions
+        if not restriction.keeps_values
+        for family, slots in clauses(pattern, restriction)
+        if family is arrive
+        for slot in (slots or pattern.slots)
     }
 
 

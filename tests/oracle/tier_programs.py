@@ -54,7 +54,7 @@ from restrictions.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 T = TypeVar("T")
 NAMES = ("a", "b", "c", "d")
@@ -62,11 +62,19 @@ NAN = float("nan")
 
 
 class Choices:
-    """Choices read off bytes; the first option once they are used up."""
+    """Choices read off bytes; the first option once they are used up.
 
-    def __init__(self, data: bytes) -> None:
+    Args:
+        data: The bytes.
+        unit: How long a time unit is.
+        table: What a table declares.
+    """
+
+    def __init__(self, data: bytes, unit: int = 1, table: Mapping[str, Any] | None = None) -> None:
         self.data = data
         self.at = 0
+        self.unit = unit
+        self.table = table or {}
 
     def byte(self) -> int:
         self.at += 1
@@ -236,7 +244,7 @@ def zipped(choices: Choices, names: list[str]) -> list[Any]:
 
 
 def banded(choices: Choices, names: list[str]) -> list[Any]:
-    found: list[Any] = [*keys(choices, names), within(choices.of([2, 0, 5]), *names)]
+    found: list[Any] = [*keys(choices, names), within(choices.of([2, 0, 5]) * choices.unit, *names)]
     if choices.rarely():
         found.append(choices.of([optionally(names[-1]), affinely(*names), most_recently(*names), retracting()]))
     return found
@@ -326,7 +334,8 @@ def records_of(table: Reactive, choices: Choices) -> Reactive:
 def tables(choices: Choices) -> Case:
     """The algebra in chains and diamonds."""
     declared = [
-        Reactive("t", table=True), Reactive("u", table=True), Reactive("w", table=True, key="k"), Reactive("s"),
+        Reactive("t", table=True, **choices.table), Reactive("u", table=True, **choices.table),
+        Reactive("w", table=True, key="k"), Reactive("s"),
     ]  # fmt: skip
     records = [*declared[:3], to_table(declared[3], key=choices.of(["k", "j"]))]
     if choices.rarely():
@@ -394,12 +403,13 @@ MORE: list[list[Any]] = [
 def windows(choices: Choices) -> Case:
     """Aggregates and joins in windows."""
     sources = (Reactive("in0"), Reactive("in1"))
-    lateness = choices.of([0, 3])
+    unit = choices.unit
+    lateness = choices.of([0, 3]) * unit
     span = choices.of(
         [
-            lambda: tumbling(4, lateness=lateness),
-            lambda: sliding(4, 2, lateness=lateness),
-            lambda: tumbling(3, offset=1),
+            lambda: tumbling(4 * unit, lateness=lateness),
+            lambda: sliding(4 * unit, 2 * unit, lateness=lateness),
+            lambda: tumbling(3 * unit, offset=unit),
         ]
     )()
     group = choices.of([count, sum_.of("k"), mean.of("j"), sum_.of("v")])
@@ -433,10 +443,10 @@ FAMILIES: dict[str, Callable[[Choices], Case]] = {
 }
 
 
-def case_of(family: str, data: bytes) -> Case | None:
+def case_of(family: str, data: bytes, unit: int = 1, table: Mapping[str, Any] | None = None) -> Case | None:
     """The program that bytes stand for; None if its restrictions refuse each other."""
     try:
-        return FAMILIES[family](Choices(data))
+        return FAMILIES[family](Choices(data, unit, table))
     except CartesiusError:
         return None
 
