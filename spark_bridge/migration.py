@@ -183,9 +183,11 @@ def carried_over(
 
 def _changes(old: Mapping[Any, Any], new: Mapping[Any, Any], name: str, time: Time) -> list[Event]:
     """Return what makes the new rows of a table of the old ones."""
-    values = [Update(key, row) for key, row in new.items() if key not in old or not is_unchanged(old[key], row)]
-    gone = [Delete(key) for key in old if key not in new]
+    values: list[Update | Delete] = [
+        Update(key, row) for key, row in new.items() if key not in old or not is_unchanged(old[key], row)
+    ]
+    values += [Delete(key) for key in old if key not in new]
     return [
         Event(value, time, time, 1, name, (name, value.key), before=(old[value.key],) if value.key in old else ())
-        for value in [*values, *gone]
+        for value in values
     ]

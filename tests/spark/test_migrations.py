@@ -76,33 +76,38 @@ class Checkpoint:
             trigger={"availableNow": True},
         )
         query.awaitTermination()
-        return [(row.change, row.key, row.status) for row in found]  # those of one key in order
+        return [(row.output, row.change, row.key, row.status) for row in found]  # those of one key in order
+
+
+def outputs(*, is_stricter):
+    port = pack(is_stricter=is_stricter)
+    return [port.table(), port.warnings()]
 
 
 def test_a_requirement_is_added_under_way(spark, tmp_path):
-    query, fresh = Checkpoint(spark, tmp_path), Engine(pack(is_stricter=True).table())
-    judged: dict[int, str] = {}
+    query, fresh = Checkpoint(spark, tmp_path), Engine(*outputs(is_stricter=True))
+    judged: dict[tuple[str, int], str] = {}
 
     def both(program, feed):
         """Return what the query says of a feed, and what an engine says that had the new rules all the time."""
         query.add(feed)
         given = [
-            event.value
+            (event.reactive, "update", event.value.key, event.value.value.status)
             for source in feed
             for row in feed[source]
             for event in fresh.push(fresh.inputs[source], dict(zip(FIELDS[source], row, strict=True)))
         ]
         said = query.run(program)
-        judged.update({key: status for _, key, status in said})
+        judged.update({(output, key): status for output, _, key, status in said})
         return said, given
 
-    old, new = pack(is_stricter=False).table(), pack(is_stricter=True).table()
+    old, new = outputs(is_stricter=False), outputs(is_stricter=True)
     both(old, FEEDS[0])
     assert judged != statuses(fresh)  # some are too long
     both(migrate(new, old), FEEDS[1])
     assert judged == statuses(fresh)
     said, given = both(new, FEEDS[2])  # the old program is not needed any more
-    assert sorted(said) == sorted(("update", value.key, value.value.status) for value in given)
+    assert sorted(said) == sorted(given)
     assert judged == statuses(fresh)
 
 
@@ -110,4 +115,6 @@ FIELDS = {name: [field.split()[0] for field in schema.split(", ")][:-1] for name
 
 
 def statuses(engine):
-    return {key: verdict.status for key, verdict in engine.query(engine.outputs[0]).items()}
+    return {
+        (output.name, key): verdict.status for output in engine.outputs for key, verdict in engine.query(output).items()
+    }

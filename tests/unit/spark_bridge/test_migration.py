@@ -305,3 +305,15 @@ def test_what_is_no_program():
         migrate(moored(1), "old")  # type: ignore[arg-type]  # that is what it tests
     with pytest.raises(InvalidArgument, match="expected programs"):
         migrate([], Reactive("x"))
+
+
+def test_rows_that_wait_are_judged_by_the_new_rules():
+    """Carried over between their arrival and the moment when the clock passes them."""
+    state = run(program(moored(10)), 0, None, SHIPS, 0, holds=True).state
+    carried = program(migrate(moored(1), moored(10)))
+    outcome = run(carried, 0, state, [], 5, holds=True)
+    assert [row[:3] for row in shown(outcome)] == [
+        ("update", 7, {"mmsi": 7, "depth": 15.0}),
+        ("update", 8, {"mmsi": 8, "depth": 3.0}),
+    ]
+    assert [row[1] for row in shown(run(program(moored(1)), 0, outcome.state, [], 6, holds=True))] == [9]
