@@ -23,7 +23,7 @@ from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.packing import chunk_schema, unpacked
-from spark_bridge.raising import failed_on_row, failed_without_row, raised
+from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Buckets:
         self.inputs = inputs
         self.layout = layout
         self.everywhere = everywhere
-        self.states = states or BucketStates(outputs, inputs)
+        self.states = states or BucketStates(outputs, inputs, on_error=for_engines(on_error))
         self.on_error = on_error
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
