@@ -27,6 +27,7 @@ from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, sho
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
+from cartesius.lenience import checked_on_error
 from cartesius.measures import measure
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cartesius.doors import At, Tier
     from cartesius.events import Time
     from cartesius.failures import Failure
+    from cartesius.lenience import OnError
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
@@ -77,10 +79,12 @@ class Engine:
         trace: Whether to record which events made a result and which handlers saw an event, for `why`.
         tier: How it runs: ``"reference"`` as written, on coroutines; ``"in_place"`` with direct calls, also in
             `push_many`. By default the fastest that the program allows. Results are the same.
+        on_error: What becomes of a rule that raises: ``"fail"``, the call does, and has changed nothing; ``"unknown"``,
+            for the tables of packs of rules: the rule is undecided, and the verdict says which rule raised what.
 
     Raises:
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
-            name, a negative lateness, or no such tier.
+            name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
         _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
@@ -101,7 +106,8 @@ class Engine:
         self._thread = threading.current_thread()
         self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
-        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
+        is_lenient = checked_on_error(on_error) == "unknown"
+        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(pushed, self._world, pulled=views, saved=_layout)
@@ -665,6 +671,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
     ) -> Engine:
         """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
 
@@ -692,6 +699,7 @@ class Engine:
             durable=durable,
             trace=trace,
             tier=tier,
+            on_error=on_error,
             _layout=state["layout"],
         )
         if state["program"] != engine._fingerprint():

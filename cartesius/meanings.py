@@ -33,7 +33,7 @@ class Meaning(enum.Enum):
     FOLDS = "makes each row of `slot` the fold of its updates, by `combine`, from `initial`"
     ANNOUNCES = "makes the changes of the table of `slot` events, `Update` and `Delete`, but those that change nothing"
     ROWS = "makes the results rows of a table by `key`"
-    COMPLETION = "says when the output completes, and nothing else"
+    COMPLETION = "changes no result: at most it says when the output completes"
     OLDEST_FIRST = "has memories visited oldest first"
     MOMENTARY = "keeps no entry of `slots` beyond its batch"
     ALONE = "makes each event a candidate of its own"

@@ -152,9 +152,16 @@ class World:
     """The state that an engine's correlations share."""
 
     def __init__(
-        self, unit: timedelta, *, durable: bool = False, trace: bool = False, is_reference: bool = False
+        self,
+        unit: timedelta,
+        *,
+        durable: bool = False,
+        trace: bool = False,
+        is_reference: bool = False,
+        is_lenient: bool = False,
     ) -> None:
         self.durable = durable
+        self.is_lenient = is_lenient  # whether a rule that raises is undecided
         self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
         self.clock: Time = EARLIEST

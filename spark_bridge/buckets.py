@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import CartesiusError
-from cartesius.columnar.running import attempt
+from cartesius.columnar.running import attempt, is_large
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.packing import chunk_schema, unpacked
-from spark_bridge.raising import failed_on_row, failed_without_row, raised
+from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spark_bridge.raising import OnError
 
 _MANY: Final = 32
-"""Fewer rows are faster one by one than as a batch."""
+"""Fewer rows are faster one by one than as a batch, unless much is in memory."""
 
 
 @attrs.frozen
@@ -72,7 +72,7 @@ class Buckets:
         self.inputs = inputs
         self.layout = layout
         self.everywhere = everywhere
-        self.states = states or BucketStates(outputs, inputs)
+        self.states = states or BucketStates(outputs, inputs, on_error=for_engines(on_error))
         self.on_error = on_error
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
@@ -217,7 +217,7 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        done = self._use_columns(arrivals) if n >= _MANY else 0
+        done = self._use_columns(arrivals) if n >= _MANY or is_large(self.engine) else 0
         for one, row, time in arrivals.since(done):
             self._use_row(one, row, time)
 

@@ -42,7 +42,7 @@ from spark_bridge.options import (
 )
 from spark_bridge.partitioning import Partitioning
 from spark_bridge.queries import log_warnings, start_query
-from spark_bridge.raising import checked_policy
+from spark_bridge.raising import checked_policy, for_engines
 from spark_bridge.schemas import result_schema
 from spark_bridge.shuffles import bucket_numbers, partitioned
 from spark_bridge.sources import make_source
@@ -309,8 +309,9 @@ def correlate_frames(
     )
     layout, key = _common(schemas)
     sources_in = tuple(source.input for source in sources)
-    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before)
-    runner = Buckets(outputs, sources_in, layout, everywhere, states, checked_policy(on_error))
+    policy = for_engines(checked_policy(on_error, outputs))
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy)
+    runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:

@@ -20,9 +20,13 @@ from datetime import UTC, datetime, timedelta
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from cartesius import lenience
 from cartesius.errors import InvalidArgument, RuleRaised, places_of, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius import Reactive
     from cartesius.failures import Failure
 
 OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
@@ -37,18 +41,25 @@ _MEND: Final = (
 )
 
 
-def checked_policy(on_error: Any) -> OnError:
-    """Return a policy; raise `InvalidArgument` if it is none.
+def checked_policy(on_error: Any, outputs: Iterable[Reactive]) -> OnError:
+    """Return a policy; raise `InvalidArgument` if it is none, or none for these outputs.
 
-    >>> checked_policy("fail")
+    >>> checked_policy("fail", [])
     'fail'
     """
     if on_error in get_args(OnError):
         found: OnError = on_error
+        if found == "unknown":
+            lenience.check_lenient(outputs, "correlate_frames")
         return found
     names = ", ".join(f'"{name}"' for name in get_args(OnError))
     message = f"correlate_frames: expected on_error= to be one of {names} but got {on_error=!r}"
     raise InvalidArgument(message)
+
+
+def for_engines(on_error: OnError) -> lenience.OnError:
+    """Return what the engines of the buckets do where a rule raises; what they raise is set aside by buckets."""
+    return "unknown" if on_error == "unknown" else "fail"
 
 
 def raised(error: Exception, failure: Failure | None) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from cartesius import Reactive, correlate
+from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument, RuleRaised
+from dsl import RulePack, Source, distance, position, require
+from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from spark_bridge.arrivals import Input
 from spark_bridge.buckets import _MANY, Buckets
@@ -196,7 +200,7 @@ def test_another_policy_goes_on_from_the_same_state():
 
 def test_a_wrong_policy_is_refused_with_those_there_are():
     with pytest.raises(InvalidArgument, match='one of "fail", "dead_letter", "unknown" but got on_error=\'ignore\''):
-        checked_policy("ignore")
+        checked_policy("ignore", [moored])
 
 
 # ------------------------------------------------------------------------------------------------------------- the law
@@ -245,3 +249,122 @@ def test_likewise_of_tables(drawn, since):
         for time, (is_ship, mmsi, name, depth) in enumerate(drawn * 8)
     ]
     check(moored, INPUTS, rows, since)
+
+
+# ------------------------------------------------------------------------------------------------------ packs of rules
+
+VESSEL = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("place", t.ArrayType(t.DoubleType()))])
+HARBOUR = t.StructType([t.StructField("place", t.ArrayType(t.DoubleType()))])
+PACK_INPUTS = (
+    Input("vessel", VESSEL, ("mmsi", "place"), True, "mmsi", is_split=True),
+    Input("harbour", HARBOUR, ("place",), True),
+)
+AT_HARBOUR = [40.0, -74.0]
+
+
+def harbour_pack():
+    vessel, harbour = (
+        Source("vessel", key="mmsi", mmsi=int, place=position),
+        Source("harbour", key=None, place=position),
+    )
+    pack = RulePack("port", subject=vessel)
+    with pack:
+        require(vessel.mmsi > 0, name="known")
+        require(distance(vessel.place, harbour.place) <= 1000 * metres, name="near")
+    return pack
+
+
+PORT = harbour_pack()
+NEAR = "distance(vessel.place, harbour.place) <= 1000 m"
+
+
+def pack_rows(latitudes):
+    """Ships at latitudes, of which one that is infinite makes the rule about the distance raise."""
+    ships = [Row(0, 2 + n, 0, {"mmsi": n + 1, "place": [x, -74.0]}) for n, x in enumerate(latitudes)]
+    return [Row(0, 1, 1, {"place": AT_HARBOUR}), *ships]
+
+
+def statuses(outcome):
+    return {key: (value["status"], [r["missing"] for r in value["because"]]) for _, key, value, _ in shown(outcome)}
+
+
+@pytest.mark.parametrize("more", [0, _MANY])
+def test_a_rule_of_a_pack_is_named_where_it_raises(more):
+    rows = pack_rows([40.0, float("inf"), *[40.0] * more])
+    place = f"(in the requirement 'near': {NEAR}, in 'port': yields judge(vessel, harbour))"
+    with pytest.raises(RuleRaised) as caught:
+        run(buckets_of(PORT.table(), inputs=PACK_INPUTS), 1, None, rows)
+    assert f"the query of 'port': expected rules that can be computed but ValueError: math domain error {place}" in str(
+        caught.value
+    )
+    outcome = run(buckets_of(PORT.table(), inputs=PACK_INPUTS, on_error="dead_letter"), 1, None, rows)
+    assert [row["reason"] for row in letters(outcome)] == [f"the program raised ValueError: math domain error {place}"]
+    assert 2 not in statuses(outcome)
+
+
+@pytest.mark.parametrize("more", [0, _MANY])
+def test_a_rule_of_a_pack_that_raises_is_unknown_if_that_is_chosen(more):
+    program = buckets_of(PORT.table(), inputs=PACK_INPUTS, on_error="unknown")
+    outcome = run(program, 1, None, pack_rows([40.0, float("inf"), *[40.0] * more]))
+    assert letters(outcome) == []
+    assert statuses(outcome)[2] == ("unknown", [[f"{NEAR} raised ValueError: math domain error"]])
+    assert {status for key, (status, _) in statuses(outcome).items() if key != 2} == {"allowed"}
+    last = run(program, 1, outcome.state, [Row(0, 90, 0, {"mmsi": 2, "place": AT_HARBOUR})])
+    assert statuses(last) == {2: ("allowed", [])}
+
+
+@given(st.lists(st.sampled_from([40.0, 41.0, float("inf"), None]), max_size=50), st.integers(0, 60))
+@settings(max_examples=10)
+def test_what_is_unknown_in_a_bucket_is_so_in_this_process(latitudes, since):
+    rows = pack_rows(latitudes)
+    found, dead = told(buckets_of(PORT.table(), inputs=PACK_INPUTS, on_error="unknown"), rows, since, holds=False)
+    engine, expected = Engine(PORT.table(), on_error="unknown"), []
+    for row in rows:
+        source = ("vessel", "harbour")[row.source]
+        value = {name: None if one is None else tuple(one) for name, one in row.columns.items() if name == "place"}
+        expected += engine.push(PORT.sources[source], {**row.columns, **value}, at=row.time)
+    assert dead == []
+    assert [(key, value["status"], missing_of(value["because"])) for _, _, key, value, _, _ in found] == [
+        (change.key, change.value.status, [list(reason.missing) for reason in change.value.because])
+        for change in (event.value for event in expected)
+    ]
+
+
+def missing_of(because):
+    return [reason["missing"] for reason in because]
+
+
+def test_a_value_of_a_wrong_type_is_shown_as_far_as_verdicts_can():
+    vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres)
+    pack = RulePack("port", subject=vessel)
+    with pack:
+        require(vessel.draught + 1.5 * metres <= 10 * metres, name="draught")
+    schema = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("draught", t.DecimalType(5, 2))])
+    inputs = [Input("vessel", schema, ("mmsi", "draught"), True, "mmsi", is_split=True)]
+    program = buckets_of(pack.table(), inputs=inputs, on_error="unknown")
+    outcome = run(program, 0, None, [Row(0, 1, 0, {"mmsi": 1, "draught": Decimal("9.50")})])
+    [(_, _, value, _)] = shown(outcome)
+    assert value["status"] == "unknown"
+    assert [(one["_1"], one["_2"]) for one in value["because"][0]["values"]][:2] == [
+        ("vessel.draught", "9.50"),
+        ("vessel.draught + 1.5 m", None),
+    ]
+
+
+def test_only_packs_of_rules_can_be_unknown():
+    with pytest.raises(InvalidArgument, match=r"^correlate_frames: expected tables .* but 'moored' is made of none"):
+        checked_policy("unknown", [PORT.table(), moored])
+    assert checked_policy("unknown", [PORT.table(), PORT.warnings()]) == "unknown"
+
+
+def test_what_raises_beside_the_rules_fails_also_where_rules_are_unknown():
+    passed = correlate(
+        verdict=PORT.table(),
+        yields=lambda verdict: {"k": 1 // (verdict.subject - 1)},
+        restrict=retracting() | as_table("verdict"),
+        name="passed",
+    )
+    schema = t.StructType([t.StructField("k", t.LongType())])
+    layout = layout_of({"passed": result_schema(passed, "passed", {"vessel": VESSEL, "harbour": HARBOUR}, schema)})
+    with pytest.raises(RuleRaised, match="in 'passed': yields"):
+        run(Buckets((passed,), PACK_INPUTS, layout, frozenset(), on_error="unknown"), 0, None, pack_rows([40.0]))
