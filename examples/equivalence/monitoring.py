@@ -14,7 +14,7 @@ import tempfile
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import click
 import pyarrow as pa
@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Event, Reactive, correlate
 from cartesius.testing import equal_by, same_key
 from restrictions import key_by, most_recently
 from spark_bridge import correlate_frames
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 START: Final = datetime(2024, 6, 30, tzinfo=UTC)
 SIDES: Final = ("left", "right")
 STEP: Final = timedelta(milliseconds=10)
-WATERMARK: Final = "1 second"
+DELAY: Final = timedelta(seconds=1)
+
+Row: TypeAlias = tuple[str, int, int]
 
 
 def latest_pairs() -> Reactive:
@@ -51,18 +53,17 @@ def latest_pairs() -> Reactive:
     return pairs
 
 
-def drawn(rows: int, keys: int) -> list[tuple[str, int, int]]:
+def drawn(count: int, keys: int) -> list[Row]:
     """Return rows (side, k, n), one after the other in time."""
     draw = random.Random(1)
-    return [(draw.choice(SIDES), draw.randrange(keys), number) for number in range(rows)]
+    return [(draw.choice(SIDES), draw.randrange(keys), number) for number in range(count)]
 
 
-def written(rows: list[tuple[str, int, int]], batches: int, folder: Path) -> None:
+def written(batches: list[list[Row]], folder: Path) -> None:
     """Write the rows as files, one a side and micro-batch."""
-    size = len(rows) // batches
-    for batch in range(batches):
+    for number, batch in enumerate(batches):
         for side in SIDES:
-            mine = [(k, n) for name, k, n in rows[batch * size : (batch + 1) * size] if name == side]
+            mine = [(k, n) for name, k, n in batch if name == side]
             table = pa.table(
                 {
                     "at": pa.array([START + n * STEP for _, n in mine], pa.timestamp("us", "UTC")),
@@ -71,7 +72,7 @@ def written(rows: list[tuple[str, int, int]], batches: int, folder: Path) -> Non
                 }
             )
             (folder / side).mkdir(exist_ok=True)
-            pq.write_table(table, folder / side / f"{batch:03}.parquet")
+            pq.write_table(table, folder / side / f"{number:03}.parquet")
 
 
 def run_query(spark: SparkSession, folder: Path, name: str, sink: Any) -> list[Any]:
@@ -82,7 +83,7 @@ def run_query(spark: SparkSession, folder: Path, name: str, sink: Any) -> list[A
         for side in SIDES
     }
     frames = correlate_frames(
-        latest_pairs(), inputs, event_time="at", partition_by="k", buckets=4, watermark=WATERMARK, unbounded=True
+        latest_pairs(), inputs, event_time="at", partition_by="k", buckets=4, watermark=f"{DELAY.seconds} seconds"
     )
     checkpoint = str(folder / f"checkpoint of {name}")
     query = frames.start(results=sink, checkpoint=checkpoint, trigger={"availableNow": True})
@@ -90,43 +91,54 @@ def run_query(spark: SparkSession, folder: Path, name: str, sink: Any) -> list[A
     return [progress for progress in query.recentProgress if progress["numInputRows"]]
 
 
-def run_second(rows: list[tuple[str, int, int]], batches: int, monitor: Monitor, *, mistake: bool) -> None:
-    """Run the second implementation over the same rows; with a mistake, it takes one row of a later batch for 0."""
-    engine, size = Engine(latest_pairs()), len(rows) // batches
-    wrong = len(rows) * 3 // 4 if mistake else -1
-    for batch in range(batches):
-        found = []
-        for side, k, n in rows[batch * size : (batch + 1) * size]:
+def run_second(batches: list[list[Row]], monitor: Monitor, *, mistake: bool) -> None:
+    """Run the second implementation over the same rows; with a mistake, it takes the n of one row for 0."""
+    engine, rows = Engine(latest_pairs()), [row for batch in batches for row in batch]
+    wrong = len(rows) * 3 // 4 if mistake else None
+    # Spark's clock lets those go that are not within the delay of the last one.
+    last = len(rows) - 1 - DELAY // STEP
+    for batch in batches:
+        found: list[Event] = []
+        for side, k, n in batch:
             found += engine.push(engine.inputs[side], {"k": k, "n": 0 if n == wrong else n}, at=n)
-        monitor.take(2, [event.value for event in found if event.end < _released(rows)])
+        monitor.take(2, [event.value for event in found if event.end <= last])
 
 
-def _released(rows: list[tuple[str, int, int]]) -> int:
-    """Return how many rows the clock lets go: Spark holds those within the watermark's delay of the last one."""
-    return len(rows) - 1 - timedelta(seconds=1) // STEP
+class Watched(NamedTuple):
+    """What came of a run: the monitor, and what Spark says of each micro-batch, when alone and when watched."""
+
+    monitor: Monitor
+    alone: list[Any]
+    watched: list[Any]
+
+
+def watch(spark: SparkSession, folder: Path, batches: list[list[Row]], *, mistake: bool) -> Watched:
+    """Run the query alone, then watched."""
+    written(batches, folder)
+    alone = run_query(spark, folder, "the query alone", lambda batch, number: batch.count())
+    monitor = row_monitor(same_key("k"), equal_by(lambda row: (row.k, row.l, row.r)))
+    second = threading.Thread(target=run_second, args=(batches, monitor), kwargs={"mistake": mistake})
+    second.start()
+    watched = run_query(spark, folder, "the watched query", to_monitor(monitor, 1))
+    second.join()
+    return Watched(monitor, alone, watched)
 
 
 @click.command(context_settings={"max_content_width": 110})
-@click.option("--rows", default=60_000, show_default=True, type=click.IntRange(100), help="How many rows.")
-@click.option("--batches", default=6, show_default=True, type=click.IntRange(1), help="In how many micro-batches.")
+@click.option("--rows", default=10_000, show_default=True, type=click.IntRange(100), help="Rows of a micro-batch.")
+@click.option("--batches", default=6, show_default=True, type=click.IntRange(2), help="How many micro-batches.")
 @click.option("--keys", default=500, show_default=True, type=click.IntRange(1), help="How many keys.")
-@click.option("--mistake/--no-mistake", default=False, help="Let the second implementation make one.")
-def main(rows: int, batches: int, keys: int, mistake: bool) -> None:
+@click.option("--mistake", is_flag=True, help="Let the second implementation make a mistake.")
+def main(*, rows: int, batches: int, keys: int, mistake: bool) -> None:
     """Run a query alone, then watched, and print what the monitor saw, kept and cost."""
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    source = drawn(rows, keys)
+    source = drawn(rows * batches, keys)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        written(source, batches, folder)
-        alone = run_query(spark, folder, "the query alone", lambda batch, number: batch.count())
-        monitor = row_monitor(same_key("k"), equal_by(lambda row: (row.k, row.l, row.r)))
-        second = threading.Thread(target=run_second, args=(source, batches, monitor), kwargs={"mistake": mistake})
-        second.start()
-        watched = run_query(spark, folder, "the watched query", to_monitor(monitor, 1))
-        second.join()
+        parts = [source[start : start + rows] for start in range(0, len(source), rows)]
+        found = watch(spark, Path(name), parts, mistake=mistake)
     spark.stop()
-    show(monitor, alone, watched)
+    show(*found)
 
 
 def show(monitor: Monitor, alone: list[Any], watched: list[Any]) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
 from cartesius.testing import all_depend, same_key
+from examples.equivalence import monitoring
 from restrictions import as_table, key_by, most_recently, retracting
 from spark_bridge import correlate_frames
 from spark_bridge.testing import assert_frames_equivalent, frames_equivalent, row_monitor, to_monitor
@@ -117,3 +118,13 @@ def test_a_running_query_is_watched_against_another(spark, tmp_path):
         assert bool(monitor.finish()) is is_right, monitor.finish().reason
         assert sum(sample.items for sample in monitor.samples) > (50 if is_right else 0)
         assert bool(told) is not is_right
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", [False, True])
+def test_the_example_watches_a_query_against_the_engine_in_this_process(spark, tmp_path, mistake):
+    rows = monitoring.drawn(1_200, 4)
+    found = monitoring.watch(spark, tmp_path, [rows[:400], rows[400:800], rows[800:]], mistake=mistake)
+    assert len(found.alone) == len(found.watched) == 3
+    assert bool(found.monitor.finish()) is not mistake, found.monitor.finish().reason
+    assert all(sample.size < 1_200 * 2_000 for sample in found.monitor.samples)
