@@ -123,7 +123,7 @@ def test_restrict_is_refused_where_it_has_no_effect():
         marbles(cartesian(Reactive("left")), left="1", restrict=affinely("left"))
     for pattern in (cartesian, same):
         with pytest.raises(InvalidArgument, match="expected restrictions composed by"):
-            marbles(pattern, left="1", restrict="12-")  # type: ignore[arg-type]
+            marbles(pattern, left="1", restrict="12-")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_reactive_is_driven_by_the_names_of_its_inputs():
@@ -317,9 +317,9 @@ def test_other_wrong_arguments_are_refused():
     with pytest.raises(InvalidArgument, match="marbles: expected a diagram for each input but got none; write"):
         marbles(cartesian)
     with pytest.raises(InvalidArgument, match=r"marbles: expected a function, or a reactive .* but got 5"):
-        marbles(5, x="1")  # type: ignore[arg-type]
+        marbles(5, x="1")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="marbles: expected a Reactive but got result of the function=7"):
-        marbles(lambda x: 7, x="1")  # type: ignore[arg-type, return-value]
+        marbles(lambda x: 7, x="1")  # type: ignore[arg-type, return-value]  # wrong on purpose
     for sign in ("-", "|", "(", ")", " ", "ab", ""):
         with pytest.raises(InvalidArgument, match="marbles: expected single characters"):
             marbles(same, x="1", values={sign: 1})
