@@ -37,6 +37,8 @@ SIDES: Final = ("left", "right")
 STEP: Final = timedelta(milliseconds=10)
 DELAY: Final = timedelta(seconds=1)
 
+SAME_PAIR: Final = equal_by(lambda row: (row["k"], row["l"], row["r"]))
+
 Row: TypeAlias = tuple[str, int, int]
 
 
@@ -116,7 +118,7 @@ def watch(spark: SparkSession, folder: Path, batches: list[list[Row]], *, mistak
     """Run the query alone, then watched."""
     written(batches, folder)
     alone = run_query(spark, folder, "the query alone", lambda batch, number: batch.count())
-    monitor = row_monitor(same_key("k"), equal_by(lambda row: (row.k, row.l, row.r)))
+    monitor = row_monitor(same_key("k"), SAME_PAIR)
     second = threading.Thread(target=run_second, args=(batches, monitor), kwargs={"mistake": mistake})
     second.start()
     watched = run_query(spark, folder, "the watched query", to_monitor(monitor, 1))

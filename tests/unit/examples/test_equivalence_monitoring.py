@@ -5,7 +5,8 @@ The whole run is in tests/spark/test_equivalence.py.
 
 from __future__ import annotations
 
-from cartesius.testing import Monitor, equal_by, same_key
+from cartesius.records import Record
+from cartesius.testing import Monitor, same_key
 from examples.equivalence import monitoring
 
 ROWS = monitoring.drawn(1_200, 4)
@@ -22,9 +23,9 @@ def by_hand(rows):
 
 
 def watched(*, mistake):
-    monitor = Monitor(same_key("k"), equal_by(lambda row: (row["k"], row["l"], row["r"])))
+    monitor = Monitor(same_key("k"), monitoring.SAME_PAIR)
     until = 1_200 - 100  # what is within a second, a hundred rows, of the last one is held back
-    monitor.take(1, by_hand(ROWS[:until]))
+    monitor.take(1, map(Record, by_hand(ROWS[:until])))  # as rows of a frame come
     monitoring.run_second(BATCHES, monitor, mistake=mistake)
     return monitor
 
