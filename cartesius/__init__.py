@@ -45,7 +45,6 @@ from .matches import Match as Match
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward
-from .orders import ROW as ROW
 from .orders import Reliance as Reliance
 from .orders import ordered as ordered
 from .orders import unordered as unordered
@@ -57,7 +56,6 @@ from .states import state as state
 from .traces import run as run
 
 __all__ = [
-    "ROW",
     "CartesiusError",
     "Delete",
     "Duration",

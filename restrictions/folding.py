@@ -157,7 +157,7 @@ class distinctly(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     key: Callable[[Any], Any] | None = None
@@ -203,7 +203,7 @@ class skipping(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     predicate: Callable[[Any], Any]

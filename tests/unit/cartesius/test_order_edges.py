@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cartesius import ROW, Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
+from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
 from cartesius.errors import OrderMismatch
 from cartesius.testing import streams_equivalent
 from restrictions import (
@@ -37,7 +37,7 @@ timed = Reactive("timed", order=unordered(distinct=("k",)))
 late = Reactive("late", order=unordered(marked=False))
 keyed = Reactive("keyed", order=ordered("k", among="log"))
 beside = Reactive("beside", order=ordered("id", among="log"))
-t = Reactive("t", table=True, key="k", order=ordered(ROW))
+t = Reactive("t", table=True, key="k", order=ordered(per_row=True))
 u = Reactive("u", table=True, key="k", order=ordered("k"))
 free = Reactive("free", table=True, key="k", order=unordered())
 
