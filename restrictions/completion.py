@@ -114,7 +114,7 @@ class at_end(Restriction):
         Idempotent.
     """
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slots: Slots
     last: Mapping[str, Entry] = state({})

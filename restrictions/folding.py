@@ -155,7 +155,7 @@ class distinctly(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     key: Callable[[Any], Any] | None = None
@@ -201,7 +201,7 @@ class skipping(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     predicate: Callable[[Any], Any]

@@ -60,7 +60,7 @@ class upserting(Restriction):
         SEMANTICS 2.1.
     """
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.UPSERTS
 
     relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it makes rows; that they replace each other does

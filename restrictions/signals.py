@@ -28,7 +28,7 @@ class sampling(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     signal: Slot
@@ -80,7 +80,7 @@ class after(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     signal: Slot
@@ -121,7 +121,7 @@ class until(of_streams):
         Idempotent.
     """
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     signal: Slot

@@ -253,7 +253,7 @@ def replaced_slots(pattern: Pattern) -> set[str]:
     return {
         slot
         for restriction in pattern.restrictions
-        if not restriction.keeps_values
+        if restriction.keeps_fields is not None
         for family, slots in clauses(pattern, restriction)
         if family is arrive
         for slot in (slots or pattern.slots)

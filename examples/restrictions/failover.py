@@ -37,7 +37,7 @@ from restrictions import key_by, most_recently
 class failing_over(Restriction):
     """Let `preferred` events of `slot` through; others only after more than `silence` without one."""
 
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     silence: Duration
