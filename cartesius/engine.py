@@ -97,22 +97,7 @@ class Engine:
         trace: bool = False,
         tier: Tier | None = None,
         on_error: OnError = "fail",
-    ) -> None:
-        options = {"durable": durable, "trace": trace}
-        self._build(outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error, saved=None)
-
-    def _build(
-        self,
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive],
-        unit: timedelta,
-        lateness: int | timedelta | None,
-        *,
-        durable: bool,
-        trace: bool,
-        tier: Tier | None,
-        on_error: OnError,
-        saved: Mapping[str, Any] | None,
+        _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
@@ -125,7 +110,7 @@ class Engine:
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
-        self._program = Program(pushed, self._world, pulled=views, saved=saved)
+        self._program = Program(pushed, self._world, pulled=views, saved=_layout)
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
@@ -706,8 +691,17 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        options = {"durable": durable, "trace": trace}
-        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error)
+        engine = cls(
+            *outputs,
+            pulled=pulled,
+            unit=unit,
+            lateness=lateness,
+            durable=durable,
+            trace=trace,
+            tier=tier,
+            on_error=on_error,
+            _layout=state["layout"],
+        )
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -715,26 +709,6 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
-        return engine
-
-    @classmethod
-    def _like(
-        cls,
-        layout: Mapping[str, Any],
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive] = (),
-        unit: timedelta = MICROSECOND,
-        lateness: int | timedelta | None = None,
-        *,
-        durable: bool = False,
-        trace: bool = False,
-        tier: Tier | None = None,
-        on_error: OnError = "fail",
-    ) -> Engine:
-        """Return an engine without a state, whose names and numbers are those of a saved one."""
-        engine = cls.__new__(cls)
-        options = {"durable": durable, "trace": trace}
-        engine._build(outputs, pulled, unit, lateness, **options, tier=tier, on_error=on_error, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:

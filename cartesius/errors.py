@@ -49,6 +49,13 @@ class InvalidArgument(CartesiusError, ValueError):
     """An argument is out of range, unknown or of the wrong kind: the caller's fault, raised before anything changed."""
 
 
+class OrderMismatch(CartesiusError, TypeError):
+    """Results would depend on an order that an input does not have: the correlation's fault, or its declaration's.
+
+    Not `InvalidArgument`: each argument is fine by itself, as in a type error.
+    """
+
+
 class UnhandledOperation(CartesiusError, RuntimeError):
     """An operation was performed and no handler in force has a clause for it: a handler is missing outside."""
 

@@ -24,6 +24,8 @@ from cartesius.join_shape import Join
 from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
 from cartesius.operations import Implicit
+from cartesius.order_edges import check_order
+from cartesius.order_outputs import given_order
 from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
 from cartesius.runs import with_runs
@@ -286,6 +288,7 @@ def correlate(
 
     Raises:
         InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
+        OrderMismatch: The declared order of the inputs does not imply the one that the results depend on.
     """
     bindings = {**(slots or {}), **variables}
     bound = unbound(bindings)
@@ -307,7 +310,8 @@ def correlate(
         pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator, lists=lists)
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
         trial.drop()
-        return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
+        check_order(trial)
+        return Reactive(own, table=_is_table(restrictions), type=type, order=given_order(trial), pattern=pattern)
 
     if yields is None:
         return lambda body: build(body, is_generator=True)

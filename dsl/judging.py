@@ -150,7 +150,7 @@ class Judge:
         return Judge, (self.sources, self.statements, self.related)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
-        subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
         now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import CartesiusError
-from cartesius.columnar.running import attempt
+from cartesius.columnar.running import attempt, is_large
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spark_bridge.raising import OnError
 
 _MANY: Final = 32
-"""Fewer rows are faster one by one than as a batch."""
+"""Fewer rows are faster one by one than as a batch, unless much is in memory."""
 
 
 @attrs.frozen
@@ -217,7 +217,7 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        done = self._use_columns(arrivals) if n >= _MANY else 0
+        done = self._use_columns(arrivals) if n >= _MANY or is_large(self.engine) else 0
         for one, row, time in arrivals.since(done):
             self._use_row(one, row, time)
 

@@ -155,7 +155,7 @@ def carried_over(
     old = load(state, before, lateness, on_error)
     old._settle()
     saved = save_engine(old)
-    new = Engine._like(saved["layout"], now, lateness=lateness, on_error=on_error)
+    new = Engine(*now, lateness=lateness, on_error=on_error, _layout=saved["layout"])
     load_engine(new, saved)
     clock = new.clock
     time = max(new._latest, EARLIEST if clock == LATEST else clock)

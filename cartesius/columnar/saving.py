@@ -78,7 +78,7 @@ def load(
     Raises:
         SnapshotMismatch: It is the state of another program.
     """
-    engine = Engine._like(state["layout"], outputs, lateness=lateness, on_error=on_error)
+    engine = Engine(*outputs, lateness=lateness, on_error=on_error, _layout=state["layout"])
     if [len(join.slots) for join in engine._program.joins] != [len(one["ended"]) for one in state["joins"]]:
         message = "restore: expected the state of this program but it has other correlations; use the program that was"
         raise SnapshotMismatch(message)
