@@ -4,8 +4,9 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 `expressions`, `tracing`, `lists`, `patterns` (what a correlation is); `families`, `clauses`, `clock_clauses`,
 `window_clauses`, `combinations`, `restriction_base`, `places`, `installations` (what restrictions are); `memories`,
 `bindings`, `pauses`, `enumeration`, `listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`,
-`world`, `batches`, `join_shape` (one correlation at work); `programs`, `alternatives`, `steps`, `doors`, `engine`,
-`outlets`, `traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+`world`, `batches`, `join_shape` (one correlation at work); `programs`, `alternatives`, `lenience`, `failures`, `steps`,
+`doors`, `engine`, `outlets`, `traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`,
+`snapshots` (saved state).
 """
 
 from .clauses import expire as expire
