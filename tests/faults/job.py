@@ -180,7 +180,7 @@ def into_files_and_topic(root: Path, topic: str, servers: str) -> Sink:
 def records_of(spark: SparkSession, topic: str, servers: str) -> tuple[list[Any], list[Any]]:
     """Return what a reader has of a topic, each record with its place among those of its key, and what it drops.
 
-    What has no key has no order either.
+    Of what it drops, the number of the micro-batch. What has no key has no order either.
     """
     from spark_bridge.sinks import Repeats
 
@@ -191,7 +191,7 @@ def records_of(spark: SparkSession, topic: str, servers: str) -> tuple[list[Any]
         headers = [(name, bytes(value)) for name, value in record["headers"]]
         key = bytes(record["key"])
         if repeats.is_repeat(record["partition"], key, headers):
-            dropped.append(dict(headers)["id"].decode())
+            dropped.append(int(dict(headers)["batch"]))
         else:
             kept[key].append(bytes(record["value"]).decode())
     for key, values in kept.items():
