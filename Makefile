@@ -6,7 +6,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# Further arguments of run, test, test-long, bench and bench-spark, as in `make run ARGS="--in-process"`.
+# Further arguments of run, test, test-long, bench, bench-spark and experiments, as in `make run ARGS="--in-process"`.
 ARGS ?=
 
 python := .venv/bin/python
@@ -14,7 +14,7 @@ python := .venv/bin/python
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
 .PHONY: help setup run test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
-	cluster test-spark40 bench bench-spark docs lock format clean
+	cluster test-spark40 bench bench-spark experiments docs lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -92,6 +92,9 @@ bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (
 
 bench-spark: setup  ## Measure our programs on Spark against hand-written operators and Spark's own joins (minutes)
 	@$(with_java) PYTHONPATH="$(CURDIR)" $(python) -m bench.spark_speed $(ARGS)
+
+experiments: setup  ## Compare restriction strategies: a report with tables and pictures in out/experiments
+	@$(python) -m examples.experiments $(ARGS)
 
 docs: setup  ## Build docs/ into out/docs; a warning is an error
 	@$(python) -m sphinx -q -W --keep-going -b html -d out/doctrees docs out/docs

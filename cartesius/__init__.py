@@ -45,6 +45,10 @@ from .matches import Match as Match
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward
+from .orders import ROW as ROW
+from .orders import Reliance as Reliance
+from .orders import ordered as ordered
+from .orders import unordered as unordered
 from .patterns import correlate as correlate
 from .patterns import restricting as restricting
 from .reactives import Reactive as Reactive
@@ -53,6 +57,7 @@ from .states import state as state
 from .traces import run as run
 
 __all__ = [
+    "ROW",
     "CartesiusError",
     "Delete",
     "Duration",
@@ -64,6 +69,7 @@ __all__ = [
     "Match",
     "Operation",
     "Reactive",
+    "Reliance",
     "Restriction",
     "Slot",
     "Slots",
@@ -82,6 +88,7 @@ __all__ = [
     "memory",
     "notify_at",
     "one_or_more",
+    "ordered",
     "pause",
     "play",
     "push",
@@ -95,5 +102,6 @@ __all__ = [
     "storable",
     "successive",
     "tick",
+    "unordered",
     "withdraw",
 ]

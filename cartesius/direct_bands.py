@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.leaving import Found
 
-BANDS: Final = frozenset((Meaning.BAND, Meaning.LASTING, Meaning.APART))
-"""What is about the times of parts, and lets them leave."""
 _FEW: Final = 8
 """Among so many it is not worth while to ask whether times ascend."""
 
@@ -143,11 +141,18 @@ class DirectBands:
 
     def write(self) -> None:
         """Write the nested loops over the other slots, and what is done with a combination."""
+        for step in self._shape.steps:
+            self._lines.add(f"visited{step.slot} = 0")
         if self._is_searched:
             self._search()
         else:
             near = [_near(bound, self._own, self._constants) for bound in self._bounds]
             self._loops.write(" and ".join(near))
+
+    def count(self) -> None:
+        """Write what counts the entries looked at, now that nothing can fail: else the push as written counts them."""
+        for step in self._shape.steps:
+            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
 
     @property
     def _is_searched(self) -> bool:
@@ -166,18 +171,13 @@ class DirectBands:
             self._look_up(step)
         self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
         mine = [_near(bound, self._own, self._constants) for bound in self._bounds if bound.slots == {self._own}]
-        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"):
+        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"), ExitStack() as loops:
+            limits = {step.slot: self._limits(step.slot) for step in steps}
+            bound = {self._own}
             for step in steps:
-                self._lines.add(f"visited{step.slot} = 0")
-            with ExitStack() as loops:
-                limits = {step.slot: self._limits(step.slot) for step in steps}
-                bound = {self._own}
-                for step in steps:
-                    self._visit(step.slot, limits[step.slot], bound, loops)
-                    bound.add(step.slot)
-                self._loops.give()
-            for step in steps:
-                self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+                self._visit(step.slot, limits[step.slot], bound, loops)
+                bound.add(step.slot)
+            self._loops.give()
 
     def _look_up(self, step: Step) -> None:
         slot = step.slot

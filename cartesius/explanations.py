@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
+from cartesius.order_edges import edges_of
+from cartesius.order_needs import needs_of
 from cartesius.restriction_base import may_pause
 from cartesius.shared_memories import shared_by
 
@@ -50,6 +52,8 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: s
         shared = f"; memory shared with {owner}" * (owner not in ("", f"{join.name}.{slot.name}"))
         lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{shared}{waiting}")
     lines.append(f"  order         {_order(join)}")
+    for edge in edges_of(join):
+        lines.append(f"  {'edge ' + ', '.join(slot.name for slot in edge.slots):<13} {edge.condition}")
     lines.append(f"  partitioning  {_partitioning(join)}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
         lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
@@ -137,16 +141,7 @@ def _may_hold(one: Installed) -> bool:
 
 
 def _order(join: Join) -> str:
-    retracts = any(one.restriction.retracts for one in join.installed)
-    relying = [
-        repr(one.restriction)
-        for one in join.installed
-        if one.restriction.relies_on_order and not (one.restriction.makes_table and retracts)
-    ]
-    rows = [slot.name for slot in join.slots if slot.is_table and not slot.keeps_versions]
-    relying += [f"the rows of {', '.join(rows)}, which replace each other"] if rows else []
-    lists = [slot.name for slot in join.slots if slot.n is not None]
-    relying += [f"the lists of {', '.join(lists)}, which are in order of arrival"] if lists else []
+    relying = dict.fromkeys(need.by for need in needs_of(join))
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"

@@ -21,8 +21,11 @@ from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
+from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
 from cartesius.operations import Implicit
+from cartesius.order_edges import check_order
+from cartesius.order_outputs import given_order
 from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
 from cartesius.runs import with_runs
@@ -169,10 +172,12 @@ class Pattern:
         """What is yielded, as an expression if it traced."""
         return self._yields
 
-    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+    def body(
+        self, slots: Mapping[str, int], *, is_lenient: bool = False
+    ) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
         where = None if self._where is None else self._condition(self._where, slots)
-        produce = self._compile(self._yields, slots)
+        produce = self._compile(lenient(self._yields) if is_lenient else self._yields, slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
@@ -283,6 +288,7 @@ def correlate(
 
     Raises:
         InvalidArgument: No variable, something else than a reactive, an unknown slot, or restrictions that do not fit.
+        OrderMismatch: The declared order of the inputs does not imply the one that the results depend on.
     """
     bindings = {**(slots or {}), **variables}
     bound = unbound(bindings)
@@ -304,7 +310,8 @@ def correlate(
         pattern = Pattern(own, bound, where, body, restrictions, is_generator=is_generator, lists=lists)
         trial = Join(pattern, own, 0, World(timedelta(microseconds=1)))  # what does not fit is refused here
         trial.drop()
-        return Reactive(own, table=_is_table(restrictions), type=type, pattern=pattern)
+        check_order(trial)
+        return Reactive(own, table=_is_table(restrictions), type=type, order=given_order(trial), pattern=pattern)
 
     if yields is None:
         return lambda body: build(body, is_generator=True)

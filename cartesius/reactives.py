@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
+from cartesius.orders import Order, checked_order
 
 if TYPE_CHECKING:
     from cartesius.patterns import Pattern
@@ -43,12 +44,13 @@ class Reactive:
         type: The type of its payloads, if it is an attrs class, a dataclass or a named tuple.
         fields: The names of the fields of its payloads, where they are known.
         items: What is there already, as `of` takes it.
+        order: In which order its events come, by `ordered` or `unordered`; None: nothing is said, and nothing checked.
 
     Raises:
-        InvalidArgument: The name is empty or not a string.
+        InvalidArgument: The name is empty or not a string, or the order none.
     """
 
-    __slots__ = ("fields", "items", "key", "name", "pattern", "table", "type")
+    __slots__ = ("fields", "items", "key", "name", "order", "pattern", "table", "type")
 
     def __init__(
         self,
@@ -59,6 +61,7 @@ class Reactive:
         type: type | None = None,
         fields: Iterable[str] = (),
         items: Items | None = None,
+        order: Order | None = None,
         pattern: Pattern | None = None,
     ) -> None:
         if not (isinstance(name, str) and name):
@@ -72,6 +75,7 @@ class Reactive:
         self.type = type
         self.fields = tuple(fields)
         self.items = items
+        self.order = checked_order(order)
         self.pattern = pattern
 
     @classmethod

@@ -19,6 +19,7 @@ from cartesius.annotations import kind_of
 from cartesius.errors import InvalidArgument
 from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
+from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
 from cartesius.states import State
 
@@ -63,10 +64,11 @@ class Restriction(Handler):
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
     `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
-    results do not depend on the order of arrival may say ``relies_on_order = False``. One with ``absent`` slots says by
-    `due` and `needs` how long their events are kept. One that concerns each slot by itself may say ``shares = True``:
-    slots bound to one source and restricted alike then keep its events once (`shared_memories`). It has no state, lets
-    events go by `forward` alone, forwards what is displaced, and neither changes uses nor lets entries expire.
+    results depend on the order of arrival of some events only, or of none, says so by ``relies_on_order``, a
+    `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events are kept. One that concerns
+    each slot by itself may say ``shares = True``: slots bound to one source and restricted alike then keep its events
+    once (`shared_memories`). It has no state, lets events go by `forward` alone, forwards what is displaced, and
+    neither changes uses nor lets entries expire.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -92,7 +94,10 @@ class Restriction(Handler):
     settles: ClassVar[bool] = False  # it says when nothing can match an event any more, by `due`
     settles_alone: ClassVar[bool] = False  # for that, it need not name all slots
     makes_table: ClassVar[bool] = False  # results become rows of a table
-    relies_on_order: ClassVar[bool] = True  # its results depend on the order in which events arrive
+    relies_on_order: ClassVar[Reliance] = Reliance.ALL  # of which events the order of arrival decides about results
+    gives_order: ClassVar[Give] = Give.AS_THEY_COME  # in which order it lets events go on
+    keeps_values: ClassVar[bool] = False  # a gate: what it lets go on has the value that it came with
+    accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
     orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
@@ -253,7 +258,7 @@ class Restriction(Handler):
         """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
         return None
 
-    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
+    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.parts(), *parts_of(inner)))
 

@@ -21,7 +21,8 @@ from dsl.clocks import refuse_clock
 from dsl.dimensions import NUMBER, Measure, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression
-from dsl.relations import conjuncts, totals
+from dsl.negations import conjuncts
+from dsl.relations import totals
 from dsl.sources import Source, declaration
 from dsl.terms import Comparison, Declaration, Term, sources
 from dsl.texts import text

@@ -1,11 +1,12 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
-One family a module: `recency`, `keys`, `consumption`, `alignment`, `selection`, `counting`, `filters`, `separation`,
-`folding`, `signals`, `duration`, `absence`, `gathering`, `contexts`, `completion`, `outer`, `results`, `windows`,
-`sequences`; derived: `streams`.
+One family a module: `recency`, `keys`, `consumption`, `alignment`, `accepting`, `selection`, `counting`, `filters`,
+`separation`, `folding`, `signals`, `duration`, `absence`, `gathering`, `contexts`, `completion`, `outer`, `results`,
+`windows`, `sequences`; derived: `streams`.
 """
 
 from .absence import without as without
+from .accepting import by_arrival as by_arrival
 from .alignment import aligning as aligning
 from .assigning import fixed as fixed
 from .assigning import sliding as sliding
@@ -49,6 +50,7 @@ __all__ = [
     "aligning",
     "as_table",
     "at_most",
+    "by_arrival",
     "cartesian",
     "chronicle",
     "combine_latest",

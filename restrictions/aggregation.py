@@ -11,6 +11,7 @@ from cartesius import Restriction, handles
 from cartesius.errors import InvalidArgument
 from cartesius.families import row_key, totals
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from restrictions.groups import Group, Monoid
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class totalling(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.TOTALS
 
     group: Any
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     def validate(self) -> None:
         """Check the group."""

@@ -16,6 +16,7 @@ from cartesius.clauses import is_drained, set_aside
 from cartesius.errors import InvalidArgument, QueueFull
 from cartesius.families import completes, withdraw
 from cartesius.meanings import Meaning
+from cartesius.orders import Give, Reliance
 from cartesius.queues import Queue
 from restrictions.checks import check_count
 
@@ -58,6 +59,10 @@ class aligning(Restriction):
     """
 
     meaning: ClassVar[Meaning | None] = Meaning.ALIGNED
+
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_values: ClassVar[bool] = True
+    gives_order: ClassVar[Give] = Give.IN_STEP
 
     slots: Slots
     limit: int | None = None

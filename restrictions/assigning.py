@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from cartesius.errors import InvalidArgument
 from cartesius.events import Window
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from restrictions.checks import check_function
 from restrictions.window_base import windowing
 
@@ -213,8 +214,7 @@ class windowed(windowing):
         assigner: A pure function that returns windows, each of which contains the event: `Window`, or (start, end).
         lateness: As for `tumbling`, and so are report, content, tick and on_leave.
 
-    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Does not commute: what is to
-    its right has a copy a window.
+    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Commutes as `tumbling` does.
 
     Raises:
         InvalidArgument: No function; when an event comes: what it returns are no windows that contain the event.
@@ -226,7 +226,7 @@ class windowed(windowing):
         SEMANTICS 3.2 and 3.4.
     """
 
-    relies_on_order: ClassVar[bool] = True
+    relies_on_order: ClassVar[Reliance] = Reliance.ALL
     assigner: Callable[..., Iterable[Any]]
 
     def validate(self) -> None:

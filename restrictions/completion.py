@@ -14,6 +14,7 @@ from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.clauses import is_drained
 from cartesius.families import completes, ended
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,7 @@ class completing_with(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     slots: Slots
 
@@ -48,7 +49,7 @@ class completing_with(Restriction):
 class completing_without_value(Restriction):
     """RxPY's rule: no result can come any more once an input has ended without a value, seen when an event comes.
 
-    State: none. Relies on arrival order. Commutes as `completing_with` does.
+    State: none. Relies on no order. Commutes as `completing_with` does.
 
     Law:
         Idempotent.
@@ -57,6 +58,8 @@ class completing_without_value(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
     shares: ClassVar[bool] = True
+
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it says when nothing more comes, not what comes
 
     slots: Slots
 
@@ -81,7 +84,7 @@ class never_completing(Restriction):
 
     meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:

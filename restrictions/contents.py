@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, arrive, displace, forward, handles, push
 from cartesius.errors import InvalidArgument
+from cartesius.orders import Reliance
 from cartesius.window_clauses import of_window
 from restrictions.checks import check_count, check_function
 
@@ -160,7 +161,7 @@ class filtered(_content):
         It is `only` on every slot that is in the windows.
     """
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
     predicate: Callable[[Any], Any]
 

@@ -11,6 +11,7 @@ import attrs
 
 from cartesius import Restriction, Slots, arrive, forward, handles, select, state
 from cartesius.families import completes
+from cartesius.orders import Reliance
 from restrictions.checks import check_count, refuse_tables
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class _of_n(Restriction):
 
 class _of_n_events(_of_n):
     """Base: counts events of streams."""
+
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_values: ClassVar[bool] = True
 
     slots: Slots
     seen: Mapping[str, int] = state({})

@@ -28,6 +28,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import admit, completes
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from cartesius.entries import Entry
@@ -105,7 +106,7 @@ class within(_expiring):
 
     meaning: ClassVar[Meaning | None] = Meaning.BAND
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
     duration: Duration
@@ -177,7 +178,7 @@ class lasting(_expiring):
 
     meaning: ClassVar[Meaning | None] = Meaning.LASTING
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
     settles_alone: ClassVar[bool] = True
 
@@ -244,7 +245,7 @@ class apart(_expiring):
 
     meaning: ClassVar[Meaning | None] = Meaning.APART
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
     left: Slot

@@ -12,6 +12,7 @@ from cartesius import Restriction, arrive, forward, handles, set_aside, state, t
 from cartesius.clauses import slot_of
 from cartesius.clock_clauses import ask_tick, clock, notify_at_time
 from cartesius.events import EARLIEST
+from cartesius.orders import Give, Reliance
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ class in_event_time(Restriction):
         SEMANTICS 3.5.
     """
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+    keeps_values: ClassVar[bool] = True
+    gives_order: ClassVar[Give] = Give.BY_TIME
 
     lateness: Duration
     held: tuple[Entry, ...] = state(())  # in the order in which they will go

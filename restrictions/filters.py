@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,8 @@ class only(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.FILTER
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+    keeps_values: ClassVar[bool] = True
     is_pointwise: ClassVar[bool] = True
 
     slot: Slot

@@ -8,10 +8,11 @@ Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; Reac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.families import ended
+from cartesius.orders import Reliance
 from cartesius.queues import Queue
 from restrictions.checks import check_count, check_function, refuse_tables
 
@@ -55,6 +56,8 @@ class accumulating(of_streams):
         It agrees with `itertools.accumulate`.
     """
 
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+
     slot: Slot
     combine: Callable[[Any, Any], Any]
     initial: tuple[Any, ...] = ()
@@ -92,6 +95,8 @@ class buffering(of_streams):
     Law:
         The lists, put together, are the values.
     """
+
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
 
     slot: Slot
     n: int
@@ -151,6 +156,9 @@ class distinctly(of_streams):
         Idempotent.
     """
 
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_values: ClassVar[bool] = True
+
     slot: Slot
     key: Callable[[Any], Any] | None = None
     before: tuple[Any, ...] = state(())
@@ -193,6 +201,9 @@ class skipping(of_streams):
     Law:
         Idempotent; it agrees with `itertools.dropwhile`.
     """
+
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_values: ClassVar[bool] = True
 
     slot: Slot
     predicate: Callable[[Any], Any]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction
 from cartesius.errors import InvalidArgument
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +53,7 @@ class key_by(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.KEYS
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     keys: Mapping[str, Any]
 

@@ -36,6 +36,7 @@ from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import completes
+from cartesius.orders import Reliance
 from restrictions.checks import refuse_tables
 from restrictions.duration import check_duration
 
@@ -58,7 +59,7 @@ class _absence(Restriction):
     anchors: ClassVar[tuple[str, ...]] = ("anchor",)
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
     expires: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True  # it asks of each row by itself
 
     c: Slot

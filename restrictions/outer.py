@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cartesius import Restriction, Slots, handles
 from cartesius.families import optional
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class optionally(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.OPTIONAL
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     slots: Slots
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, displace, forward, handles, memory, push
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class most_recently(Restriction):
     Raises:
         InvalidArgument: ``n`` is not an int ≥ 1.
 
-    State: none of its own; it looks at memory. Relies on arrival order.
+    State: none of its own; it looks at memory. Relies on arrival order, in each slot, and against the other slots.
 
     Law:
         ``most_recently(s, n=a) | most_recently(s, n=b) == most_recently(s, n=min(a, b))``; it commutes with `at_most`,
@@ -49,6 +50,7 @@ class most_recently(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.NEWEST
 
     shares: ClassVar[bool] = True
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN | Reliance.AMONG
 
     slots: Slots
     n: int = 1
@@ -85,7 +87,7 @@ class earliest(Restriction):
         *slots: The slots concerned, by variable name or reactive.
         n: How many stay: an int ≥ 1, dimensionless.
 
-    State: none of its own; it looks at memory. Relies on arrival order.
+    State: none of its own; it looks at memory. Relies on arrival order, in each slot.
 
     Raises:
         InvalidArgument: ``n`` is not an int ≥ 1.
@@ -101,6 +103,7 @@ class earliest(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.OLDEST
 
     shares: ClassVar[bool] = True
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
 
     slots: Slots
     n: int = 1

@@ -13,6 +13,7 @@ import attrs
 from cartesius import Restriction, handles, storable
 from cartesius.errors import InvalidArgument
 from cartesius.families import relation
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +114,7 @@ def periodic(period: int | timedelta) -> Report:
 class _relating(Restriction):
     """Base: results become the relation of their window, of which reports make a stream."""
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     kind: ClassVar[str] = ""
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:

@@ -11,6 +11,7 @@ from cartesius import Restriction, displace, forward, handles
 from cartesius.errors import InvalidArgument
 from cartesius.families import retract, row_key
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class retracting(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.RETRACTS
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     retracts: ClassVar[bool] = True
 

@@ -14,6 +14,7 @@ from cartesius.clauses import recall
 from cartesius.errors import InvalidArgument
 from cartesius.meanings import Meaning
 from cartesius.memories import checked_key
+from cartesius.orders import Reliance
 from cartesius.outputs import is_unchanged
 from cartesius.reactives import UNDECLARED, Undeclared
 from cartesius.records import wrap
@@ -42,7 +43,8 @@ class upserting(Restriction):
         slot: The slot of a stream.
         key: A field's name, or a function of the value; left out, the values are `Update` and `Delete`.
 
-    State: none; the rows are in memory. Relies on arrival order. Does not commute with other gates of the slot.
+    State: none; the rows are in memory. Relies on arrival order, as rows do. Does not commute with other gates of
+    the slot.
 
     An event whose computed key is null (None or NaN) comes out of ``engine.late``, with the reason.
 
@@ -59,6 +61,8 @@ class upserting(Restriction):
     """
 
     meaning: ClassVar[Meaning | None] = Meaning.UPSERTS
+
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it makes rows; that they replace each other does
 
     slot: Slot
     key: Any = UNDECLARED
@@ -108,7 +112,7 @@ class _changing(Restriction):
     """Base of gates on a table that keep no rows: a change comes with the row that it replaces."""
 
     slot: Slot
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
     recalls: ClassVar[tuple[str, ...]] = ("slot",)
 

@@ -17,6 +17,7 @@ from cartesius import Restriction, forward, handles, select, state
 from cartesius.errors import InvalidArgument
 from cartesius.families import first_is_oldest
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,7 +48,7 @@ class fifo(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.OLDEST_FIRST
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
     @handles(first_is_oldest)
@@ -76,7 +77,7 @@ class lifo(Restriction):
     """
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
     @handles(first_is_oldest)
@@ -185,7 +186,7 @@ class ordered_by(Restriction):
     """
 
     shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     key: Callable[[Match], Any]
     consumes: ClassVar[bool] = False

@@ -16,6 +16,7 @@ from cartesius.clauses import expire
 from cartesius.errors import InvalidArgument
 from cartesius.families import alone, optional
 from cartesius.meanings import Meaning
+from cartesius.orders import Reliance
 from cartesius.restriction_base import slot_families
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class separately(Restriction):
 
     meaning: ClassVar[Meaning | None] = Meaning.ALONE
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
@@ -80,7 +81,7 @@ class momentarily(Restriction):
     Args:
         *slots: The slots concerned, by variable name or reactive.
 
-    State: none. Relies on arrival order.
+    State: none. Relies on arrival order, against the other slots.
 
     Law:
         ``momentarily(s) | momentarily(s) == momentarily(s)``; it commutes with `most_recently`, `at_most` and
@@ -92,6 +93,7 @@ class momentarily(Restriction):
 
     meaning: ClassVar[Meaning | None] = Meaning.MOMENTARY
 
+    relies_on_order: ClassVar[Reliance] = Reliance.AMONG
     is_pointwise: ClassVar[bool] = True
     expires: ClassVar[bool] = True
     slots: Slots

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from cartesius import Duration, Restriction, Slots, handles, tick
 from cartesius.clauses import forget_versions
+from cartesius.orders import Reliance
 from restrictions.duration import check_duration
 
 
@@ -61,7 +62,7 @@ class versioned(Restriction):
         Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155.
     """
 
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     keeps_versions: ClassVar[tuple[str, ...]] = ("slots",)
     expires: ClassVar[bool] = False
 

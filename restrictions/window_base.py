@@ -15,6 +15,7 @@ from cartesius.clauses import slot_of
 from cartesius.clock_clauses import ask_tick, clock, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
+from cartesius.orders import Reliance
 from cartesius.queues import Queue
 from cartesius.window_clauses import (
     catch_up,
@@ -44,7 +45,7 @@ class windowing(Restriction):
 
     opens_windows: ClassVar[bool] = True
     expires: ClassVar[bool] = True
-    relies_on_order: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     lateness: Duration = 0
     report: Report = on_content_change

@@ -42,6 +42,7 @@ from spark_bridge.options import (
 )
 from spark_bridge.partitioning import Partitioning
 from spark_bridge.queries import log_warnings, start_query
+from spark_bridge.raising import checked_policy, for_engines
 from spark_bridge.schemas import result_schema
 from spark_bridge.shuffles import bucket_numbers, partitioned
 from spark_bridge.sources import make_source
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive
     from spark_bridge.queries import Sink
+    from spark_bridge.raising import OnError
     from spark_bridge.schemas import ResultSchema
 
     Columns: TypeAlias = str | Mapping[str, str]
@@ -205,6 +207,7 @@ def correlate_frames(
     close: bool = True,
     unbounded: bool = False,
     soft_limit: int | None = 64 * 2**20,
+    on_error: OnError = "fail",
 ) -> Frames:
     """Run a program over DataFrames, with the results that an engine in this process would give.
 
@@ -248,6 +251,10 @@ def correlate_frames(
         unbounded: Whether a stream may have a program whose memory grows for ever.
         soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;
             None: never.
+        on_error: What becomes of a row on which the program raises: ``"fail"``, the query fails, and says on which row
+            and in which rule; ``"dead_letter"``, the row is set aside; ``"unknown"``, a rule of a pack is undecided
+            where it raises, for programs made of packs. A query may go on from its checkpoint with another one. What
+            raises when a deadline is due has no row, and always fails.
 
     Raises:
         InvalidArgument: Whatever can be seen to be wrong before anything runs.
@@ -302,8 +309,9 @@ def correlate_frames(
     )
     layout, key = _common(schemas)
     sources_in = tuple(source.input for source in sources)
-    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before)
-    runner = Buckets(outputs, sources_in, layout, everywhere, states)
+    policy = for_engines(checked_policy(on_error, outputs))
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy)
+    runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
@@ -329,6 +337,7 @@ def correlate_frames(
             close=close,
             unbounded=unbounded,
             soft_limit=soft_limit,
+            on_error=on_error,
         )
 
     return Frames(opened(done, layout, key), bool(len(layout.value)), count, states, holds, without)

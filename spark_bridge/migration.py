@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cartesius.join_shape import Join
+    from cartesius.lenience import OnError
 
 
 @final
@@ -144,13 +145,17 @@ def _objection(join: Join, program: Program) -> str:
 
 
 def carried_over(
-    state: Mapping[str, Any], before: tuple[Reactive, ...], now: tuple[Reactive, ...], lateness: int | None
+    state: Mapping[str, Any],
+    before: tuple[Reactive, ...],
+    now: tuple[Reactive, ...],
+    lateness: int | None,
+    on_error: OnError = "fail",
 ) -> tuple[Engine, list[Event]]:
     """Return an engine for ``now`` with the state of one for ``before``, and the changes of the rows of its tables."""
-    old = load(state, before, lateness)
+    old = load(state, before, lateness, on_error)
     old._settle()
     saved = save_engine(old)
-    new = Engine._like(saved["layout"], now, lateness=lateness)
+    new = Engine(*now, lateness=lateness, on_error=on_error, _layout=saved["layout"])
     load_engine(new, saved)
     clock = new.clock
     time = max(new._latest, EARLIEST if clock == LATEST else clock)

@@ -129,6 +129,7 @@ def judge(spark: SparkSession, day: Day, pack: RulePack, broker: Broker, checkpo
         buckets=6,
         watermark=dict.fromkeys(frames, _DELAY),
         plausible=(start - timedelta(days=1), start + timedelta(days=2)),
+        on_error="dead_letter",
     ).start(
         results=to_kafka(broker.servers, broker.topic("verdicts")),
         dead=bury,

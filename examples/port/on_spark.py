@@ -184,6 +184,7 @@ def run_on_spark(
             buckets=buckets,
             watermark="1 minute",
             plausible=(start - _ONE_DAY, start + 2 * _ONE_DAY),
+            on_error="dead_letter",
         ).start(results=take, dead=bury, checkpoint=f"{folder}/checkpoint", trigger={"availableNow": True})
         query.awaitTermination()
     return SparkRun(log, merged(day, letters), tuple((source, why) for source, _, why, _ in letters))

@@ -112,6 +112,7 @@ def frames_of(spark: SparkSession, root: Path, outputs: list[Reactive]) -> Frame
         partition_by=partitions,
         buckets=4,
         watermark="2 minutes",
+        on_error="dead_letter",
     )
 
 

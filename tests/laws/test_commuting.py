@@ -481,7 +481,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "pruning",  # tests/oracle/test_sequences.py
         "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
         "ageing",  # tests/unit/restrictions/test_stages.py
-        "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_windows.py
+        "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_window_*.py
         "in_event_time",  # tests/unit/restrictions/test_event_time.py
         "totalling", "totalling_by",  # tests/unit/restrictions/test_groups.py
     }  # fmt: skip

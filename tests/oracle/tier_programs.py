@@ -506,7 +506,7 @@ def trace_of(case: Case, data: bytes) -> list[Row]:
 
 def fresh(value: Any) -> Any:
     """A NaN of its own for each event, as each has in a column: a dict takes the same object for the same key."""
-    return float("nan") if value != value else value  # noqa: PLR0124
+    return float("nan") if value != value else value  # noqa: PLR0124 - NaN
 
 
 def used_inputs(case: Case) -> list[Reactive]:

@@ -240,6 +240,7 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
         buckets=4,
         order="arrival",
         watermark="10 minutes",
+        on_error="dead_letter",
     )
     found = folder.run(frames)
     dead = {row.payload.split('"berth":')[1]: (row.source, row.reason, row.at) for row in found["dead"]}
@@ -247,7 +248,12 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
         '"null"}': ("ship", "its event time is null", None),
         '"2100"}': ("ship", "its event time 2100-01-01 00:00:00 is absurdly late", datetime(2100, 1, 1)),
         '"keyless"}': ("ship", "its key 'mmsi' is null", datetime(2024, 6, 30, 0, 1)),
-        '"raises"}': ("ship", "the program raised ZeroDivisionError: division by zero", datetime(2024, 6, 30, 0, 2)),
+        '"raises"}': (
+            "ship",
+            "the program raised ZeroDivisionError: division by zero (in 'lengths': yields {'inverse': (1 / (ship.mmsi -"
+            " 7)), 'berth': ship.berth})",
+            datetime(2024, 6, 30, 0, 2),
+        ),
     }
     used = {row.berth for row in found["results"]}
     assert used == {"good", "good too", "moves the clock", "good still", "within the delay"}

@@ -172,15 +172,6 @@ def test_rows_of_one_time_go_by_source_then_payload():
     assert [(key, end) for _, key, _, end in shown(run(buckets_of(moored), 0, None, rows))] == [(8, 1), (7, 1)]
 
 
-def test_a_row_on_which_the_program_raises_is_a_dead_letter_and_the_others_are_used():
-    rows = [at_ship(1, 7, "A"), at_berth(2, "A", 0.0), at_berth(3, "A", 2.0)]
-    outcome = run(buckets_of(moored), 3, None, rows)
-    assert dead(outcome) == [("dead", "berth", "the program raised ZeroDivisionError: float division by zero")]
-    (letter,) = letters(outcome)
-    assert (letter["at"], letter["payload"]) == (2, '{"id":"A","depth":0.0,"gone":false}')
-    assert [value for _, _, value, _ in shown(outcome)] == [{"mmsi": 7, "depth": 2.0}]
-
-
 def test_an_unreadable_row_is_a_dead_letter_told_once():
     day = t.StructType([t.StructField("day", t.DateType()), t.StructField("id", t.StringType())])
     left, right = Reactive("left"), Reactive("right")

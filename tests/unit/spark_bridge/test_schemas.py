@@ -163,7 +163,7 @@ def test_a_type_without_a_counterpart_is_refused_by_name_unless_a_schema_is_give
 def test_an_annotation_that_is_not_there_at_run_time_is_refused():
     @attrs.frozen
     class Local:
-        part: "Nowhere"  # type: ignore[name-defined]  # noqa: F821
+        part: "Nowhere"  # type: ignore[name-defined]  # noqa: F821 - there is no such name
 
     with pytest.raises(InvalidArgument, match="'Nowhere' is not defined"):
         derived(of(lambda ship, berth: ship, type=Local))

@@ -1,0 +1,45 @@
+"""Accepting: an input is taken in the order in which it arrives, although its type does not say that this is its order.
+
+Source: SOURCES E1 and E7: what a checker of types reports, its user may know better, or may not mind.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cartesius import Reliance, Restriction, Slots
+from cartesius.meanings import Meaning
+
+
+class by_arrival(Restriction):
+    """Take the order in which events of ``slots`` arrive for theirs, whatever their declared order. Changes nothing.
+
+    >>> from cartesius import Reactive, run, unordered
+    >>> from restrictions import by_arrival, cartesian, most_recently
+    >>> tide = Reactive("tide", order=unordered())
+    >>> latest = cartesian(tide, restrict=most_recently("tide") | by_arrival("tide"))
+    >>> [event.value for event in run(latest, [(tide, 2.5), (tide, 2.7)])]
+    [(2.5,), (2.7,)]
+
+    What comes of it is then of one order with all that is accepted by arrival; another run may bring other results.
+
+    Args:
+        *slots: The slots concerned, by variable name or reactive.
+
+    State: none. Relies on no order. Commutes with everything.
+
+    Law:
+        It is the identity.
+
+    Source:
+        SOURCES E7.
+    """
+
+    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
+
+    shares: ClassVar[bool] = True
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+    is_pointwise: ClassVar[bool] = True
+    accepts_order: ClassVar[tuple[str, ...]] = ("slots",)
+
+    slots: Slots

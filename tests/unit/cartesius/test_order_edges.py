@@ -1,0 +1,289 @@
+"""What is reported, and that it matters: of each kind of report, two sequences of one input whose outputs differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from cartesius import ROW, Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
+from cartesius.errors import OrderMismatch
+from cartesius.testing import streams_equivalent
+from restrictions import (
+    affinely,
+    aligning,
+    as_table,
+    by_arrival,
+    cartesian,
+    in_event_time,
+    key_by,
+    momentarily,
+    most_recently,
+    retracting,
+    tumbling,
+    versioned,
+)
+from restrictions.aggregation import totalling
+from restrictions.folding import accumulating
+from restrictions.rows import announcing
+from restrictions.streams import combine_latest, filter_, group_by, map_, stream_table_join, zip_
+from restrictions.tables import count, foreign_join, inner_join, map_table, sum_
+from restrictions.windows import on_close, rstream
+from tests.laws.order_programs import depend
+
+x, y, z = Reactive("x", order=unordered()), Reactive("y", order=ordered()), Reactive("z", order=ordered())
+timed = Reactive("timed", order=unordered(distinct=("k",)))
+late = Reactive("late", order=unordered(marked=False))
+keyed = Reactive("keyed", order=ordered("k", among="log"))
+beside = Reactive("beside", order=ordered("id", among="log"))
+t = Reactive("t", table=True, key="k", order=ordered(ROW))
+u = Reactive("u", table=True, key="k", order=ordered("k"))
+free = Reactive("free", table=True, key="k", order=unordered())
+
+A, B, C = {"k": 0, "v": 1}, {"k": 0, "v": 2}, {"k": 1, "v": 4}
+
+
+def one(a, *restrictions, yields=lambda a: a):
+    return correlate(a=a, yields=yields, restrict=composed(restrictions))
+
+
+def two(a, b, *restrictions):
+    return correlate(a=a, b=b, yields=lambda a, b: (a, b), restrict=composed(restrictions))
+
+
+def composed(restrictions):
+    found, *rest = restrictions
+    for restriction in rest:
+        found = found | restriction
+    return found
+
+
+# A kind of report: what it says of whom, the correlation under more restrictions, and two sequences of one input.
+REPORTS: dict[str, tuple[str, Any, list[Any], list[Any]]] = {
+    "two events of a slot": (
+        "a is unordered; not implied is an order of a, relied on by most_recently('a')",
+        lambda *more: two(x, x, most_recently("a"), *more),
+        [(x, A, 1), (x, B, 2)],
+        [(x, B, 2), (x, A, 1)],
+    ),
+    "two events of a slot, in a gate": (
+        "a is unordered; not implied is an order of a per k, relied on by accumulating('a', ",
+        lambda *more: one(
+            x, key_by(a="k"), accumulating("a", lambda before, new: {"k": new.k, "v": 2 * before.v + new.v}), *more
+        ),
+        [(x, A, 1), (x, B, 2)],
+        [(x, B, 2), (x, A, 1)],
+    ),
+    "an event of one slot and one of another": (
+        "a is ordered and b is ordered; not implied is an order among a and b, relied on by most_recently('a', 'b')",
+        lambda *more: two(y, z, most_recently("a", "b"), *more),
+        [(y, A, 1), (z, B, 2), (y, C, 3)],
+        [(y, A, 1), (y, C, 3), (z, B, 2)],
+    ),
+    "two events of another slot": (
+        "b is unordered; not implied is an order of b, relied on by affinely('a')",
+        lambda *more: two(y, x, affinely("a"), *more),
+        [(y, A, 1), (x, B, 2), (x, C, 3)],
+        [(y, A, 1), (x, C, 3), (x, B, 2)],
+    ),
+    "a stream and the table that it looks up": (
+        "b is ordered per its row; not implied is an order among a and b, relied on by momentarily('a')",
+        lambda *more: two(y, t, momentarily("a"), *more),
+        [(y, A, 1), (t, Update(0, B), 2)],
+        [(t, Update(0, B), 2), (y, A, 1)],
+    ),
+    "events of one time": (
+        "a is unordered through in_event_time(9); not implied is an order of a, relied on by most_recently('a')",
+        lambda *more: two(x, x, most_recently("a"), in_event_time(9), *more),
+        [(x, A, 1), (x, B, 1)],
+        [(x, B, 1), (x, A, 1)],
+    ),
+    "lists": (
+        "a is unordered; not implied is an order of a, relied on by the lists of a, which are in order of arrival",
+        lambda *more: one(repeated(x, 2), *(more or [retracting()])),
+        [(x, A, 1), (x, B, 2)],
+        [(x, B, 2), (x, A, 1)],
+    ),
+    "rows": (
+        "a is unordered; not implied is an order of a per its row, relied on by the rows of a, which replace ",
+        lambda *more: one(free, retracting(), as_table("a"), *more),
+        [(free, Update(0, A), 1), (free, Update(0, B), 2)],
+        [(free, Update(0, B), 2), (free, Update(0, A), 1)],
+    ),
+    "several rows of a key": (
+        "a is unordered; not implied is an order of a, relied on by as_table(",
+        lambda *more: one(x, retracting(), as_table(lambda value: 0), *more),
+        [(x, A, 1), (x, B, 2)],
+        [(x, B, 2), (x, A, 1)],
+    ),
+    "each total": (
+        "a is ordered per its row; not implied is an order of a, relied on by totalling(sum_.of('v'))",
+        lambda *more: one(t, retracting(), totalling(sum_.of("v")), *more),
+        [(t, Update(0, A), 1), (t, Update(1, C), 2)],
+        [(t, Update(1, C), 2), (t, Update(0, A), 1)],
+    ),
+    "each relation of a window": (
+        "a is unordered; not implied is an order of a, relied on by rstream()",
+        lambda *more: one(x, tumbling(9), rstream(), *more),
+        [(x, A, 1), (x, B, 2)],
+        [(x, B, 2), (x, A, 1)],
+    ),
+    "versions whose corrections are ignored": (
+        "a is unordered, at distinct times per k; not implied is an order of a per k, relied on by versioned('a'",
+        lambda *more: two(timed, y, key_by(a="k"), versioned("a", retention=9), *more),
+        [(timed, A, 1), (y, C, 3), (timed, B, 2)],
+        [(timed, B, 2), (y, C, 3), (timed, A, 1)],
+    ),
+    "what may be taken back": (
+        "a is ordered per its row, corrected, so what it gives may be taken back, and nothing here takes results back",
+        lambda *more: one(inner_join(t, u), momentarily("a"), announcing("a"), *more),
+        [(t, Update(0, A), 1), (u, Update(0, C), 2), (t, Update(0, B), 3)],
+        [(t, Update(0, A), 1), (t, Update(0, B), 3), (u, Update(0, C), 2)],
+    ),
+    "the clock": (
+        "a is unordered, without markers, and tumbling(9, report=on_close) acts on the clock",
+        lambda *more: one(late, tumbling(9, report=on_close), *more),
+        [(late, A, 1), 9],
+        [9, (late, A, 1)],
+    ),
+}  # fmt: skip
+
+
+def standing(output, items):
+    """What stands in the end: rows, or results and how often."""
+    engine = Engine(output)
+    events = []
+    for item in items:
+        events += engine.advance(item) if isinstance(item, int) else engine.push(item[0], item[1], at=item[2])
+    events += engine.close()
+    if not output.table:
+        total = Counter()
+        for event in events:
+            total[repr(event.value)] += event.weight
+        return +total
+    rows = {}
+    for event in events:
+        rows[event.value.key] = repr(getattr(event.value, "value", None))
+    return rows
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_what_relies_on_an_order_that_is_not_declared_is_reported_with_three_ways_out(kind):
+    said, make, _, _ = REPORTS[kind]
+    with pytest.raises(OrderMismatch) as caught:
+        make()
+    assert said in str(caught.value)
+    ways = str(caught.value).splitlines()[1:]
+    assert [way.split()[1].strip(":,") for way in ways] in (["order", "version", "accept"], ["order", "take", "accept"])
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_what_is_reported_matters(kind):
+    _, make, items, others = REPORTS[kind]
+    assert streams_equivalent(items, others, dependent=depend)
+    slots = ["a", "b"] if any(word in kind for word in ("another", "looks up", "ignored")) else ["a"]
+    slots += ["b"] if make.__code__.co_names[0] == "two" and "b" not in slots else []
+    accepted = make(by_arrival(*slots))
+    assert standing(accepted, items) != standing(accepted, others)
+    assert accepted.order is not None
+
+
+ACCEPTED: dict[str, tuple[Any, str]] = {
+    "the whole product": (lambda: cartesian(x, y), "unordered"),
+    "a map": (lambda: map_(x, lambda value: value), "unordered"),
+    "a map of what is ordered": (lambda: map_(y, lambda value: value.v), "ordered"),
+    "a filter keeps keys": (lambda: filter_(keyed, lambda value: value.v), "ordered per k among log"),
+    "a filter keeps distinct times": (lambda: filter_(timed, lambda v: v.v), "unordered, at distinct times per k"),
+    "a map that drops the key": (lambda: map_(keyed, lambda value: value.v), "unordered"),
+    "channels in lock-step": (lambda: zip_(y, z), "ordered"),
+    "latest of a log with itself": (lambda: combine_latest(y, map_(y, lambda value: value.v)), "ordered"),
+    "latest per key of one log": (
+        lambda: correlate(
+            a=keyed,
+            b=beside,
+            yields=lambda a, b: {"k": a.k, "w": b.w},
+            restrict=key_by(a="k", b="id") | most_recently("a", "b"),
+        ),
+        "ordered per k among log",
+    ),
+    "ordered by time": (
+        lambda: one(timed, key_by(a="k"), most_recently("a"), in_event_time(9)),
+        "ordered per k",
+    ),
+    "versions, corrected": (
+        lambda: one(timed, retracting(), as_table("a"), key_by(a="k"), versioned("a", retention=9)),
+        "ordered per its row, corrected",
+    ),
+    "tables joined by key": (lambda: inner_join(t, u), "ordered per its row, corrected"),
+    "tables joined by a foreign key": (lambda: foreign_join(t, u, on="v"), "ordered per its row, corrected"),
+    "a map of a corrected table": (
+        lambda: map_table(inner_join(t, u), lambda pair: pair[0]),
+        "ordered per its row, corrected",
+    ),
+    "windows that report when they close": (lambda: one(x, tumbling(9, report=on_close)), "unordered"),
+    "a fold per key": (lambda: group_by(keyed, "k"), "ordered per its row, corrected"),
+    "nothing declared": (lambda: combine_latest(Reactive("p"), Reactive("q")), "None"),
+    "something not declared": (lambda: stream_table_join(Reactive("p"), t, on="k"), "None"),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_is_implied_is_accepted_and_gives_an_order(name):
+    make, gives = ACCEPTED[name]
+    assert str(make().order) == gives
+
+
+def test_an_edge_is_reported_although_another_input_declares_nothing():
+    with pytest.raises(OrderMismatch, match="x is unordered; not implied is an order of x"):
+        combine_latest(x, Reactive("p"))
+
+
+def test_each_checked_edge_prints_its_condition():
+    gate = key_by(timed="k") | most_recently("timed") | in_event_time(9)
+    text = Engine(cartesian(timed, restrict=gate)).explain()
+    assert "order         arrival order, relied on by most_recently('timed')\n" in text
+    implied = (
+        "  edge timed    timed is unordered, at distinct times per k through in_event_time(9); implied is an order of"
+        " timed per k, relied on by most_recently('timed')\n"
+    )
+    assert implied in text
+    markers = "timed is unordered, at distinct times per k, with markers, relied on by in_event_time(9)"
+    assert f"  edge timed    {markers}\n" in text
+
+
+def test_an_edge_that_is_not_checked_says_so():
+    text = Engine(correlate(a=y, b=Reactive("p"), yields=lambda a, b: a, restrict=most_recently("a"))).explain()
+    said = "  edge a, b     a is ordered and b is of no declared order; not checked: an order among a and b"
+    assert said in text
+
+
+def test_where_nothing_is_declared_nothing_is_printed():
+    assert "edge" not in Engine(combine_latest(Reactive("p"), Reactive("q"))).explain()
+
+
+def test_the_other_edges_that_do_not_hold_are_named_besides():
+    with pytest.raises(OrderMismatch) as caught:
+        combine_latest(x, z)
+    assert "besides, x is unordered and z is ordered; not implied is an order among x and z" in str(caught.value)
+
+
+def test_a_gate_left_of_the_one_that_orders_sees_its_order_and_one_right_of_it_does_not():
+    fold = accumulating("a", lambda before, value: value)
+    assert one(timed, key_by(a="k"), fold, in_event_time(9)).order is not None
+    with pytest.raises(OrderMismatch, match="relied on by accumulating"):
+        one(timed, key_by(a="k"), in_event_time(9), fold)
+
+
+def test_a_held_row_is_in_step_only_with_those_that_are_aligned_with_it():
+    aligned = aligning("a", "b") | most_recently("a", "b", "c")
+    with pytest.raises(OrderMismatch, match="an order among a and c"):
+        correlate(a=y, b=z, c=Reactive("w", order=ordered()), yields=lambda a, b, c: a, restrict=aligned)
+
+
+def test_a_total_of_a_table_by_group_is_accepted_as_it_is_corrected():
+    from restrictions.tables import reduce
+
+    made = reduce(t, count, by=lambda value: value.v)
+    assert str(made.order) == "ordered per its row, corrected"
+    assert standing(made, [(t, Update(0, A), 1), (t, Delete(0), 2)]) == {1: "None"}
