@@ -250,6 +250,10 @@ class Restriction(Handler):
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False
 
+    def looks_alone(self) -> bool:
+        """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
+        return self.is_pointwise
+
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None

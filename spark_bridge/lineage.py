@@ -174,10 +174,12 @@ def value_of(reactive: Reactive) -> Origin | None:
         return Column(reactive)
     if reactive.type is not None:
         return Typed(reactive.type)
-    if any(family is totals for r in reactive.pattern.restrictions for family, _ in clauses(reactive.pattern, r)):
-        return None
-    yields = reactive.pattern.yields
-    return origin(yields, InPattern(reactive.pattern)) if isinstance(yields, Expression) else None
+    return None if are_totalled(reactive.pattern) else _yielded(reactive.pattern)
+
+
+def _yielded(pattern: Pattern) -> Origin | None:
+    yields = pattern.yields
+    return origin(yields, InPattern(pattern)) if isinstance(yields, Expression) else None
 
 
 def key_of(reactive: Reactive) -> Origin | None:
@@ -186,14 +188,15 @@ def key_of(reactive: Reactive) -> Origin | None:
         return Column(reactive, (reactive.key,)) if isinstance(reactive.key, str) else None
     key = table_key(reactive.pattern)
     if callable(key):
-        return extracted(key, value_of(reactive))
+        return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
     slots = slots_named(reactive.pattern, key)
     return InPattern(reactive.pattern).key(slots[0]) if slots else None
 
 
 def table_key(pattern: Pattern) -> Any:
-    """Return the key that `as_table` was given: a slot's name or a function; None if the results are no table."""
-    return next((r.configuration.get("key") for r in pattern.restrictions if r.makes_table), None)
+    """Return the key of the results as it was given: a slot's name or a function; None if they are no table."""
+    made = next((r.configuration for r in pattern.restrictions if r.makes_table), {})
+    return made.get("key", made.get("by"))
 
 
 def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
@@ -212,6 +215,9 @@ def extracted(extract: Any, value: Origin | None) -> Origin | None:
         for name in extract.__reduce__()[1][0].split("."):
             found = _item(found, name)
         return found
+    if isinstance(extract, operator.itemgetter):
+        names = extract.__reduce__()[1]
+        return _item(value, names[0]) if len(names) == 1 else None
     parameters = parameters_of(extract)
     if not parameters:
         return None
@@ -258,6 +264,11 @@ def replaced_slots(pattern: Pattern) -> set[str]:
         if family is arrive
         for slot in (slots or pattern.slots)
     }
+
+
+def are_totalled(pattern: Pattern) -> bool:
+    """Whether what comes out are totals over what the body yields."""
+    return any(family is totals for restriction in pattern.restrictions for family, _ in clauses(pattern, restriction))
 
 
 def are_alone(pattern: Pattern) -> bool:

@@ -16,7 +16,8 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.lineage import Column, InPattern, derived, key_of, key_space, origin
+from cartesius.expressions import Tuple
+from spark_bridge.lineage import Column, Composed, InPattern, derived, key_of, key_space, origin
 from spark_bridge.options import key_kind
 from spark_bridge.partitioning import Partitioning
 from spark_bridge.sources import KEY_TYPES, table_key
@@ -128,11 +129,15 @@ def _links(outputs: tuple[Reactive, ...]) -> Iterator[set[tuple[str, str]]]:
             yield _columns(origin(left, scope), origin(right, scope))
         for restriction in pattern.restrictions:
             yield _columns(*key_space(pattern, restriction).values())
-        if reactive.table:
-            yield _columns(key_of(reactive))
-        for source in pattern.slots.values():
-            if source.table:
-                yield _columns(key_of(source))
+        for table in (one for one in (reactive, *pattern.slots.values()) if one.table):
+            yield from map(_columns, _parts(key_of(table)))
+
+
+def _parts(key: Origin | None) -> list[Origin | None]:
+    """Return what a key is made of."""
+    if isinstance(key, Composed) and isinstance(key.expression, Tuple):
+        return [key.item(place) for place in range(len(key.expression.items))]
+    return [key]
 
 
 def _columns(*origins: Origin | None) -> set[tuple[str, str]]:

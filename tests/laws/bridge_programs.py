@@ -6,6 +6,8 @@ What they mean is what an engine in this process gives, fed row by row in the or
 from __future__ import annotations
 
 import math
+import random
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -22,10 +24,10 @@ from restrictions.tables import changelog
 from spark_bridge.emission import CHANGES, Emission
 from spark_bridge.schemas import result_schema
 from tests.laws.spark_model import Row
-from tests.oracle.tier_programs import Case, Choices, case_of, fresh, used_inputs
+from tests.oracle.tier_programs import FAMILIES, Case, Choices, case_of, fresh, used_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from spark_bridge.emission import Layout
 
@@ -42,6 +44,8 @@ VALUES: list[tuple[t.DataType, list[Any]]] = [
     (TEXT, ["x", "y", "ä", "z"]), (TEXT, ["x", None, "", "y"]), (LONG, [2, 3, 5, 7]), (DOUBLE, [0.5, 1.5, NAN, -0.0]),
     (t.ArrayType(LONG), [(1,), (1, 2), None, ()]), (t.BinaryType(), [b"\x00", b"", None, b"a"]),
 ]  # fmt: skip
+INDEXES = [0, 1, 3, 6]
+"""Where numbers are that rows may be spread by."""
 TABLE = {"key": "id", "fields": FIELDS}
 """What a table declares here: the bridge wants to know its key."""
 
@@ -65,20 +69,45 @@ class Drawn:
 
 def drawn_of(family: str, program: bytes, trace: bytes) -> Drawn | None:
     """The program and the rows that bytes stand for; None if its restrictions refuse each other."""
+    case = case_of(family, program, unit=unit_of(trace), table=TABLE)
+    return None if case is None else drawn_from(case, trace)
+
+
+def unit_of(trace: bytes) -> int:
+    """How many microseconds a time unit of a trace has."""
+    unit: int = Choices(trace).of([1_000, 1_000_000, 700])
+    return unit
+
+
+def drawn_from(case: Case, trace: bytes) -> Drawn:
+    """The program with the rows that bytes stand for."""
     choices = Choices(trace)
-    unit = choices.of([1_000, 1_000_000, 700])
-    case = case_of(family, program, unit, TABLE)
-    if case is None:
-        return None
+    choices.byte()
+    return _drawn(case, choices, unit_of(trace))
+
+
+def together(seed: int, amount: int, fits: Callable[[Reactive], bool]) -> Drawn:
+    """One program of several outputs, of all families and on the same inputs, each of which ``fits``."""
+    draw, made, outputs = random.Random(seed), dict[str, Reactive](), list[Reactive]()
+    families = cycle(FAMILIES)
+    while len(outputs) < amount:
+        case = case_of(next(families), draw.randbytes(24), unit=1_000_000, table=TABLE, made=made)
+        outputs += [] if case is None else [output for output in case.outputs if fits(output)][-1:]
+    case = Case("together", tuple(made.values()), tuple(outputs))
+    places = [draw.randrange(len(INDEXES)), draw.randrange(256), 0]
+    return _drawn(case, Choices(bytes([INDEXES[places[0]], *places[1:], *draw.randbytes(400)])), 1_000_000)
+
+
+def _drawn(case: Case, choices: Choices, unit: int) -> Drawn:
     number, numbers = choices.of(NUMBERS)
-    if family == "windows":  # a group of NaN is found by the identity of the object alone, which a snapshot ends
+    if case.kind == "window":  # a group of NaN is found by the identity of the object alone, which a snapshot ends
         numbers = [0.5 if one != one else one for one in numbers]  # noqa: PLR0124 - NaN
     value, values = choices.of(VALUES)
     columns = [("at", t.TimestampType()), ("n", LONG), ("k", number), ("j", number), ("v", value)]
     inputs = used_inputs(case)
     schemas = {one.name: _schema([*columns, *_of_table(one)]) for one in inputs}
     is_ordered = choices.often()
-    rows, now, amount = [], 1, max(0, len(trace) - 4) // 4
+    rows, now, amount = [], 1, max(0, len(choices.data) - 4) // 4
     for n in range(amount):
         source, number_byte, time, more = choices.byte(), choices.byte(), choices.byte(), choices.byte()
         reactive = inputs[source % len(inputs)]

@@ -15,11 +15,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
+from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
 from cartesius.testing import streams_equivalent
-from tests.laws.bridge_programs import as_rows, by_output, drawn_of, in_order, in_process
+from restrictions import sliding
+from restrictions.tables import aggregate, sum_
+from restrictions.windows import final, on_close, on_content_change
+from tests.laws.bridge_programs import as_rows, by_output, drawn_from, drawn_of, in_order, in_process, unit_of
 from tests.laws.spark_model import MicroBatches, planned
-from tests.oracle.tier_programs import FAMILIES
+from tests.oracle.tier_programs import FAMILIES, Case
 
 MODES = ("batch", "event_time", "sequence", "arrival")
 REFUSALS = r"number of buckets|spread over buckets|as the key is|to be a text|by one type"
@@ -34,9 +38,10 @@ class Trial:
         drawn: The program and its rows.
         mode: Batch, or in which order a stream is used.
         draw: Decides the options, the cuts, and what Spark leaves open.
+        is_derived: Whether the program itself says how its rows are spread.
     """
 
-    def __init__(self, drawn, mode, draw):
+    def __init__(self, drawn, mode, draw, *, is_derived=False):
         self.drawn, self.mode, self.draw = drawn, mode, draw
         self.delay = draw.choice([1, 3, 10]) * max(1, drawn.unit // 1000)
         self.schemas = drawn.schemas
@@ -56,10 +61,9 @@ class Trial:
         else:
             self.options["order"] = "arrival"
         self.rows = in_order(drawn.rows, drawn.inputs, by_place=mode == "sequence")
-        self.plan = self._planned()
+        self.plan = self._planned(None if is_derived or draw.random() < 0.7 else self._partition())
 
-    def _planned(self):
-        partition = self._partition() if self.draw.random() < 0.3 else None
+    def _planned(self, partition):
         try:
             return planned(
                 self.drawn.outputs,
@@ -107,14 +111,14 @@ class Trial:
         return in_process(self.drawn, rows, lateness=0, clock=clock, close=False)
 
 
-def check(drawn, mode, draw):
-    trial = Trial(drawn, mode, draw)
+def check(drawn, mode, draw, *, is_derived=False):
+    trial = Trial(drawn, mode, draw, is_derived=is_derived)
     plan, model = trial.plan, trial.run()
     event(f"{mode}: {min(plan.count, 2)} buckets")
     events, unused = trial.expected(model.clock)
     if plan.count > 1 and unused["dead"] and not all(source.partition for source in plan.sources):
         event("a row that some buckets raise on")
-        return
+        return trial
     assert Counter(letter["kind"] for letter in model.letters) == Counter(unused), model.letters
     expected, found = by_output(as_rows(events, plan.runner.layout)), by_output(model.results)
     assert expected.keys() == found.keys()
@@ -125,6 +129,7 @@ def check(drawn, mode, draw):
         if plan.count == 1:
             assert found[name] == items
     check_retractions(model.results)
+    return trial
 
 
 def same_key(one, other):
@@ -157,3 +162,28 @@ def test_results_are_those_of_one_engine(family, mode, program, trace, seed):
     drawn = drawn_of(family, program, trace)
     if drawn is not None:
         check(drawn, mode, random.Random(seed))
+
+
+@pytest.mark.parametrize("report", [on_content_change, on_close, final], ids=str)
+@pytest.mark.parametrize("kind", ["totals", "joins"])
+@given(trace=st.binary(min_size=40, max_size=100), seed=st.integers(0, 2**32))
+@EXAMPLES
+def test_windows_are_split_by_a_key(kind, report, trace, seed):
+    left, right = Reactive("in0"), Reactive("in1")
+    unit = unit_of(trace)
+    windows = sliding(6 * unit, 3 * unit, report=report)
+    if kind == "totals":
+        out = aggregate(left, sum_.of("n"), by="k", restrict=windows)
+    else:
+        out = correlate(
+            left=left,
+            right=right,
+            where=lambda left, right: left.k == right.k,
+            yields=lambda left, right: (left.n, right.n),
+            restrict=windows,
+        )
+    drawn = drawn_from(Case("window", (left, right), (out,)), trace)
+    draw = random.Random(seed)
+    trial = check(drawn, draw.choice(["batch", "event_time"]), draw, is_derived=True)
+    is_whole = not isinstance(drawn.schemas["in0"]["k"].dataType, t.DoubleType)
+    assert (trial.plan.count > 1) == is_whole

@@ -67,14 +67,28 @@ class Choices:
     Args:
         data: The bytes.
         unit: How long a time unit is.
-        table: What a table declares.
+        table: What a table declares that has no other key.
+        made: The inputs that there are already, by name.
     """
 
-    def __init__(self, data: bytes, unit: int = 1, table: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        unit: int = 1,
+        table: Mapping[str, Any] | None = None,
+        made: dict[str, Reactive] | None = None,
+    ) -> None:
         self.data = data
         self.at = 0
         self.unit = unit
         self.table = table or {}
+        self.made = {} if made is None else made
+
+    def input(self, name: str, **options: Any) -> Reactive:
+        """An input, the same one for the same name."""
+        if name not in self.made:
+            self.made[name] = Reactive(name, **options)
+        return self.made[name]
 
     def byte(self) -> int:
         self.at += 1
@@ -283,14 +297,14 @@ def stream_join(choices: Choices, sources: Sequence[Reactive], name: str = "out"
 
 def joins(choices: Choices) -> Case:
     """One join of streams."""
-    sources = tuple(Reactive(f"in{place}") for place in range(4))
+    sources = tuple(choices.input(f"in{place}") for place in range(4))
     out = stream_join(choices, sources)
     return Case("join", sources, (out,), options_of(choices))
 
 
 def nested(choices: Choices) -> Case:
     """Joins of joins, several outputs, streams in between."""
-    sources = tuple(Reactive(f"in{place}") for place in range(3))
+    sources = tuple(choices.input(f"in{place}") for place in range(3))
     nodes: list[Reactive] = list(sources)
     for place in range(choices.of([2, 3])):
         some = choices.some(nodes[-3:], 2)
@@ -334,8 +348,8 @@ def records_of(table: Reactive, choices: Choices) -> Reactive:
 def tables(choices: Choices) -> Case:
     """The algebra in chains and diamonds."""
     declared = [
-        Reactive("t", table=True, **choices.table), Reactive("u", table=True, **choices.table),
-        Reactive("w", table=True, key="k"), Reactive("s"),
+        choices.input("t", table=True, **choices.table), choices.input("u", table=True, **choices.table),
+        choices.input("w", table=True, key="k"), choices.input("s"),
     ]  # fmt: skip
     records = [*declared[:3], to_table(declared[3], key=choices.of(["k", "j"]))]
     if choices.rarely():
@@ -402,7 +416,7 @@ MORE: list[list[Any]] = [
 
 def windows(choices: Choices) -> Case:
     """Aggregates and joins in windows."""
-    sources = (Reactive("in0"), Reactive("in1"))
+    sources = (choices.input("in0"), choices.input("in1"))
     unit = choices.unit
     lateness = choices.of([0, 3]) * unit
     span = choices.of(
@@ -443,10 +457,10 @@ FAMILIES: dict[str, Callable[[Choices], Case]] = {
 }
 
 
-def case_of(family: str, data: bytes, unit: int = 1, table: Mapping[str, Any] | None = None) -> Case | None:
-    """The program that bytes stand for; None if its restrictions refuse each other."""
+def case_of(family: str, data: bytes, **about: Any) -> Case | None:
+    """The program that bytes stand for, and what else `Choices` takes; None if its restrictions refuse each other."""
     try:
-        return FAMILIES[family](Choices(data, unit, table))
+        return FAMILIES[family](Choices(data, **about))
     except CartesiusError:
         return None
 
