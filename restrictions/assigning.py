@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from cartesius import Reliance, Window
 from cartesius.errors import InvalidArgument
-from cartesius.events import Window
 from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
 from restrictions.checks import check_function
 from restrictions.window_base import windowing
 
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 
 class _sliding(windowing):
     """Base: windows of one size, one every period."""
-
-    def looks_alone(self) -> bool:
-        """Whether what is in a window becomes visible whatever else is in it."""
-        return self._shows_alone()
 
     def _all(self, event: Entry, size: int, period: int, offset: int) -> list[Window]:
         if not (math.isfinite(event.start) and math.isfinite(event.end)):
@@ -178,10 +173,6 @@ class fixed(windowing):
     start: int
     end: int
 
-    def looks_alone(self) -> bool:
-        """Whether what is in the window becomes visible whatever else is in it."""
-        return self._shows_alone()
-
     def validate(self) -> None:
         """Check the bounds."""
         super().validate()
@@ -222,7 +213,8 @@ class windowed(windowing):
         assigner: A pure function that returns windows, each of which contains the event: `Window`, or (start, end).
         lateness: As for `tumbling`, and so are report, content, tick and on_leave.
 
-    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Commutes as `tumbling` does.
+    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Does not commute: what is to
+    its right has a copy a window.
 
     Raises:
         InvalidArgument: No function; when an event comes: what it returns are no windows that contain the event.

@@ -172,6 +172,7 @@ class transiently(_changing):
         SEMANTICS 2.3.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.RECALLS
 
     @handles(arrive, "slot")

@@ -136,10 +136,18 @@ def _made(draw: Any, slots: dict[str, Reactive], number: int) -> Reactive:
     """Draw a correlation of slots."""
     names = list(slots)
     a, b = names[0], names[1] if len(names) > 1 else None
-    pool = restrictions_of(a, b)
-    restrict = fifo()
-    for one in draw(st.lists(st.sampled_from(pool), max_size=4)):
-        restrict = restrict | one
+    both = names[:2]
+    parts: list[Any] = [fifo()]
+    if draw(st.integers(0, 3)) == 0:
+        parts.append(retracting())
+    if draw(st.integers(0, 2)) == 0:
+        parts.append(key_by(**dict.fromkeys(both, "k")))
+    parts += draw(st.lists(st.sampled_from(restrictions_of(a, b)), min_size=1, max_size=2))
+    if draw(st.integers(0, 3)) == 0:
+        parts.append(in_event_time(LONG))
+    restrict = parts[0]
+    for part in parts[1:]:
+        restrict = restrict | part
     wheres: list[Any]
     yields: list[Any]
     if b is None:
@@ -189,7 +197,7 @@ def programs(draw: Any) -> tuple[Reactive, list[Reactive], list[OrderMismatch]]:
     x = Reactive("x", order=draw(st.sampled_from(STREAMS)))
     y = Reactive("y", order=draw(st.sampled_from(STREAMS)))
     t = Reactive("t", table=True, key="k", order=draw(st.sampled_from(TABLES)))
-    shapes = [{"a": x}, {"a": x, "b": y}, {"a": x, "b": x}, {"a": x, "b": t}, {"a": t}, {"a": t, "b": x}]
+    shapes = [{"a": x, "b": y}, {"a": x, "b": t}, {"a": x, "b": x}, {"a": t, "b": x}, {"a": x}, {"a": t}]
     output: Reactive | None = None
     reports = []
     for number in range(draw(st.sampled_from([2, 1, 3]))):

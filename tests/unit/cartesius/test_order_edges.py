@@ -295,9 +295,7 @@ def test_alternatives_that_consume_need_their_inputs_in_one_order():
     done = two(log[0], log[1], affinely("a", "b"))
     assert str(either(done, two(log[0], log[2], affinely("a", "b"))).order) == "ordered among log"
     other = Reactive("other", order=ordered())
-    with pytest.raises(
-        OrderMismatch, match=r"either: expected inputs in one order, as .* p is ordered among log and other is"
-    ):
+    with pytest.raises(OrderMismatch, match=r"consumes what comes first, but p is ordered among log and other is"):
         either(done, one(other, affinely("a")))
 
 
