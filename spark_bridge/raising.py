@@ -1,10 +1,10 @@
 """Raising: what becomes of a row on which the program raises, and what is said of it at the driver.
 
 A policy chooses. ``fail``: the query fails, with an error that names output, bucket, row, time and rule. A restart from
-the same checkpoint meets the row again: with the rule mended, or under another policy, it goes on. ``dead_letter``: the
-push of the row is undone, and the row is a dead letter with the same words for its reason; all others are used as if it
-had never come. ``unknown``: rules of packs answer that they do not know (`cartesius.lenience`); what raises elsewhere
-fails.
+the same checkpoint meets the row again: with the rule mended (`migration`), or under another policy, it goes on.
+``dead_letter``: the push of the row is undone, and the row is a dead letter with the same words for its reason; all
+others are used as if it had never come. ``unknown``: rules of packs answer that they do not know
+(`cartesius.lenience`); what raises elsewhere fails.
 
 What a deadline raises, or the end of the sources, has no row that could be set aside, and would come again with every
 move of the clock: it fails under each policy. What a push refuses before the program runs is a dead letter under each.
@@ -36,8 +36,8 @@ _FRAMES: Final = 5
 """How many of the innermost calls are shown."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MEND: Final = (
-    'mend the rule or the row and start again from the same checkpoint, or say on_error="dead_letter", which sets such'
-    ' rows aside; of packs of rules on_error="unknown" makes verdicts of them'
+    "mend the row, or the rule (spark_bridge.migrate goes on with the state), and start again; or say"
+    ' on_error="dead_letter", which sets such rows aside, or, of packs of rules, on_error="unknown"'
 )
 
 
@@ -85,7 +85,7 @@ def failed_without_row(error: Exception, failure: Failure, bucket: int) -> RuleR
     due = "as the sources ended"
     if failure.deadline is not None:
         due = f"on what was due at {_moment(failure.deadline)}"
-    mend = "mend the rule and start again from the same checkpoint"
+    mend = "mend the rule, and go on with the state by spark_bridge.migrate"
     return _failed(error, failure, f"{due} in bucket {bucket}, so that no row can be set aside; {mend}")
 
 

@@ -100,9 +100,8 @@ def test_by_default_the_query_fails_and_names_output_bucket_row_time_and_rule(is
     assert str(caught.value) == (
         "the query of 'moored': expected rules that can be computed but ZeroDivisionError: float division by zero"
         f" ({WHERE}); on the row of 'berth' at 1970-01-01T00:00:00.000002+00:00 in bucket 3:"
-        ' {"id":"A","depth":0.0}; mend the rule or the row and start again from the same checkpoint, or say'
-        ' on_error="dead_letter", which sets such rows aside; of packs of rules on_error="unknown" makes verdicts of'
-        " them"
+        ' {"id":"A","depth":0.0}; mend the row, or the rule (spark_bridge.migrate goes on with the state), and start'
+        ' again; or say on_error="dead_letter", which sets such rows aside, or, of packs of rules, on_error="unknown"'
     )
     assert type(caught.value.__cause__) is ZeroDivisionError
     assert str(caught.value.__cause__) == "float division by zero"
@@ -176,8 +175,8 @@ def test_what_a_deadline_raises_fails_as_there_is_no_row_to_set_aside(policy):
         assert str(caught.value) == (
             "the query of 'missed': expected rules that can be computed but ZeroDivisionError: division by zero (in"
             " 'missed': yields {'k': m.k, 'share': (1 / m.n)}); on what was due at"
-            " 1970-01-01T00:00:00.000006+00:00 in bucket 2, so that no row can be set aside; mend the rule and start"
-            " again from the same checkpoint"
+            " 1970-01-01T00:00:00.000006+00:00 in bucket 2, so that no row can be set aside; mend the rule, and go on"
+            " with the state by spark_bridge.migrate"
         )
         assert type(caught.value.__cause__) is ZeroDivisionError
 
