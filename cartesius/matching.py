@@ -98,6 +98,11 @@ class Matcher:
         return dict(self._counts)
 
     @property
+    def fed(self) -> dict[int, int]:
+        """How many items of each stream have been matched or kept."""
+        return dict(self._fed)
+
+    @property
     def unmatched(self) -> dict[int, list[Numbered]]:
         """The items of each stream that have no equal yet, numbered, in order of arrival."""
         return {stream: sorted(self.each_unmatched(stream), key=lambda one: one[0]) for stream in self._waiting}

@@ -1,7 +1,7 @@
 """Monitoring: a running program compared with a second implementation, with what that costs, over time.
 
 Invariant: a `Monitor` never disturbs what it watches: a difference is reported once, and then nothing is kept any more;
-the same if one stream is further ahead than ``limit``.
+the same if one stream is further ahead than ``limit``, or if a relation raises.
 
 Source: DiffStream's case study of a running application (SOURCES E4).
 """
@@ -80,7 +80,8 @@ equal before it
         limit: How many items of one stream may be without an equal after a batch, dimensionless; an int ≥ 1. With more
             of them, the monitor gives up. Its answer then says so: it is no certain difference.
         on_difference: Is called once, with the answer, when it is no longer yes, by the thread that handed the batch
-            over. What it raises goes to whoever called `take`.
+            over; also if the monitor gives up, as it does when a relation raises. What it raises goes to whoever called
+            `take`.
         samples: How many samples are kept, the newest; an int ≥ 1, dimensionless.
 
     Raises:
@@ -133,6 +134,9 @@ equal before it
         Raises:
             InvalidArgument: There is no such stream.
         """
+        if stream not in (1, 2):
+            message = f"Monitor.take: expected stream 1 or 2 but got {stream=!r}"
+            raise InvalidArgument(message)
         begun, count = time.monotonic(), 0
         with self._lock:
             matcher = self._matcher
@@ -140,7 +144,7 @@ equal before it
                 return self._answer
             for item in items:
                 count += 1
-                self._answer = matcher.feed(stream, item)
+                self._answer = _fed(matcher, stream, item)
                 if not self._answer:
                     break
             self._unmatched = matcher.counts[1], matcher.counts[2]
@@ -160,6 +164,15 @@ equal before it
         """Answer for two streams that have ended; of the items that are left, name the earliest."""
         with self._lock:
             return self._answer if self._matcher is None else self._matcher.finish()
+
+
+def _fed(matcher: Matcher, stream: int, item: Any) -> Equivalence:
+    """Feed an item; if a relation raises, that is the answer, as what is watched must go on."""
+    try:
+        return matcher.feed(stream, item)
+    except Exception as error:
+        why = f"could not be compared: {type(error).__name__}: {error}; monitoring has been given up"
+        return failure(stream, matcher.fed[stream], item, why)
 
 
 def _too_far_behind(matcher: Matcher, ahead: int) -> Equivalence:

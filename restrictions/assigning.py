@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 class _sliding(windowing):
     """Base: windows of one size, one every period."""
 
+    def looks_alone(self) -> bool:
+        """Whether what is in a window becomes visible whatever else is in it."""
+        return self._shows_alone()
+
     def _all(self, event: Entry, size: int, period: int, offset: int) -> list[Window]:
         if not (math.isfinite(event.start) and math.isfinite(event.end)):
             return []  # what has always been so, or goes on for ever, is in none
@@ -173,6 +177,10 @@ class fixed(windowing):
 
     start: int
     end: int
+
+    def looks_alone(self) -> bool:
+        """Whether what is in the window becomes visible whatever else is in it."""
+        return self._shows_alone()
 
     def validate(self) -> None:
         """Check the bounds."""

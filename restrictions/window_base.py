@@ -78,6 +78,11 @@ class windowing(Restriction):
         """Return this, and its content inside."""
         return (self,) if self.content is None else (self, self.content)
 
+    def _shows_alone(self) -> bool:
+        """Whether what is in a window becomes visible whatever else is in it."""
+        is_plain = self.content is None and self.tick == "tuple"
+        return is_plain and set(self.report.conditions) <= {"on_content_change", "on_close", "final"}
+
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the windows of an event, ascending; ``present`` are those that are not freed."""
         raise NotImplementedError  # each subclass says

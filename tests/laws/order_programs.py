@@ -7,13 +7,15 @@ code: an input is a trace, a class of sequences under swaps of adjacent independ
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 
-from cartesius import ROW, Delete, Engine, Reactive, Update, correlate, ordered, unordered
+from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, unordered
 from cartesius.errors import InvalidArgument, OrderMismatch
+from cartesius.records import Record
 from cartesius.testing import streams_equivalent
 from restrictions import (
     affinely,
@@ -65,7 +67,14 @@ STREAMS = [
     ordered("k", among="log"),
     ordered(among="log"),
 ]
-TABLES = [unordered(), unordered(distinct=()), ordered(ROW), ordered("k"), ordered(), ordered(ROW, among="log")]
+TABLES = [
+    unordered(),
+    unordered(distinct=()),
+    ordered(per_row=True),
+    ordered("k"),
+    ordered(),
+    ordered(per_row=True, among="log"),
+]
 
 
 def restrictions_of(a: str, b: str | None) -> list[Any]:
@@ -251,7 +260,7 @@ def _are_as_many(one: Any, other: Any) -> bool:
 def _field(value: Any, key: str) -> Any:
     if isinstance(value, Update | Delete):
         return value.key
-    return value[key]
+    return value[key] if isinstance(value, Mapping | Record) else getattr(value, key)
 
 
 @st.composite

@@ -92,6 +92,26 @@ def test_it_gives_up_when_one_stream_is_too_far_behind():
     assert monitor.finish() is answer
 
 
+def test_a_relation_that_raises_ends_the_watching_and_not_what_is_watched():
+    told = []
+    monitor = Monitor(lambda a, b: a["k"] == b["k"], on_difference=told.append)
+    assert monitor.take(1, [{"k": 1}, {"k": 2}])
+    answer = monitor.take(2, [{"k": 2}, {"key": 1}])
+    assert told == [answer]
+    assert answer.reason == (
+        "item 1 of stream 2 ({'key': 1}) could not be compared: KeyError: 'k'; monitoring has been given up"
+    )
+    assert monitor.take(1, [{"k": 3}]) is answer
+
+    def broken():
+        yield {"k": 1}
+        message = "the source is gone"
+        raise ConnectionError(message)
+
+    with pytest.raises(ConnectionError):  # it is the caller's
+        Monitor().take(1, broken())
+
+
 def test_what_is_looked_at_is_the_batch_and_not_the_way_there():
     monitor = Monitor(none_depend(), limit=3)
     monitor.take(1, range(3))
