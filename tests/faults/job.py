@@ -240,6 +240,8 @@ OPTIONS = {
     "spark.driver.memory": "900m",
     "spark.executor.memory": "600m",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # nor is it worth compiling a plan for a few rows
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.providerClass": f"{_STATE}.RocksDBStateStoreProvider",
