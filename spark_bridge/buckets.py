@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import CartesiusError
-from cartesius.columnar.running import attempt, is_large
+from cartesius.columnar.batch_sizes import is_large
+from cartesius.columnar.running import attempt
 from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
 
 T = TypeVar("T")
-_LARGE: Final = 512
 _WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
 
 
@@ -178,21 +177,6 @@ def compiled_of(engine: Engine) -> Compiled:
         engine._settle()
         engine._compiled = Compiled(engine)
     return engine._compiled
-
-
-def is_large(engine: Engine) -> bool:
-    """Whether so much is in memory that even one event is better a batch, as the last batch could be computed.
-
-    To push it, objects would be made of all that columns hold, and columns again of these for the next batch.
-    """
-    return not engine._why_row_by_row and _n_retained(engine) >= _LARGE
-
-
-def _n_retained(engine: Engine) -> int:
-    if engine._compiled is not None and engine._compiled.states is not None:
-        return engine._compiled.n_retained
-    memories = {id(slot.memory): slot.memory for join in engine._program.joins for slot in join.slots}
-    return sum(map(len, memories.values()))
 
 
 def push_many(engine: Engine, batch: object) -> pa.Table:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columnar.running import Attempt, is_large
+from cartesius.columnar.batch_sizes import is_large
+from cartesius.columnar.running import Attempt
 from restrictions import key_by, most_recently
 from spark_bridge import buckets
 from tests.unit.spark_bridge.bucket_rows import Row, results, run
