@@ -130,6 +130,8 @@ def is_ordered(join: Join, need: Need) -> bool | None:
 def _gates_before(join: Join, need: Need) -> Iterable[Installed]:
     """Return the gates that events have passed when they come to who needs the order: those to the right of a gate."""
     passed = [gate for gate in join.installed if gate.restriction.gives_order is not Give.AS_THEY_COME]
+    if need.at_door:
+        return []
     if need.one is not None and is_gate(need.one):
         return [gate for gate in passed if gate.number > need.one.number]
     return passed

@@ -40,6 +40,7 @@ class Need:
     left: Slot
     right: Slot
     agreeing: Agreement = frozenset()
+    at_door: bool = False  # before any gate
 
     def __str__(self) -> str:
         """Say it in words."""
@@ -70,6 +71,9 @@ def needs_of(join: Join) -> list[Need]:
     for slot in join.slots:
         if slot.is_table and not slot.keeps_versions:
             found += _needs_of_rows(join, slot)
+        if slot.reactive.table and any(slot.index in space for space in _keyed_spaces(join)):
+            by, own = f"the keys of {slot.name}, as a deletion goes where its row is", row_feature(join, slot)
+            found.append(Need(by, None, slot, slot, frozenset({(own, own)}), at_door=True))
         if slot.n is not None:
             found.append(Need(f"the lists of {slot.name}, which are in order of arrival", None, slot, slot))
     return list(dict.fromkeys(map(_turned, found)))

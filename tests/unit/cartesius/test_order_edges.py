@@ -40,6 +40,7 @@ beside = Reactive("beside", order=ordered("id", among="log"))
 t = Reactive("t", table=True, key="k", order=ordered(per_row=True))
 u = Reactive("u", table=True, key="k", order=ordered("k"))
 free = Reactive("free", table=True, key="k", order=unordered())
+apart = Reactive("apart", table=True, key="k", order=unordered(distinct=()))
 
 A, B, C = {"k": 0, "v": 1}, {"k": 0, "v": 2}, {"k": 1, "v": 4}
 
@@ -110,6 +111,12 @@ REPORTS: dict[str, tuple[str, Any, list[Any], list[Any]]] = {
         lambda *more: one(free, retracting(), as_table("a"), *more),
         [(free, Update(0, A), 1), (free, Update(0, B), 2)],
         [(free, Update(0, B), 2), (free, Update(0, A), 1)],
+    ),
+    "deletions of rows under keys, before a gate": (
+        "a is unordered, at distinct times; not implied is an order of a per its row, relied on by the keys of a, as a",
+        lambda *more: one(apart, retracting(), as_table("a"), key_by(a="v"), in_event_time(9), *more),
+        [(apart, Update(0, A), 1), (apart, Delete(0), 2)],
+        [(apart, Delete(0), 2), (apart, Update(0, A), 1)],
     ),
     "several rows of a key": (
         "a is unordered; not implied is an order of a, relied on by as_table(",
