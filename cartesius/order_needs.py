@@ -200,8 +200,8 @@ def row_feature(join: Join, slot: Slot) -> Feature:
     if not slot.reactive.table:
         for one in join.installed:
             for field in one.restriction.keeps_rows:
-                key = one.restriction.configuration["key"]
-                if slot in one.slots[field] and not isinstance(key, Undeclared):
+                key = one.restriction.configuration.get("key")  # `collating` gives keys by functions of its own
+                if slot in one.slots[field] and key is not None and not isinstance(key, Undeclared):
                     return key  # type: ignore[no-any-return]  # a name or a function
     return ROW
 

@@ -204,7 +204,7 @@ def test_a_profile_says_where_the_time_goes():
 def test_the_command_prints_the_table_and_writes_it_as_data_and_into_a_page(tmp_path, monkeypatch):
     monkeypatch.setattr(speed, "QUICK", SMALL)
     page, data = tmp_path / "page.md", tmp_path / "figures.json"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    page.write_text(f"before\n{BEGIN}\nWHAT WAS\n{END}\nafter\n")
     options = ["--quick", "--only", "keyed", "--only", "orientation", "--repetitions", "1", "--sizes", "10,20"]
     run = CliRunner().invoke(main, [*options, "--json", str(data), "--markdown", str(page)], env={"COLUMNS": "200"})
     assert run.exit_code == 0, run.output
@@ -216,7 +216,7 @@ def test_the_command_prints_the_table_and_writes_it_as_data_and_into_a_page(tmp_
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert "old" not in text
+    assert "WHAT WAS" not in text
     assert "| figure | on | at least | measured | spread | ok? |" in text
 
 
