@@ -17,10 +17,10 @@ import click
 from rich.console import Console
 
 from bench import growth, memory, orientation, rules, sheets, speed, tables, tables_shown
-from bench.program_cases import PROGRAMS
 from bench.speed_shown import Report
 from bench.table_cases import GROUP
 from bench.timing import CLOCKS
+from examples.experiments.program_rows import PROGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,10 @@ import attrs
 from bench import ours
 from bench.arrow_rows import columns, sides
 from bench.figures import BY_HAND, COMPILED, IN_PLACE, growth
-from bench.program_cases import PROGRAMS, ProgramRows, program
 from bench.table_loops import ProgramB
 from bench.timing import Side, race
 from cartesius import Engine
+from examples.experiments.program_rows import PROGRAMS, ProgramRows, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

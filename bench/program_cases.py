@@ -1,8 +1,6 @@
 """Rule packs as workloads: the thesis's programs A to D at growing tables, and packs of rules over ships and berths.
 
-The programs are those of `examples.port.programs`. As in the thesis every row matches exactly one row of every other
-table: n ships with berths of their own, and at each berth a tide, a stream and a wind. An event is a new row, of a
-source chosen uniformly, for a key chosen uniformly.
+The programs and their rows are those of the experiments, `examples.experiments.program_rows`.
 
 The packs over ships and berths have a rule a field; an event changes the five fields of one of 300 ships that five of
 the rules read, each ship at one of ten berths.
@@ -21,19 +19,12 @@ import pyarrow as pa
 from bench.workloads import Workload
 from dsl import RulePack, Source, require
 from dsl.units import metres
-from examples.port.observations import stream, tide, vessel, wind
-from examples.port.programs import program_a, program_b, program_c, program_d
+from examples.experiments.program_rows import ProgramRows, program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from bench.arrow_rows import Batch
 
-PROGRAMS: Final[dict[str, Callable[[], None]]] = {"A": program_a, "B": program_b, "C": program_c, "D": program_d}
-OBSERVED: Final = {"A": (), "B": ("tide",), "C": ("stream",), "D": ("tide", "stream", "wind")}
-LINKS: Final = {"tide": tide.sensor, "stream": stream.station, "wind": wind.station}
 RULES, SHIPS, BERTHS, TOUCHED = 40, 300, 10, 5
 FIELDS: Final = [f"f{number}" for number in range(RULES)]
 STEPS: Final = (0, 7, 13, 22)
@@ -41,66 +32,6 @@ STEPS: Final = (0, 7, 13, 22)
 
 ship = Source("ship", key="id", id=int, berth=int, fields=dict.fromkeys(FIELDS, metres))
 berth = Source("berth", key="id", id=int, depth=metres)
-
-
-def program(name: str) -> RulePack:
-    """Return a program of the thesis, in which all is found by the ship's berth."""
-    links = [LINKS[source] == vessel.destination for source in OBSERVED[name]]
-    pack = RulePack(f"program {name}", subject=vessel, links=links)
-    with pack:
-        PROGRAMS[name]()
-    return pack
-
-
-class ProgramRows:
-    """The rows of the tables of a program, from a seed.
-
-    Args:
-        pack: The program.
-        n: Rows a table.
-        seed: Seed of the values.
-    """
-
-    def __init__(self, pack: RulePack, n: int, seed: int) -> None:
-        self.names = list(pack.sources)
-        self.n = n
-        self.draw = np.random.default_rng(seed)
-        self.latest = 0  # the time of the last row
-
-    def filling(self) -> Batch:
-        """Return what fills the tables."""
-        rows = np.arange(self.n)
-        return self._batch(np.repeat(np.arange(len(self.names)), self.n), np.tile(rows, len(self.names)))
-
-    def updates(self, n: int) -> Batch:
-        """Return ``n`` new rows."""
-        return self._batch(self.draw.integers(0, len(self.names), n), self.draw.integers(0, self.n, n))
-
-    def _batch(self, which: NDArray[np.int64], row: NDArray[np.int64]) -> Batch:
-        found = {}
-        for number, name in enumerate(self.names):
-            order = np.flatnonzero(which == number)
-            times = {"order": order, "at": order + self.latest + 1}
-            found[name] = pa.table({**times, **self._fields(name, row[order])})
-        self.latest += len(which)
-        return found
-
-    def _fields(self, name: str, row: NDArray[np.int64]) -> dict[str, Any]:
-        draw, n = self.draw, len(row)
-        places = [f"berth {number}" for number in row.tolist()]
-        match name:
-            case "vessel":
-                directions = np.where(draw.random(n) < 0.5, "inbound", "outbound").tolist()
-                found = {"mmsi": row, "destination": places, "direction": directions}
-                sizes = {"length": (20, 300), "beam": (5, 50), "draught": (3, 22)}
-            case "tide":
-                found, sizes = {"sensor": places}, {"height": (-1, 4), "low_water": (-1, 1)}
-            case "stream":
-                found, sizes = {"station": places}, {"rate": (0, 3), "direction": (0, 360)}
-            case _:
-                found, sizes = {"station": places}, {"velocity": (0, 50), "direction": (0, 360)}
-        strings = {key: each if key == "mmsi" else pa.array(each, pa.string()) for key, each in found.items()}
-        return {**strings, **{key: draw.uniform(low, high, n) for key, (low, high) in sizes.items()}}
 
 
 def program_workload(name: str, n: int, updates: int, seed: int) -> tuple[RulePack, Workload]:

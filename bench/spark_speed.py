@@ -16,7 +16,7 @@ import attrs
 import click
 from rich.console import Console
 
-from bench import spark_harbour, spark_sides
+from bench import spark_harbour, spark_sides, spark_state
 from bench.sheets import Sheet, verdict
 from bench.spark_streams import (
     HDFS,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-FIGURES: Final = ("latest", "band", "cores", "harbour", "fixed")
+FIGURES: Final = ("latest", "band", "cores", "harbour", "fixed", "state")
 """What ``--only`` takes."""
 _PAIRS: Final = {"left": PAIR, "right": PAIR}
 _SMALL: Final = Load(rows=2_000, keys=50, batches=0, buckets=4)
@@ -58,10 +58,11 @@ _BOUNDS: Final = {
 
 @attrs.define
 class Bench:
-    """What was measured: rows a second, by side; and the seconds of a micro-batch with few rows."""
+    """What was measured: rows a second, by side; the seconds of a micro-batch with few rows; what large states cost."""
 
     rates: dict[str, float] = attrs.field(factory=dict)
     fixed: dict[str, float] = attrs.field(factory=dict)
+    states: dict[str, dict[str, spark_state.Cost]] = attrs.field(factory=dict)
 
     def sheets(self) -> list[Sheet]:
         """Return the tables that are printed."""
@@ -77,7 +78,7 @@ class Bench:
             times = tuple((side, f"{1000 * seconds:.0f}") for side, seconds in self.fixed.items())
             title = f"A micro-batch of {_FEW.rows} rows in {_FEW.buckets} buckets"
             sheets.append(Sheet(title, ("side", "ms"), times))
-        return sheets
+        return [*sheets, spark_state.sheet(self.states)] if self.states else sheets
 
     def time(self, side: str, frame: DataFrame, counted: str = "") -> None:
         """Measure one side."""
@@ -168,8 +169,9 @@ def _on_cores(load: Load, bench: Bench) -> None:
 @click.option("--batches", default=3, show_default=True, help="Micro-batches that are measured; two more warm up.")
 @click.option("--buckets", default=32, show_default=True, help="Engines, or groups.")
 @click.option("--cores", default=2, show_default=True, help="Cores of Spark.")
+@click.option("--ships", default=1_000_000, show_default=True, help="Keys of the large states.")
 @click.option("--child", type=int, hidden=True)
-def main(only: tuple[str, ...], cores: int, child: int | None, **given: Any) -> None:
+def main(only: tuple[str, ...], cores: int, ships: int, child: int | None, **given: Any) -> None:
     """Run the benchmark."""
     load, bench, wanted = Load(**given), Bench(), set(only or FIGURES)
     if child is not None:
@@ -185,6 +187,10 @@ def main(only: tuple[str, ...], cores: int, child: int | None, **given: Any) -> 
                     measure(spark, load, bench)
             if "fixed" in wanted:
                 _fixed(spark, bench)
+        if "state" in wanted:
+            with session(cores, spark_state.CONFIGURATION) as spark:
+                for name, costs in spark_state.measure(spark, ships, load.batches, _tell):
+                    bench.states[name] = costs
         if "cores" in wanted:
             _on_cores(load, bench)
     finally:

@@ -55,8 +55,8 @@ class Load:
 
 
 @contextmanager
-def session(cores: int) -> Iterator[SparkSession]:
-    """Start Spark with RocksDB state, on some cores, and stop it."""
+def session(cores: int, more: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Start Spark with RocksDB state, on some cores and with what else is to be set, and stop it."""
     with tempfile.TemporaryDirectory(prefix="bench-spark-") as folder:
         options = {
             "spark.ui.enabled": "false",
@@ -69,6 +69,7 @@ def session(cores: int) -> Iterator[SparkSession]:
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             PROVIDER: ROCKSDB,
+            **(more or {}),
         }
         builder = SparkSession.builder.master(f"local[{cores}]").appName("bench")
         for name, value in options.items():

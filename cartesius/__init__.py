@@ -5,8 +5,8 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 `window_clauses`, `combinations`, `restriction_base`, `places`, `installations` (what restrictions are); `orders`,
 `order_needs`, `order_edges`, `order_outputs` (types of order); `memories`, `bindings`, `pauses`, `enumeration`,
 `listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`, `world`, `batches`, `join_shape` (one
-correlation at work); `programs`, `alternatives`, `steps`, `doors`, `engine`, `outlets`, `traces`, `measures`,
-`explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+correlation at work); `programs`, `alternatives`, `lenience`, `failures`, `steps`, `doors`, `engine`, `outlets`,
+`traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
 from .clauses import expire as expire

@@ -216,19 +216,20 @@ class Absences:
 def is_among(slot: Slot, parts: Candidate, counts: Callable[[Entry], bool]) -> bool:
     """Whether an event of the absent ``slot`` that ``counts`` fits a row. Only in a clause of a restriction."""
     installed, _ = of_clause("is_among", slot)
-    return installed.join.batch.absences.has(slot, parts, counts)  # type: ignore[no-any-return]
+    return bool(installed.join.batch.absences.has(slot, parts, counts))
 
 
 def passes(slot: Slot) -> bool:
     """Whether nothing can make use of an event of ``slot`` after its batch. Only in a clause of a restriction."""
     installed, _ = of_clause("passes", slot)
-    return installed.join.batch.absences.passes(slot)  # type: ignore[no-any-return]
+    return bool(installed.join.batch.absences.passes(slot))
 
 
 def forgotten(slot: Slot, entry: Entry) -> Time:
     """Return the last end of what has been forgotten of the absent ``slot``, where ``entry`` is. Only in a clause."""
     installed, _ = of_clause("forgotten", slot)
-    return installed.join.batch.absences.forgotten(slot, entry)  # type: ignore[no-any-return]
+    end: Time = installed.join.batch.absences.forgotten(slot, entry)
+    return end
 
 
 def look_again(slot: Slot, entry: Entry) -> None:

@@ -33,7 +33,8 @@ class Body:
     def __init__(self, pattern: Pattern, batch: Batch) -> None:
         self.batch = batch
         self.name = batch.name
-        self.where, self.yields = pattern.body({slot.name: slot.index for slot in batch.slots})
+        slots = {slot.name: slot.index for slot in batch.slots}
+        self.where, self.yields = pattern.body(slots, is_lenient=batch.world.is_lenient)
         shown = batch.bindings.shown
         if shown is not None:
             where, yields = self.where, self.yields

@@ -185,7 +185,7 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         for place, slot in enumerate(slots):
             missing: dict[int, Entry | None] = {other.index: None for other in slots[:place]}
             found = bindings.of_key(slot, key)
-            for entry in found if batch.rank.is_oldest_first else reversed(found):  # type: ignore[call-overload]
+            for entry in found if batch.rank.is_oldest_first else reversed(found):  # type: ignore[call-overload]  # all that memories return can be reversed
                 if entry.state != skip:
                     yield from rows.containing({**missing, slot.index: entry}, skip)
 

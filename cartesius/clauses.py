@@ -65,7 +65,7 @@ def may_miss() -> bool:
 def is_settled() -> bool:
     """Whether the slots that this restriction names are all of the correlation, or it needs no others to be final."""
     installed, _ = of_clause("is_settled")
-    return installed.is_settled  # type: ignore[no-any-return]
+    return bool(installed.is_settled)
 
 
 def slot_of(event: Entry) -> Slot:

@@ -66,7 +66,8 @@ def due_at(slot: Slot, time: int) -> list[Entry]:
     Only in a clause of a restriction that says, by `due`, when that is.
     """
     installed, key = of_clause("due_at", slot)
-    return installed.due_at(slot, time, key)  # type: ignore[no-any-return]
+    found: list[Entry] = installed.due_at(slot, time, key)
+    return found
 
 
 def is_past(time: Time) -> bool:

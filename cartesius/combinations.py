@@ -45,7 +45,8 @@ def noted(question: Hashable, find: Callable[[], Answer]) -> Answer:
     answers = installed.join.batch.body.noted
     if question not in answers:
         answers[question] = find()
-    return answers[question]  # type: ignore[no-any-return]
+    answer: Answer = answers[question]
+    return answer
 
 
 def _key_in(space: int, prefixes: dict[int, tuple[int, ...]], parts: Candidate) -> object:
@@ -58,13 +59,14 @@ def fits(parts: Candidate, slot: Slot) -> bool:
     Where none is missing the whole body is asked, if nothing is known of it (it did not trace).
     """
     installed, _ = of_clause("fits", slot)
-    return installed.join.batch.body.fits(parts, slot.index)  # type: ignore[no-any-return]
+    return bool(installed.join.batch.body.fits(parts, slot.index))
 
 
 def match_of(parts: Candidate) -> Match | None:
     """Return the match that ``parts`` are by the body, whatever restrictions say of them."""
     installed, _ = of_clause("match_of")
-    return installed.join.batch.body.result(parts)  # type: ignore[no-any-return]
+    match: Match | None = installed.join.batch.body.result(parts)
+    return match
 
 
 def missing(parts: Candidate) -> list[Slot]:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.leaving import Found
 
-BANDS: Final = frozenset((Meaning.BAND, Meaning.LASTING, Meaning.APART))
-"""What is about the times of parts, and lets them leave."""
 _FEW: Final = 8
 """Among so many it is not worth while to ask whether times ascend."""
 
@@ -143,11 +141,18 @@ class DirectBands:
 
     def write(self) -> None:
         """Write the nested loops over the other slots, and what is done with a combination."""
+        for step in self._shape.steps:
+            self._lines.add(f"visited{step.slot} = 0")
         if self._is_searched:
             self._search()
         else:
-            near = [_near(bound, self._own, self._constants) for bound in self._bounds]
+            near = [self._near(bound) for bound in self._bounds]
             self._loops.write(" and ".join(near))
+
+    def count(self) -> None:
+        """Write what counts the entries looked at, now that nothing can fail: else the push as written counts them."""
+        for step in self._shape.steps:
+            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
 
     @property
     def _is_searched(self) -> bool:
@@ -165,19 +170,14 @@ class DirectBands:
         for step in steps:
             self._look_up(step)
         self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
-        mine = [_near(bound, self._own, self._constants) for bound in self._bounds if bound.slots == {self._own}]
-        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"):
+        mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
+        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"), ExitStack() as loops:
+            limits = {step.slot: self._limits(step.slot) for step in steps}
+            bound = {self._own}
             for step in steps:
-                self._lines.add(f"visited{step.slot} = 0")
-            with ExitStack() as loops:
-                limits = {step.slot: self._limits(step.slot) for step in steps}
-                bound = {self._own}
-                for step in steps:
-                    self._visit(step.slot, limits[step.slot], bound, loops)
-                    bound.add(step.slot)
-                self._loops.give()
-            for step in steps:
-                self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+                self._visit(step.slot, limits[step.slot], bound, loops)
+                bound.add(step.slot)
+            self._loops.give()
 
     def _look_up(self, step: Step) -> None:
         slot = step.slot
@@ -232,16 +232,15 @@ class DirectBands:
         others = known - {self._own}
         now = [b for b in self._bounds if slot in b.slots and self._own not in b.slots and b.slots <= {slot, *others}]
         for bound in now:
-            self._lines.add(f"if not {_near(bound, self._own, self._constants)}:\n    continue")
+            self._lines.add(f"if not {self._near(bound)}:\n    continue")
+
+    def _near(self, bound: Bound) -> str:
+        """Return the text of a bound."""
+        late = "end" if bound.late == self._own else f"part{bound.late}.end"
+        early = bound.side if bound.early == self._own else f"part{bound.early}.{bound.side}"
+        return f"{late} - {early} <= {self._constants.name(bound.most)}"
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:
     """Return the probes that say when the entries of a slot are due to leave."""
     return frozenset(one.dues[slot][-1] for one in shape.bands if slot in one.named)
-
-
-def _near(bound: Bound, own: int, constants: Constants) -> str:
-    """Return the text of a bound; the new event is of the slot ``own``."""
-    late = "end" if bound.late == own else f"part{bound.late}.end"
-    early = bound.side if bound.early == own else f"part{bound.early}.{bound.side}"
-    return f"{late} - {early} <= {constants.name(bound.most)}"

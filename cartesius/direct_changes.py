@@ -1,11 +1,38 @@
-"""Direct changes: what functions of changes of tables have in common, as text.
+"""Direct changes: what a push into a table of a join does, as the text of one function.
 
-Source: DESIGN 4; SEMANTICS 2.1.
+How the rows of the join that it concerns are found is said by `direct_table_codes` and `direct_tree_codes`.
+
+What they were and what they are is computed, and said where it differs; then the row is put in the memory, in the place
+of the one before. What can fail comes first; if something does, the function returns None, having changed nothing, and
+the push is done as written.
+
+Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
+
+Source: DESIGN 4; SEMANTICS 1.10, 2.1, 2.2, 2.5 and 2.6.
 """
 
 from __future__ import annotations
 
-BEGIN = """
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cartesius.code_lines import Lines
+from cartesius.direct_clock import TIMES, coming
+from cartesius.direct_scope import headed
+from cartesius.direct_table_scope import TABLE_SCOPE
+from cartesius.doors import checked_value
+from cartesius.generated import Constants, define
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cartesius.events import Event
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+    from cartesius.steps import Steps
+
+_BEGIN = """
     ordinal = world.events + 1
     number = world.number
     tuples = 0
@@ -13,7 +40,7 @@ BEGIN = """
     part = coming = going = None
     steps.is_running = True
 """
-CHANGE = """
+_CHANGE = """
     if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
         value = checked(value)
     key = value.key
@@ -22,7 +49,7 @@ CHANGE = """
     before = memory.row(key)
 """
 """It brings the change into form, and finds the row that it replaces."""
-ROW = """
+_ROW = """
     value = value.value
     if type(value) not in plain:
         value = wrap(value)
@@ -40,13 +67,13 @@ ROW = """
     part.more = None
 """
 """It makes the new row of an update."""
-FAIL = """
+_FAIL = """
     except Exception:
         return None  # as written it fails again, and says where
     finally:
         steps.is_running = False
 """
-KEEP = """
+_KEEP = """
     world.number = number
     world.candidates += tuples
     if part is not None:
@@ -57,16 +84,94 @@ KEEP = """
 """
 
 
-def told(key: str) -> str:
-    """Return what tells of a change of the row of a key, whose value and times are there."""
-    return f"""
-        event.start = since
-        event.end = until
-        event.weight = 1
-        event.reactive = output
-        event.identity = (output, {key})
-        event.span = None
-        event.before = () if old is nothing else (old,)
-        event.__class__ = Event
-        out.append(event)
-    """
+class DirectChange(ABC):
+    """The function of one slot of a join of tables, and its text."""
+
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
+        self._join = join
+        self._slot = slot
+        self._others = [one.index for one in join.slots if one is not slot]
+        self._clock, self._come = coming(lateness)
+        self._constants = Constants()
+        self._lines = Lines()
+        bound = {**TABLE_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
+        bound |= {"source": slot.source, "slot": slot.name, "checked": partial(checked_value, slot.reactive)}
+        bound |= {"memory": slot.memory} | {f"memory{index}": join.slots[index].memory for index in self._others}
+        self._write()
+        self.function: Callable[[Any, Any], list[Event] | None] = define(
+            "push", self._lines.text, {**bound, **self._bound(), **self._constants.bound}
+        )
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from, and what the bound names in it are."""
+        return headed(self._join, self._slot, self._constants.bound, self._lines.text)
+
+    @abstractmethod
+    def _bound(self) -> Mapping[str, Any]:
+        """Return what the names mean that it writes besides."""
+
+    @abstractmethod
+    def _find_places(self, row: str, places: str) -> None:
+        """Write what finds the places of a row in the indexes; the row ``before`` is there."""
+
+    @abstractmethod
+    def _find_rows(self) -> None:
+        """Write what finds the rows of the join that the change concerns, and what becomes of each (`_change`)."""
+
+    def _write(self) -> None:
+        add = self._lines.add
+        with self._lines.under("def push(value, at):"):
+            add(TIMES)
+            add(self._clock)
+            add(_BEGIN)
+            for index in self._others:
+                add(f"visited{index} = 0")
+            with self._lines.under("try:"):
+                self._take_in()
+                with self._lines.under("if part is not None or before is not None:"):
+                    self._find_rows()
+            add(_FAIL)
+            add(self._come)
+            for index in self._others:
+                add(f"memory{index}.visited += visited{index}")
+            add(_KEEP)
+
+    def _take_in(self) -> None:
+        """Write what brings the change into form, and finds the row that it replaces."""
+        self._lines.add(_CHANGE)
+        with self._lines.under("if before is not None:"):
+            self._find_places("before", "going")
+        with self._lines.under("if type(value) is Update:"):
+            self._lines.add(_ROW)
+            self._find_places("part", "coming")
+
+    def _change(self, key: str, others: Iterable[str]) -> None:
+        """Write what says that a row of the join has changed, at the hull of its other parts and of the change."""
+        with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
+            self._lines.add("""
+                event = new(EventDraft)
+                since, until = start, end
+            """)
+            with self._lines.under("if now is nothing:"):
+                self._lines.add(f"event.value = Delete({key})")
+            with self._lines.under("else:"):
+                self._lines.add(f"event.value = Update({key}, now)")
+                for other in others:
+                    self._lines.add(f"""
+                        if {other} is not None:
+                            if {other}.start < since:
+                                since = {other}.start
+                            if {other}.end > until:
+                                until = {other}.end
+                    """)
+            self._lines.add(f"""
+                event.start = since
+                event.end = until
+                event.weight = 1
+                event.reactive = output
+                event.identity = (output, {key})
+                event.span = None
+                event.before = () if old is nothing else (old,)
+                event.__class__ = Event
+                out.append(event)
+            """)

@@ -249,6 +249,7 @@ class DirectCode:
             world.number = part{self._own}.number = stored = world.number + 1
             world.candidates += tuples
         """)
+        self._bands.count()
         if self._shape.stores:
             self._store()
         self._bands.ask()

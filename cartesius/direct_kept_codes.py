@@ -17,7 +17,7 @@ import attrs
 from cartesius.code_lines import Lines
 from cartesius.direct_clock import TIMES, coming
 from cartesius.direct_scope import headed
-from cartesius.direct_shapes import standing
+from cartesius.direct_shapes import run_as_written, standing
 from cartesius.direct_table_scope import TABLE_SCOPE
 from cartesius.doors import checked_value
 from cartesius.entries import ABSENT
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
     from cartesius.steps import Steps
 
-_MEANINGS = {Meaning.RETRACTS, Meaning.ROWS, Meaning.RECALLS}
+_MEANINGS = frozenset({Meaning.RETRACTS, Meaning.ROWS, Meaning.RECALLS})
 _TAKE_IN = """
     if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
         value = checked(value)
@@ -84,10 +84,10 @@ class KeptShape:
 def kept_shape_of(program: Program, join: Join) -> KeptShape | str:
     """Return what a push into the only table of a correlation does, or why it needs all of the handlers."""
     (slot,) = join.slots
+    strange = run_as_written(join, _MEANINGS)
+    if strange:
+        return strange
     restrictions: list[Any] = [one.restriction for one in join.installed]
-    strange = next((one for one in restrictions if one.meaning not in _MEANINGS), None)
-    if strange is not None:
-        return f"{strange!r} runs as written"
     keys = [one.key for one in restrictions if one.meaning is Meaning.ROWS]
     is_known = len(restrictions) == len(_MEANINGS) and keys in ([slot.name], [(slot.name,)])
     if not is_known or type(join.batch.output) is not View or join.pattern.is_generator or join.bindings.spaces:

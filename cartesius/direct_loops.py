@@ -44,7 +44,7 @@ class DirectLoops:
                 if keys is not None and self._shape.is_single(step):
                     self._lines.add(f"part{index} = {found}")
                     stack.enter_context(self._lines.under(f"if part{index} is not None:"))
-                    self._lines.add(f"memory{index}.visited += 1")
+                    self._lines.add(f"visited{index} += 1")
                     continue
                 if keys is not None:
                     self._lines.add(f"""
@@ -52,7 +52,7 @@ class DirectLoops:
                         found{index} = found if type(found) is dict else {{}} if found is None else {{0: found}}
                     """)
                     found = f"found{index}"
-                self._lines.add(f"memory{index}.visited += len({found})")
+                self._lines.add(f"visited{index} += len({found})")
                 is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
                 values = f"{found}.values()" if is_forward else f"reversed({found}.values())"
                 stack.enter_context(self._lines.under(f"for part{index} in {values}:"))

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.direct_bands import BANDS
 from cartesius.enumeration import Product
 from cartesius.expressions import Constant, Part, Tuple
-from cartesius.meanings import Meaning
+from cartesius.meanings import BANDS, OF_PRODUCTS, Meaning
 from cartesius.outputs import Events
 
 if TYPE_CHECKING:
@@ -27,20 +26,6 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
 
-_KNOWN = frozenset(
-    (
-        Meaning.NEWEST,
-        Meaning.OLDEST,
-        Meaning.KEYS,
-        Meaning.USES,
-        Meaning.ALIGNED,
-        Meaning.FILTER,
-        Meaning.COMPLETION,
-        Meaning.OLDEST_FIRST,
-        Meaning.MOMENTARY,
-        *BANDS,
-    )
-)
 Rule = tuple[Meaning, int, tuple[int, ...]]
 """Which entries stay: the newest or the oldest, how many, under which keys."""
 
@@ -131,15 +116,20 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
-    product = batch.product
-    if strange is not None:
-        return f"{strange!r} runs as written"
-    if not isinstance(batch.output, Events) or batch.partial is not None or type(product) is not Product:
+    strange = run_as_written(join, OF_PRODUCTS | BANDS)
+    if strange:
+        return strange
+    if not isinstance(batch.output, Events) or batch.partial is not None or type(batch.product) is not Product:
         return "its results are not single combinations of events"
     if any(slot.is_table or slot.reactive.table for slot in join.slots):
         return "not all slots are bound to streams"
     return standing(program, join, is_followed=is_followed)
+
+
+def run_as_written(join: Join, known: frozenset[Meaning]) -> str:
+    """Say which restriction is none of these meanings; "" if all are."""
+    strange = (one.restriction for one in join.installed if one.restriction.meaning not in known)
+    return next((f"{restriction!r} runs as written" for restriction in strange), "")
 
 
 def standing(program: Program, join: Join, *, is_followed: bool = False) -> str:

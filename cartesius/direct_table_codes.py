@@ -1,93 +1,50 @@
 """Direct table codes: what a change of one table of a join does, as the text of one function.
 
-It finds the rows of the join that may change, what they were and what they are, and says so where that differs; then it
-puts the row in the memory, in the place of the one before. What can fail comes first; if something does, the function
-returns None, having changed nothing, and the push is done as written.
+It finds the one row of the join that has the key of the change, or those rows that name it.
 
-Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
-
-Source: DESIGN 4; SEMANTICS 1.10, 2.2, 2.5 and 2.6.
+Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.code_lines import Lines
-from cartesius.direct_changes import BEGIN, CHANGE, FAIL, KEEP, ROW, told
-from cartesius.direct_clock import TIMES, coming
-from cartesius.direct_scope import headed
-from cartesius.direct_table_scope import TABLE_SCOPE
-from cartesius.doors import checked_value
+from cartesius.direct_changes import DirectChange
 from cartesius.expressions import Constant, Part, Tuple
-from cartesius.generated import Constants, define
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cartesius.direct_tables import TableShape
-    from cartesius.events import Event
     from cartesius.expressions import Expression
     from cartesius.steps import Steps
 
 
-class DirectTableCode:
+class DirectTableCode(DirectChange):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: TableShape, steps: Steps, lateness: int | None) -> None:
         self._shape = shape
-        self._clock, self._come = coming(lateness)
-        self._join = join = shape.join
-        self._constants = Constants()
-        self._lines = Lines()
-        bound = {**TABLE_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
-        bound |= {"source": shape.slot.source, "slot": shape.slot.name}
-        bound |= {"checked": partial(checked_value, shape.slot.reactive)}
-        bound |= {"memory": shape.slot.memory, "others": shape.other.memory}
-        for name, one in (("own", shape.slot), ("other", shape.other)):
-            position = shape.positions[one.index]
+        self._partners, self._visited = f"memory{shape.other.index}", f"visited{shape.other.index}"
+        self._by_value = shape.positions[shape.slot.index] is not None
+        self._finds_by_value = shape.positions[shape.other.index] is not None
+        super().__init__(shape.join, shape.slot, steps, lateness)
+
+    def _bound(self) -> dict[str, Any]:
+        bound: dict[str, Any] = {}
+        for name, one in (("own", self._shape.slot), ("other", self._shape.other)):
+            position = self._shape.positions[one.index]
             if position is not None:
                 bound |= {f"{name}_value": one.memory.probes[position]}
                 bound |= {f"{name}_index": one.memory.parts()[1][position,]}
-        self._by_value = shape.positions[shape.slot.index] is not None
-        self._finds_by_value = shape.positions[shape.other.index] is not None
-        self._write()
-        self.function: Callable[[Any, Any], list[Event] | None] = define(
-            "push", self._lines.text, {**bound, **self._constants.bound}
-        )
+        return bound
 
-    def shown(self) -> str:
-        """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        return headed(self._join, self._shape.slot, self._constants.bound, self._lines.text)
+    def _find_places(self, row: str, places: str) -> None:
+        self._lines.add(f"{places} = memory.{'places_of' if row == 'before' else 'places'}({row})")
 
-    def _write(self) -> None:
-        add = self._lines.add
-        with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
-            add(BEGIN)
-            with self._lines.under("try:"):
-                self._take_in()
-                with self._lines.under("if part is not None or before is not None:"):
-                    if self._shape.is_keyed:
-                        self._find_one()
-                    else:
-                        self._find_all()
-            add(FAIL)
-            add(self._come)
-            add(KEEP)
-
-    def _take_in(self) -> None:
-        """Write what brings the change into form, and finds the row that it replaces."""
-        self._lines.add(CHANGE)
-        self._lines.add("""
-            if before is not None:
-                going = memory.places_of(before)
-        """)
-        with self._lines.under("if type(value) is Update:"):
-            self._lines.add(ROW)
-            self._lines.add("coming = memory.places(part)")
+    def _find_rows(self) -> None:
+        if self._shape.is_keyed:
+            self._find_one()
+        else:
+            self._find_all()
 
     # -- the row of the key --------------------------------------------------------------------------------------------
 
@@ -118,7 +75,7 @@ class DirectTableCode:
                 """)
             else:
                 self._lines.add("shown = before if old is not nothing else part")
-            self._change("shown.row_key", "other")
+            self._change("shown.row_key", ["other"])
 
     def _value_of(self, row: str) -> None:
         """Write what computes the value by which a row is linked with the other slot."""
@@ -132,7 +89,7 @@ class DirectTableCode:
 
     def _find(self, key: str, partner: str) -> None:
         """Write what finds the one partner, or none."""
-        found = f"other_index.get({key})" if self._finds_by_value else f"others.row({key})"
+        found = f"other_index.get({key})" if self._finds_by_value else f"{self._partners}.row({key})"
         may_be_null = self._shape.skips_null and key == "by"
         self._lines.add(f"{partner} = {f'None if by is None else {found}' if may_be_null else found}")
         if self._finds_by_value:
@@ -142,7 +99,7 @@ class DirectTableCode:
             """)
         self._lines.add(f"""
             if {partner} is not None:
-                others.visited += 1
+                {self._visited} += 1
         """)
 
     def _make(self, value: str, row: str, partner: str) -> None:
@@ -171,12 +128,12 @@ class DirectTableCode:
             """)
         else:
             self._lines.add(f"""
-                other = others.row({key})
+                other = {self._partners}.row({key})
                 found = () if other is None else (other,)
             """)
         may_miss = self._shape.slot.index in self._shape.missing
         with self._lines.under("for other in found:"):
-            self._lines.add("others.visited += 1")
+            self._lines.add(f"{self._visited} += 1")
             for row, value in (("before", "old"), ("part", "now")):
                 self._lines.add(f"""
                     if {row} is not None:
@@ -185,7 +142,7 @@ class DirectTableCode:
                         {value} = {self._text(None, "other") if may_miss else "nothing"}
                 """)
             self._lines.add("tuples += 1" if may_miss else "tuples += part is not None")
-            self._change("other.row_key", "other")
+            self._change("other.row_key", ["other"])
 
     def _check_alone(self) -> None:
         """Write what sees to it that no other row has the value by which this one is found, now and before."""
@@ -198,26 +155,6 @@ class DirectTableCode:
             if {null}own_index.get(by) is not before or (before is not None and was != by):
                 return None  # it is not alone
         """)
-
-    # -- what becomes of them ------------------------------------------------------------------------------------------
-
-    def _change(self, key: str, other: str) -> None:
-        """Write what says that a row of the join has changed, at the hull of its parts and of the change."""
-        with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
-            self._lines.add(f"""
-                event = new(EventDraft)
-                since, until = start, end
-                if now is nothing:
-                    event.value = Delete({key})
-                else:
-                    event.value = Update({key}, now)
-                    if {other} is not None:
-                        if {other}.start < since:
-                            since = {other}.start
-                        if {other}.end > until:
-                            until = {other}.end
-            """)
-            self._lines.add(told(key))
 
     def _text(self, row: str | None, partner: str | None) -> str:
         """Return the text of what the body yields for a row of the slot and its partner, None where it is missing."""

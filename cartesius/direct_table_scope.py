@@ -1,6 +1,6 @@
 """What the names mean that functions of changes of tables share.
 
-Those are written by `direct_table_codes`, `direct_tree_codes` and `direct_kept_codes`.
+Those are written by `direct_changes` and `direct_kept_codes`.
 
 Source: DESIGN 4; SEMANTICS 1.4.
 """

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.direct_kept_codes import KeptShape, kept_shape_of
-from cartesius.direct_shapes import standing
+from cartesius.direct_shapes import run_as_written, standing
 from cartesius.direct_trees import TreeShape, tree_shape_of
-from cartesius.meanings import Meaning
+from cartesius.meanings import OF_JOINS, Meaning
 from cartesius.row_memories import RowMemory
 from cartesius.views import View
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
 
 _TWO = 2
-_KNOWN = frozenset((Meaning.RETRACTS, Meaning.ROWS, Meaning.OPTIONAL))
 
 
 @attrs.frozen(eq=False)
@@ -68,9 +67,9 @@ def table_shape_of(program: Program, reactive: Reactive) -> TableShape | TreeSha
 
 
 def _objection(program: Program, join: Join) -> str:
-    strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
-    if strange is not None:
-        return f"{strange!r} runs as written"
+    strange = run_as_written(join, OF_JOINS)
+    if strange:
+        return strange
     if len(join.slots) != 2 or type(join.batch.output) is not View:
         return "its results are not the rows of a join of two tables"
     if any(slot.reactive.pattern is not None or type(slot.memory) is not RowMemory for slot in join.slots):

@@ -1,109 +1,63 @@
 """Direct tree codes: what a change of one table of a join of several does, as the text of one function.
 
-It finds the rows of the root that are concerned, and what each finds from there; computes what their rows of the join
-were and are; and says so where that differs. What can fail comes first, as in `direct_table_codes`.
+It finds the rows of the root that are concerned, and what each finds from there.
 
-Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
-
-Source: DESIGN 4; SEMANTICS 1.10, 2.2, 2.5 and 2.6.
+Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.code_lines import Lines
-from cartesius.direct_changes import BEGIN, CHANGE, FAIL, KEEP, ROW, told
-from cartesius.direct_clock import TIMES, coming
-from cartesius.direct_scope import headed
-from cartesius.direct_table_scope import TABLE_SCOPE
+from cartesius.direct_changes import DirectChange
 from cartesius.direct_trees import ROOT
-from cartesius.doors import checked_value
-from cartesius.generated import Constants, define
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from cartesius.direct_trees import Branch, TreeShape
-    from cartesius.events import Event
     from cartesius.steps import Steps
 
 
-class DirectTreeCode:
+class DirectTreeCode(DirectChange):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: TreeShape, steps: Steps, lateness: int | None) -> None:
         self._shape = shape
-        self._clock, self._come = coming(lateness)
-        self._join = join = shape.join
         self._own = shape.slot.index
-        self._constants = Constants()
-        self._lines = Lines()
-        self._positions = range(len(shape.slot.memory.probes))
-        bound = {**TABLE_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
-        bound |= {"source": shape.slot.source, "slot": shape.slot.name, "yields": join.batch.body.yields}
-        bound |= {"checked": partial(checked_value, shape.slot.reactive), "memory": shape.slot.memory}
-        for slot in join.slots:
-            bound |= {f"memory{slot.index}": slot.memory}
+        super().__init__(shape.join, shape.slot, steps, lateness)
+
+    def _bound(self) -> dict[str, Any]:
+        bound: dict[str, Any] = {"yields": self._join.batch.body.yields}
+        for slot in self._join.slots:
             bound |= {f"probe{slot.index}_{p}": probe for p, probe in enumerate(slot.memory.probes)}
             indexes = slot.memory.parts()[1]
             bound |= {_table(slot.index, positions): table for positions, table in indexes.items()}
-        self._write()
-        self.function: Callable[[Any, Any], list[Event] | None] = define("push", self._lines.text, bound)
+        return bound
 
-    def shown(self) -> str:
-        """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        return headed(self._join, self._shape.slot, self._constants.bound, self._lines.text)
-
-    def _write(self) -> None:
-        add = self._lines.add
-        with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
-            add(BEGIN)
-            with self._lines.under("try:"):
-                self._take_in()
-                with self._lines.under("if part is not None or before is not None:"):
-                    if self._own == ROOT:
-                        self._find_one()
-                    else:
-                        self._find_all()
-            add(FAIL)
-            add(self._come)
-            add(KEEP)
+    def _find_rows(self) -> None:
+        if self._own == ROOT:
+            self._find_one()
+        else:
+            self._find_all()
 
     # -- the change ----------------------------------------------------------------------------------------------------
 
-    def _take_in(self) -> None:
-        """Write what brings the change into form, and finds the row that it replaces."""
-        self._lines.add(CHANGE)
-        indexes = self._shape.slot.memory.parts()[1]
-        with self._lines.under("if before is not None:"):
-            self._values("before")
-            self._lines.add(f"going = [{self._places('before')}]")
-            if indexes:
-                self._lines.add("""
-                    for table, place in going:
-                        found = table.get(place)
-                        if found is not before and not (type(found) is dict and before.number in found):
-                            return None  # it has been changed
-                """)
-        with self._lines.under("if type(value) is Update:"):
-            self._lines.add(ROW)
-            self._values("part")
-            self._lines.add(f"coming = [{self._places('part')}]")
-
-    def _values(self, row: str) -> None:
-        """Write what computes all values of a row of the slot by which it is found, or finds others."""
-        for position in self._positions:
+    def _find_places(self, row: str, places: str) -> None:
+        """Write it, with all values by which the row is found, or finds others."""
+        memory = self._slot.memory
+        for position in range(len(memory.probes)):
             self._compute(row, self._own, position)
-
-    def _places(self, row: str) -> str:
-        indexes = self._shape.slot.memory.parts()[1]
-        return ", ".join(
-            f"({_table(self._own, positions)}, {_joined([_value(row, p) for p in positions])})" for positions in indexes
-        )
+        indexes = memory.parts()[1]
+        pairs = [f"({_table(self._own, by)}, {_joined([_value(row, p) for p in by])})" for by in indexes]
+        self._lines.add(f"{places} = [{', '.join(pairs)}]")
+        if row == "before" and indexes:
+            self._lines.add("""
+                for table, place in going:
+                    found = table.get(place)
+                    if found is not before and not (type(found) is dict and before.number in found):
+                        return None  # it has been changed
+            """)
 
     def _compute(self, row: str, slot: int, position: int) -> None:
         name = _value(row, position)
@@ -143,7 +97,7 @@ class DirectTreeCode:
                 if type({name}) is dict:
                     return None  # there are several
                 if {name} is not None:
-                    memory{branch.slot}.visited += 1
+                    visited{branch.slot} += 1
             """)
 
     def _get(self, slot: int, position: int, by: str) -> str:
@@ -220,7 +174,7 @@ class DirectTreeCode:
         inside = {own, *[one.slot for one in below]}
         others = [branch for branch in shape.branches if branch.slot not in inside]
         with self._lines.under("for root in found:"):
-            self._lines.add("memory0.visited += 1")
+            self._lines.add("visited0 += 1")
             common = {ROOT: "root"}
             self._find(others, common, "_now", set())
             exists = self._exists(common, [branch.slot for branch in others])
@@ -240,29 +194,6 @@ class DirectTreeCode:
 
     def _all(self, slot: int, position: int, by: str) -> str:
         return f"listed({self._get(slot, position, by)})"
-
-    # -- what becomes of them ------------------------------------------------------------------------------------------
-
-    def _change(self, key: str, others: list[str]) -> None:
-        """Write what says that a row of the join has changed, at the hull of its parts and of the change."""
-        with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
-            self._lines.add("""
-                event = new(EventDraft)
-                since, until = start, end
-            """)
-            with self._lines.under("if now is nothing:"):
-                self._lines.add(f"event.value = Delete({key})")
-            with self._lines.under("else:"):
-                self._lines.add(f"event.value = Update({key}, now)")
-                with self._lines.under(f"for other in ({''.join(f'{name}, ' for name in others)}):"):
-                    self._lines.add("""
-                        if other is not None:
-                            if other.start < since:
-                                since = other.start
-                            if other.end > until:
-                                until = other.end
-                    """)
-            self._lines.add(told(key))
 
 
 def _table(slot: int, positions: tuple[int, ...]) -> str:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.direct_shapes import standing
-from cartesius.meanings import Meaning
+from cartesius.direct_shapes import run_as_written, standing
+from cartesius.meanings import OF_JOINS, Meaning
 from cartesius.row_memories import RowMemory
 from cartesius.views import View
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from cartesius.programs import Program
 
 ROOT = 0
-_KNOWN = frozenset((Meaning.RETRACTS, Meaning.ROWS, Meaning.OPTIONAL))
 
 
 @attrs.frozen
@@ -70,9 +69,9 @@ class TreeShape:
 
 def tree_shape_of(program: Program, join: Join, slot: Slot) -> TreeShape | str:
     """Return what a push into a table does, or why it needs all of the handlers."""
-    strange = next((one.restriction for one in join.installed if one.restriction.meaning not in _KNOWN), None)
-    if strange is not None:
-        return f"{strange!r} runs as written"
+    strange = run_as_written(join, OF_JOINS)
+    if strange:
+        return strange
     if type(join.batch.output) is not View:
         return "its results are not the rows of a join of tables"
     if any(type(one.memory) is not RowMemory for one in join.slots):

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 from cartesius.codec import decode, encode
 from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
-from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread
+from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, shortened
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
+from cartesius.lenience import checked_on_error
 from cartesius.measures import measure
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
+    from cartesius.failures import Failure
+    from cartesius.lenience import OnError
     from cartesius.measures import Stats
     from cartesius.outlets import Subscription
     from cartesius.provenance import Provenance
@@ -76,10 +79,12 @@ class Engine:
         trace: Whether to record which events made a result and which handlers saw an event, for `why`.
         tier: How it runs: ``"reference"`` as written, on coroutines; ``"in_place"`` with direct calls, also in
             `push_many`. By default the fastest that the program allows. Results are the same.
+        on_error: What becomes of a rule that raises: ``"fail"``, the call does, and has changed nothing; ``"unknown"``,
+            for the tables of packs of rules: the rule is undecided, and the verdict says which rule raised what.
 
     Raises:
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
-            name, a negative lateness, or no such tier.
+            name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
 
     def __init__(
@@ -91,20 +96,8 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
-    ) -> None:
-        self._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=None)
-
-    def _build(
-        self,
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive],
-        unit: timedelta,
-        lateness: int | timedelta | None,
-        *,
-        durable: bool,
-        trace: bool,
-        tier: Tier | None,
-        saved: Mapping[str, Any] | None,
+        on_error: OnError = "fail",
+        _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
     ) -> None:
         pushed, views = checked_outputs(outputs, pulled)
         if not isinstance(unit, timedelta) or unit <= timedelta(0):
@@ -113,10 +106,11 @@ class Engine:
         self._thread = threading.current_thread()
         self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
-        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference")
+        is_lenient = checked_on_error(on_error) == "unknown"
+        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
-        self._program = Program(pushed, self._world, pulled=views, saved=saved)
+        self._program = Program(pushed, self._world, pulled=views, saved=_layout)
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
@@ -408,7 +402,7 @@ class Engine:
                 f"slot {join.slots[index].name!r} of {join.name}"
                 for join, index in self._program.bound.get(reactive, ())
             )
-            error.add_note(f"while pushing {value!r} at {start}..{end} into {name!r} ({slots})")
+            error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
             raise
 
     def pull(self) -> list[Event]:
@@ -631,6 +625,24 @@ class Engine:
         self._world.late.clear()
         return late
 
+    def take_failure(self) -> Failure | None:
+        """Return where the last call that raised was at work, and forget it; None: it was refused before it began.
+
+        For who pushes the events of others, and must tell one that the program raises on from one that it refuses.
+
+        >>> from cartesius import Engine, Reactive, correlate
+        >>> level = Reactive("level")
+        >>> engine = Engine(correlate(x=level, yields=lambda x: 1 / x, name="inverse"))
+        >>> try:
+        ...     engine.push(level, 0)
+        ... except ZeroDivisionError:
+        ...     print(engine.take_failure())
+        Failure(correlation='inverse', pattern='yields (1 / x)', outputs=('inverse',), deadline=None)
+        """
+        self._check_own_thread()
+        failure, self._world.failure = self._world.failure, None
+        return failure
+
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
@@ -659,6 +671,7 @@ class Engine:
         durable: bool = False,
         trace: bool = False,
         tier: Tier | None = None,
+        on_error: OnError = "fail",
     ) -> Engine:
         """Return an engine for ``outputs``, and ``pulled``, in the state that `snapshot` saved.
 
@@ -678,7 +691,17 @@ class Engine:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = decode(blob)
-        engine = cls._like(state["layout"], outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier)
+        engine = cls(
+            *outputs,
+            pulled=pulled,
+            unit=unit,
+            lateness=lateness,
+            durable=durable,
+            trace=trace,
+            tier=tier,
+            on_error=on_error,
+            _layout=state["layout"],
+        )
         if state["program"] != engine._fingerprint():
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
@@ -686,24 +709,6 @@ class Engine:
             )
             raise SnapshotMismatch(message)
         load_engine(engine, state)
-        return engine
-
-    @classmethod
-    def _like(
-        cls,
-        layout: Mapping[str, Any],
-        outputs: Iterable[Reactive],
-        pulled: Iterable[Reactive] = (),
-        unit: timedelta = MICROSECOND,
-        lateness: int | timedelta | None = None,
-        *,
-        durable: bool = False,
-        trace: bool = False,
-        tier: Tier | None = None,
-    ) -> Engine:
-        """Return an engine without a state, whose names and numbers are those of a saved one."""
-        engine = cls.__new__(cls)
-        engine._build(outputs, pulled, unit, lateness, durable=durable, trace=trace, tier=tier, saved=layout)
         return engine
 
     def _check_invariants(self) -> None:

@@ -91,8 +91,8 @@ class Step:
         """Return those of ``found`` that are in order with what ``row`` has bound."""
         if not self.earlier and not self.later:
             return found
-        since = max([row[slot].end for slot in self.earlier], default=float("-inf"))  # type: ignore[union-attr]
-        until = min([row[slot].start for slot in self.later], default=float("inf"))  # type: ignore[union-attr]
+        since = max([row[slot].end for slot in self.earlier], default=float("-inf"))  # type: ignore[union-attr]  # bound
+        until = min([row[slot].start for slot in self.later], default=float("inf"))  # type: ignore[union-attr]  # bound
         is_first, is_last = not self.earlier, not self.later  # a bound that there is holds for infinite times, too
         return [e for e in found if (is_first or since < e.start) and (is_last or e.end < until)]
 

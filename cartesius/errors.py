@@ -25,6 +25,26 @@ def add_place(error: BaseException, place: str) -> None:
         error.add_note(place)
 
 
+def shortened(text: str, longest: int = 500) -> str:
+    """Return a text for a message: what is beyond ``longest`` characters is left out, but counted.
+
+    >>> shortened("a long story", 6)
+    'a long… (6 characters more)'
+    """
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} characters more)"
+
+
+def places_of(error: BaseException) -> list[str]:
+    """Return the notes that say where in a program an error came from, the innermost first.
+
+    >>> error = ValueError("no")
+    >>> add_place(error, "in the body of pairs")
+    >>> places_of(error)
+    ['in the body of pairs']
+    """
+    return [note for note in getattr(error, "__notes__", ()) if note.startswith("in the ")]
+
+
 class InvalidArgument(CartesiusError, ValueError):
     """An argument is out of range, unknown or of the wrong kind: the caller's fault, raised before anything changed."""
 
@@ -66,6 +86,10 @@ class NotStorable(CartesiusError, TypeError):
 
 class SnapshotMismatch(CartesiusError, ValueError):
     """A snapshot is damaged, or belongs to another program than the one it is restored into."""
+
+
+class RuleRaised(CartesiusError, RuntimeError):
+    """A rule raised in a worker, and the query fails: the fault of the rule, or of the row; the cause says how."""
 
 
 class InternalError(CartesiusError, RuntimeError):

@@ -102,7 +102,7 @@ def controls(operation: Any, *fields: str) -> Any:
 def _marking(operation: Any, fields: tuple[str, ...], *, is_ctl: bool) -> Callable[[F], F]:
     def mark(method: F) -> F:
         marks = [*getattr(method, "_clause_marks", ()), (operation, fields, is_ctl)]
-        method._clause_marks = marks  # type: ignore[attr-defined]
+        method._clause_marks = marks  # type: ignore[attr-defined]  # functions have attributes
         return method
 
     return mark

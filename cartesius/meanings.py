@@ -9,6 +9,7 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 import enum
+from typing import Final
 
 
 class Meaning(enum.Enum):
@@ -40,6 +41,26 @@ class Meaning(enum.Enum):
     COLLATES = "collects the events of `slot` in rows by its `life`; columns know how if the life says what it collects"
     WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
     TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
+
+
+BANDS: Final = frozenset({Meaning.BAND, Meaning.LASTING, Meaning.APART})
+"""What is about the times of parts, and lets them leave."""
+OF_PRODUCTS: Final = frozenset(
+    {
+        Meaning.NEWEST,
+        Meaning.OLDEST,
+        Meaning.KEYS,
+        Meaning.USES,
+        Meaning.ALIGNED,
+        Meaning.FILTER,
+        Meaning.COMPLETION,
+        Meaning.OLDEST_FIRST,
+        Meaning.MOMENTARY,
+    }
+)
+"""What is said of products of streams, of whose times nothing is said."""
+OF_JOINS: Final = frozenset({Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS})
+"""What is said of joins of tables: which rows may be missing, and that the results are rows."""
 
 
 class Total(enum.Enum):

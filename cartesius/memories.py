@@ -188,7 +188,7 @@ class Memory:
 
     def under(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> list[Entry]:
         """Return the present entries under a key, a tuple of one value a position, newest first."""
-        return [e for e in reversed(self.keyed(positions, key)) if e.state != GONE]  # type: ignore[call-overload]
+        return [e for e in reversed(self.keyed(positions, key)) if e.state != GONE]  # type: ignore[call-overload]  # all of them can be reversed
 
     def keyed(self, positions: tuple[int, ...], key: tuple[Any, ...]) -> Collection[Entry]:
         """Return the entries under a key, a tuple of one value a position, oldest first, gone ones included."""

@@ -107,11 +107,11 @@ class Operation(Generic[P, R]):
         if is_ctl:
             outside = frame.prompt.post(self, function, arguments)
             del here, stack, frame, function  # what is suspended must not keep its handler alive
-            return outside.switch()  # type: ignore[no-any-return]
+            return outside.switch()  # type: ignore[no-any-return]  # what it gives is the answer of the clause
         performing = here.get("performing")
         here["stack"], here["performing"] = frame.outer, self
         try:
-            return function(*arguments)  # type: ignore[no-any-return]
+            return function(*arguments)  # type: ignore[no-any-return]  # likewise
         finally:
             here["stack"], here["performing"] = stack, performing
 
@@ -140,7 +140,7 @@ class Implicit(Operation[[], T], Generic[T]):
 
     _missing: ClassVar[object] = object()
 
-    def __init__(self, name: str, default: T = _missing) -> None:  # type: ignore[assignment]
+    def __init__(self, name: str, default: T = _missing) -> None:  # type: ignore[assignment]  # stands for no default
         super().__init__(name)
         self.default: T = default
 

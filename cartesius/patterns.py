@@ -21,6 +21,7 @@ from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe
 from cartesius.join_shape import Join
+from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
 from cartesius.operations import Implicit
 from cartesius.order_edges import check_order
@@ -171,10 +172,13 @@ class Pattern:
         """What is yielded, as an expression if it traced."""
         return self._yields
 
-    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+    def body(
+        self, slots: Mapping[str, int], *, is_lenient: bool = False
+    ) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
-        where = None if self._where is None else self._condition(self._where, slots)
-        produce = self._compile(self._yields, slots)
+        as_asked = lenient if is_lenient else _as_written
+        where = None if self._where is None else self._condition(as_asked(self._where), slots)
+        produce = self._compile(as_asked(self._yields), slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
@@ -313,6 +317,10 @@ def correlate(
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
+
+
+def _as_written(body: Body) -> Body:
+    return body
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:

@@ -23,6 +23,7 @@ from cartesius.events import Event
 from cartesius.families import arrive, push
 from cartesius.join_shape import Join
 from cartesius.kept_rows import KeptRows
+from cartesius.lenience import check_lenient
 from cartesius.shared_memories import SharedMemories, settled, shared_by
 from cartesius.views import View
 
@@ -47,7 +48,7 @@ class Program:
         saved: The names and numbers that a saved program had (`layout`), if this one is to be the same.
 
     Raises:
-        InvalidArgument: Two inputs have one name.
+        InvalidArgument: Two inputs have one name, or in a lenient world an output is made of no pack of rules.
     """
 
     def __init__(
@@ -71,6 +72,8 @@ class Program:
         self.kept: dict[Reactive, KeptRows] = {} if before is None else dict(before.kept)
         self.groups: dict[Group, list[Join]] = {}  # the alternatives that share what they consume, as written
         self.next_number: int = 0 if before is None else before.next_number
+        if world.is_lenient:
+            check_lenient((*self.outputs, *self.pulled), "Engine")
         self._alike: dict[str, Join] = {} if before is None else dict(before._alike)
         self._names = [] if saved is None else list(saved["names"])
         self._joins = [] if saved is None else list(saved["joins"])

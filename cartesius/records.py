@@ -61,7 +61,7 @@ class Record:
             return bool(self._fields == other._fields)
         return bool(self._fields == other) if isinstance(other, Mapping) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as dict: what equals one may change
 
     def __repr__(self) -> str:
         return f"Record({self._fields!r})"

@@ -250,6 +250,10 @@ class Restriction(Handler):
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False
 
+    def looks_alone(self) -> bool:
+        """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
+        return self.is_pointwise
+
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None
@@ -258,7 +262,7 @@ class Restriction(Handler):
         """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
         return None
 
-    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]
+    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.parts(), *parts_of(inner)))
 

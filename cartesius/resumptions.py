@@ -194,7 +194,8 @@ class Resumption(Generic[Value, Answer]):
     def throw(self, error: BaseException) -> Answer:
         """Go on by raising ``error`` where the operation was performed; return the handler's answer."""
         try:
-            return self.prompt.drive(self.take(), None, error)  # type: ignore[no-any-return]
+            answer: Answer = self.prompt.drive(self.take(), None, error)
+            return answer
         finally:
             del error  # as in `Prompt.drive`
 

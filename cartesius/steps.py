@@ -9,7 +9,8 @@ Source: SEMANTICS 1.1, 1.12 and 3.10.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -18,6 +19,7 @@ from cartesius.continuations import holders
 from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
 from cartesius.events import LATEST, Delete, Event
+from cartesius.failures import failure_in
 from cartesius.records import wrap
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from cartesius.world import World
 
 
+Found = TypeVar("Found")
 MOST_DEADLINES = 100_000
 """How many deadlines one copy of a restriction may ask for, and get, during one move of the clock."""
 
@@ -97,12 +100,11 @@ class Steps:
             if number > before:  # asked for during this move
                 self._check_ends(installed, key, asked)
             try:
-                events, done = self._tick(installed, key, deadline + 1)
+                out += self.propagate(*self._tick(installed, key, deadline + 1))
             except Exception as error:
                 under = f" under the key {key}" if key else ""
                 error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
                 raise
-            out += self.propagate(events, done)
         self.world.deadlines.present = None
         self.world.clock = max(self.world.clock, time)
         return out
@@ -112,7 +114,16 @@ class Steps:
     ) -> tuple[dict[Reactive, list[Event]], set[Reactive]]:
         """Run a step for one copy; return what comes out, of which reactive, and whether that has completed."""
         self.world.steps += 1
-        return self._with_siblings(installed.join, installed.join.tick(installed, key, now))
+        join = installed.join
+        return self._with_siblings(join, self._blaming(join, lambda: join.tick(installed, key, now)))
+
+    def _blaming(self, join: Join, work: Callable[[], Found]) -> Found:
+        """Do ``work`` of a correlation; if it raises, note where that was."""
+        try:
+            return work()
+        except Exception:
+            self.world.failure = failure_in(self.program, join, self.world.deadlines.present)
+            raise
 
     def _check_ends(self, installed: Installed, key: tuple[Any, ...], asked: Counter[Any]) -> None:
         """Refuse a restriction that asks for deadlines without end: the clock could not move past them."""
@@ -175,7 +186,7 @@ class Steps:
 
     def _release(self) -> tuple[Join, list[Event]] | None:
         for join in self.program.joins:
-            events = join.release()
+            events = self._blaming(join, join.release)
             if events is not None:
                 return join, events
         return None
@@ -236,12 +247,12 @@ class Steps:
                 and (join, slot.index) not in without
                 and (coming := sharing.left(join, slot, _concerning(slot, events[slot.reactive])))
             }
-            produced = [] if join.is_begun else join.begin()
+            produced = [] if join.is_begun else self._blaming(join, join.begin)
             if batches:
-                produced += join.deliver(batches)
+                produced += self._blaming(join, partial(join.deliver, batches))
             ending = [slot.index for slot in join.slots if slot.reactive in ended and not slot.ended]
             if ending and not join.is_done:
-                produced += join.end(ending)
+                produced += self._blaming(join, partial(join.end, ending))
             if produced or join.is_done:
                 self._note(join, produced, events, ended)
             self._settle(sharing, join, events, ended)

@@ -58,7 +58,8 @@ class Future(Generic[T]):
     @property
     def value(self) -> T:
         """The value; meaningful once `is_resolved`."""
-        return self._value  # type: ignore[no-any-return]
+        value: T = self._value
+        return value
 
     def resolve(self, value: T) -> None:
         """Give the value; the waiting strands become runnable. Never suspends.

@@ -1,9 +1,11 @@
 """Tools for tests, of users too: marble strings in and out of a pattern, and the equivalence of two streams.
 
-`marbles` draws what a pattern does, a character a time unit. `streams_equivalent` compares outputs up to the order that
-does not matter, online. Invariant: a `Matcher` holds no more than the items that have not met their equal.
+`marbles` draws what a pattern does, a character a time unit. What is here of the equivalence of streams comes from
+`equivalences`, `matching`, `dependences` and `equalities`; `monitoring` compares what runs.
 
-Source: ReactiveX's marble diagrams; SEMANTICS 1.11, 3.1 and 4; DiffStream's matcher (SOURCES E4).
+Invariant: a diagram that comes out has as many units as the longest that went in, unless the output completes before.
+
+Source: ReactiveX's marble diagrams; SEMANTICS 1.11 and 3.1.
 """
 
 from __future__ import annotations
@@ -11,24 +13,51 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
-from itertools import chain, count, zip_longest
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from itertools import chain
+from typing import Any
 
-import attrs
-
+from cartesius.dependences import (
+    Dependence,
+    all_depend,
+    end_of_day,
+    end_of_month,
+    none_depend,
+    punctuation,
+    same_key,
+)
 from cartesius.engine import Engine
+from cartesius.equalities import equal_by
+from cartesius.equivalences import assert_streams_equivalent, check_relations, reordered, streams_equivalent
 from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
-from cartesius.outputs import is_unchanged
+from cartesius.matching import Equivalence, Matcher
+from cartesius.monitoring import Monitor, Sample
 from cartesius.patterns import restricting
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.records import Record
 from cartesius.restriction_base import Composition, Restriction, parts_of
 
-__all__ = ["assert_streams_equivalent", "marbles", "streams_equivalent"]
+__all__ = [
+    "Dependence",
+    "Equivalence",
+    "Matcher",
+    "Monitor",
+    "Sample",
+    "all_depend",
+    "assert_streams_equivalent",
+    "check_relations",
+    "end_of_day",
+    "end_of_month",
+    "equal_by",
+    "marbles",
+    "none_depend",
+    "punctuation",
+    "reordered",
+    "same_key",
+    "streams_equivalent",
+]
 
-Relation: TypeAlias = Callable[[Any, Any], bool] | None  # None: the default
 _RESERVED = "-|() "
 _UNIT = re.compile(r"\(.*?\)|.")  # a group, or a character
 _END: Any = object()  # in a parsed diagram: the input ends here
@@ -155,146 +184,3 @@ def _text(value: Any, *, nested: bool = False) -> str:
     if isinstance(value, Mapping | Record):
         return "{" + " ".join(f"{field}:{_text(value[field], nested=True)}" for field in value) + "}"
     return "∅" if value is None else str(value)
-
-
-@attrs.frozen
-class Equivalence:
-    """Whether two streams are equivalent: truthy if so; otherwise which item cannot be matched, and why.
-
-    >>> from cartesius.testing import Equivalence
-    >>> bool(Equivalence()), bool(Equivalence("it has no equal", 1, 0, "a"))
-    (True, False)
-    """
-
-    reason: str = ""
-    stream: int | None = None  # 1 or 2
-    index: int | None = None
-    item: Any = None
-
-    def __bool__(self) -> bool:
-        return self.stream is None
-
-
-class Matcher:
-    """DiffStream's matcher: is fed the items of streams 1 and 2 in any interleaving; keeps those without an equal.
-
-    >>> from cartesius.testing import Matcher
-    >>> matcher = Matcher(dependent=lambda a, b: "#" in (a, b))
-    >>> [bool(matcher.feed(stream, item)) for stream, item in [(1, "a"), (1, "b"), (2, "b"), (2, "#")]]
-    [True, True, True, False]
-    """
-
-    def __init__(self, dependent: Relation = None, equal: Relation = None) -> None:
-        self._depends, self._equal = dependent or _is_same_row, equal or _is_equal
-        self.unmatched: dict[int, list[tuple[int, Any]]] = {1: [], 2: []}  # (index, item), in order of arrival
-        self._indexes = {1: count(), 2: count()}
-        self._verdict = Equivalence()
-
-    def feed(self, stream: int, item: Any) -> Equivalence:
-        """Take the next item of a stream; a falsy answer is certain, and stays."""
-        own, others, index = self.unmatched[stream], self.unmatched[3 - stream], next(self._indexes[stream])
-        for place, (_, other) in enumerate(others):
-            pair = (item, other) if stream == 1 else (other, item)
-            if self._equal(*pair) and self._is_minimal(other, others[:place]) and self._is_minimal(item, own):
-                del others[place]
-                return self._verdict
-        for place, other in others:
-            if not self._is_minimal(item, [(place, other)]):
-                why = f"and item {place} of stream {3 - stream} ({_shown(other)}) are out of order, or lack an equal"
-                self._verdict = self._verdict and _failure(stream, index, item, why)  # the first one stays
-                return self._verdict
-        own.append((index, item))
-        return self._verdict
-
-    def finish(self) -> Equivalence:
-        """Answer for the streams as fed so far; of the items that are left, name the earliest."""
-        left = [(index, stream, item) for stream in (1, 2) for index, item in self.unmatched[stream]]
-        if not self._verdict or not left:
-            return self._verdict
-        index, stream, item = min(left, key=lambda found: found[:2])
-        return _failure(stream, index, item, f"has no equal left in stream {3 - stream}")
-
-    def _is_minimal(self, item: Any, earlier: list[tuple[int, Any]]) -> bool:
-        return not any(self._depends(item, other) or self._depends(other, item) for _, other in earlier)
-
-
-def streams_equivalent(
-    s1: Iterable[Any], s2: Iterable[Any], dependent: Relation = None, equal: Relation = None
-) -> Equivalence:
-    """Decide, online, whether two streams are the same up to swaps of adjacent independent items.
-
-    >>> from cartesius.testing import streams_equivalent
-    >>> bool(streams_equivalent("ab#c", "ba#c", dependent=lambda a, b: "#" in (a, b)))
-    True
-    >>> streams_equivalent("ab", "ba", dependent=lambda a, b: True).reason
-    "item 0 of stream 2 ('b') and item 0 of stream 1 ('a') are out of order, or lack an equal"
-
-    Args:
-        s1: Items: events, or anything; a retraction is an item. They are read alternately, until the answer is certain.
-        s2: The other items.
-        dependent: Whether two items may not be swapped (in one order of arguments at least). By default the changes of
-            a table's row may not, other items may: they are compared as multisets.
-        equal: Whether an item of ``s1`` and one of ``s2`` are the same: an equivalence, under which equal items depend
-            on the same items. By default events of equal value, times and weight, type-exactly; others by ``==``.
-
-    Returns:
-        An `Equivalence`: truthy, or with ``.reason``, ``.stream`` (1 or 2), ``.index`` and ``.item``.
-
-    Source:
-        DiffStream (SOURCES E4); SEMANTICS 4.
-    """
-    matcher, nothing = Matcher(dependent, equal), object()
-    for pair in zip_longest(s1, s2, fillvalue=nothing):
-        if not all(matcher.feed(stream, item) for stream, item in enumerate(pair, 1) if item is not nothing):
-            break
-    return matcher.finish()
-
-
-def assert_streams_equivalent(
-    s1: Iterable[Any], s2: Iterable[Any], dependent: Relation = None, equal: Relation = None
-) -> None:
-    """Assert that two finite streams are equivalent; arguments and source are those of `streams_equivalent`.
-
-    >>> from cartesius.testing import assert_streams_equivalent
-    >>> assert_streams_equivalent("ab", "a")
-    Traceback (most recent call last):
-    AssertionError: item 1 of stream 1 ('b') has no equal left in stream 2
-    --- stream 1
-    +++ stream 2
-    @@ -1,2 +1 @@
-       'a'
-    -> 'b'
-
-    Raises:
-        AssertionError: They are not: the reason and a unified diff, in which ``>`` marks the item.
-    """
-    streams = (list(s1), list(s2))
-    verdict = streams_equivalent(*streams, dependent, equal)
-    if verdict:
-        return
-    one, other = (
-        [("> " if (stream, index) == (verdict.stream, verdict.index) else "  ") + _shown(item) for index, item in found]
-        for stream, found in enumerate(map(enumerate, streams), 1)
-    )
-    diff = difflib.unified_diff(one, other, "stream 1", "stream 2", lineterm="")
-    raise AssertionError("\n".join([verdict.reason, *diff]))
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    if isinstance(one, Event) and isinstance(other, Event):
-        return is_unchanged(attrs.evolve(one, reactive=""), attrs.evolve(other, reactive=""))
-    return bool(one == other)
-
-
-def _is_same_row(one: Any, other: Any) -> bool:
-    one, other = (item.value if isinstance(item, Event) else item for item in (one, other))
-    return isinstance(one, Update | Delete) and isinstance(other, Update | Delete) and bool(one.key == other.key)
-
-
-def _shown(item: Any) -> str:
-    event = isinstance(item, Event)
-    return f"{'!' * (item.weight < 0)}{item.value!r} at {item.start}..{item.end}" if event else repr(item)
-
-
-def _failure(stream: int, index: int, item: Any, why: str) -> Equivalence:
-    return Equivalence(f"item {index} of stream {stream} ({_shown(item)}) {why}", stream, index, item)

@@ -122,7 +122,8 @@ class Symbol:
 
 def _node(value: object) -> Expression:
     if isinstance(value, Symbol):
-        return object.__getattribute__(value, "__expression__")  # type: ignore[no-any-return]
+        found: Expression = object.__getattribute__(value, "__expression__")
+        return found
     if isinstance(value, FunctionType):
         reason = "a function as a value"  # it may hold symbols
         raise Untraceable(reason)

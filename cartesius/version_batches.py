@@ -54,7 +54,7 @@ class Versions:
         """Store an event as a version, or end the row that it deletes; what it replaces is displaced."""
         memory = slot.memory
         assert isinstance(memory, VersionMemory)
-        found = self._span(slot, memory, entry)
+        found = self._span(memory, entry)
         if found is None:
             return
         span, history = found
@@ -85,7 +85,7 @@ class Versions:
             version.was = version.validity
         self._watch(slot, version)
 
-    def _span(self, slot: Slot, memory: VersionMemory, entry: Entry) -> tuple[Interval, list[Version]] | None:
+    def _span(self, memory: VersionMemory, entry: Entry) -> tuple[Interval, list[Version]] | None:
         """Return when an event is valid, and the versions of its key; None if another one of its time wins."""
         at = entry.end
         if memory.kind is Kind.POINTS:
@@ -267,7 +267,7 @@ class Versions:
         """Whether a result holds at some time; one with a missing part has a point, which was seen to change."""
         if any(part is None for part in parts):
             return False
-        return bool(reduce(intersection, (when(part) for part in parts), ALWAYS))  # type: ignore[arg-type]
+        return bool(reduce(intersection, (when(part) for part in parts), ALWAYS))  # type: ignore[arg-type]  # none is missing
 
     @property
     def horizon(self) -> Time:

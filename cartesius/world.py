@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from cartesius.events import Time
+    from cartesius.failures import Failure
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
@@ -151,9 +152,16 @@ class World:
     """The state that an engine's correlations share."""
 
     def __init__(
-        self, unit: timedelta, *, durable: bool = False, trace: bool = False, is_reference: bool = False
+        self,
+        unit: timedelta,
+        *,
+        durable: bool = False,
+        trace: bool = False,
+        is_reference: bool = False,
+        is_lenient: bool = False,
     ) -> None:
         self.durable = durable
+        self.is_lenient = is_lenient  # whether a rule that raises is undecided
         self.is_reference = is_reference  # whether every clause runs on coroutines, needed or not
         self.unit = unit
         self.clock: Time = EARLIEST
@@ -166,6 +174,7 @@ class World:
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
         self.deadlines = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
+        self.failure: Failure | None = None  # where the last call that failed raised
         self.provenance = Provenance(self.journal) if trace else None
 
     def next_number(self) -> int:
@@ -200,6 +209,7 @@ class World:
         """Start a push: nothing to undo yet."""
         self.journal.clear()
         self.touched.clear()
+        self.failure = None
         return self.clock, self.number, self.steps, self.candidates, len(self.late), self.deadlines.number
 
     def roll_back(self, before: tuple[Time, int, int, int, int, int]) -> None:

@@ -14,12 +14,13 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
+from cartesius.lenience import Lenient
 from cartesius.made_values import Sole
 from cartesius.missing_values import Asked, Form, form_of, is_there
 from dsl.clocks import comparisons_with_now
-from dsl.evaluation import compiled
 from dsl.forms import form_of_considered
 from dsl.presence import Presence, situated, time_of
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.schedules import Forecasting
 from dsl.statements import conditions
 from dsl.terms import sources
@@ -76,12 +77,13 @@ class Considered:
 
     judge: Judge | Passing
     only: tuple[Term, ...]
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the conditions."""
         slots = {source.name: number for number, source in enumerate(self.judge.sources)}
-        object.__setattr__(self, "_only", tuple(compiled(each, slots) for each in self.only))
+        object.__setattr__(self, "_only", tuple(self.compilation.condition(each, slots) for each in self.only))
 
     def __call__(self, *rows: Mapping[str, Any] | None) -> tuple[Verdict | Passage | None] | None:
         """Judge one combination of rows, and of tables of relations, unless it is out of consideration."""
@@ -97,8 +99,14 @@ class Considered:
             return form.why
         return form_of_considered(form, self.only) if isinstance(form, Form) else form
 
+    def leniently(self) -> Considered:
+        """Return the judgement for which a condition that raises is unknown; passages raise as ever."""
+        judge = self.judge.leniently() if isinstance(self.judge, Lenient) else self.judge
+        return Considered(judge, self.only, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Considered, (self.judge, self.only)
 
 

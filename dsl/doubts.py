@@ -5,6 +5,7 @@ Source: DESIGN.md, section 6 (for unknown the missing sources).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dsl import foreseen
@@ -16,7 +17,7 @@ from dsl.texts import label, text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from dsl.evaluation import Situation
+    from dsl.evaluation import Evaluate, Situation
     from dsl.reevaluation import Doubt
     from dsl.terms import Term
 
@@ -65,7 +66,11 @@ def _absences_under(
     holds = compiled(whole, slots)
     for absence in _absences(operand, slots):
         # What a coalesce does without, and what is known to be absent, is not what is missing.
-        yield lambda situation, absence=absence: absence(situation) if holds(situation) is None else None  # type: ignore[misc]
+        yield partial(_absence_in_doubt, holds, absence)
+
+
+def _absence_in_doubt(holds: Evaluate, absence: Callable[[Situation], str | None], situation: Situation) -> str | None:
+    return absence(situation) if holds(situation) is None else None
 
 
 def _absence(observation: Observation, slots: Mapping[str, int]) -> Callable[[Situation], str | None]:

@@ -195,7 +195,7 @@ def _observed(slot: int, field: str, kind: Kind, is_optional: bool) -> Evaluate:
     def observe_choice(situation: Situation) -> Any:
         # What is no member is not known to be another one: "Tanker" must not pass for no tanker.
         value = observe(situation)
-        return value if value in kind.members else None  # type: ignore[union-attr]
+        return value if value in kind.members else None  # type: ignore[union-attr]  # asked of choices alone
 
     if isinstance(kind, Measure):
         return observe

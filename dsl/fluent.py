@@ -87,10 +87,10 @@ class Expression:
     def __abs__(self) -> Expression:
         return Expression(sign("abs", self.term))
 
-    def __eq__(self, other: Liftable) -> Expression:  # type: ignore[override]
+    def __eq__(self, other: Liftable) -> Expression:  # type: ignore[override]  # it makes a condition
         return Expression(comparison("==", self.term, lift(other)))
 
-    def __ne__(self, other: Liftable) -> Expression:  # type: ignore[override]
+    def __ne__(self, other: Liftable) -> Expression:  # type: ignore[override]  # likewise
         return Expression(comparison("!=", self.term, lift(other)))
 
     def __lt__(self, other: Liftable) -> Expression:

@@ -41,7 +41,7 @@ class Predicted:
     def __getattribute__(self, name: str) -> Expression:
         """Return what is predicted of the field ``name``."""
         if name.startswith("__"):
-            return object.__getattribute__(self, name)  # type: ignore[no-any-return]
+            return object.__getattribute__(self, name)  # type: ignore[no-any-return]  # what is no field is as it is
         return _predicted(self, name)
 
     def __getitem__(self, name: str) -> Expression:

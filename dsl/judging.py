@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, places_of
 from cartesius.missing_values import Asked, Form
 from dsl import foreseen
 from dsl.dependencies import Leaves
 from dsl.dimensions import Measure
-from dsl.doubts import doubt_of
 from dsl.evaluation import compiled
 from dsl.forms import form_of_pack
 from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation, called
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.relations import alone, pair_slots, slot_of
 from dsl.relations import slots as slots_of
@@ -103,6 +103,7 @@ class Judge:
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
     memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
     leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
@@ -114,7 +115,7 @@ class Judge:
         positions, own = slots_of(self.sources, self.statements), tuple(conditions(self.statements, of_pairs=False))
         slots = Slots(positions, own)
         leaves = Leaves(own, positions, [positions[name] for name in pair_slots(self.statements)])
-        compiler = _Compiler(slots, leaves)
+        compiler = _Compiler(slots, leaves, self.compilation)
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "_checks", compiler.checks(self.statements, None))
         object.__setattr__(self, "_sizes", (compiler.guards, compiler.requirements))
@@ -126,7 +127,10 @@ class Judge:
             return self._judged(rows, now)
         except KeyError as error:
             message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
-            raise InvalidArgument(message) from error
+            found = InvalidArgument(message)
+            for place in places_of(error):
+                found.add_note(place)
+            raise found from error
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes as expressions, or why it is judged row by row."""
@@ -134,12 +138,19 @@ class Judge:
         has_forecasts = any(source.forecast for source in self.sources)
         return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
 
+    def leniently(self) -> Judge:
+        """Return the judge for whom a condition that raises is unknown; both count what they do together."""
+        found = Judge(self.sources, self.statements, self.related, LENIENT)
+        object.__setattr__(found, "evaluations", self.evaluations)
+        return found
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of a judge stays in it
         return Judge, (self.sources, self.statements, self.related)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
-        subject = rows[0][self.sources[0].key]  # type: ignore[index]
+        subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
         now = time_of(rows[0]) if now is None else now
         known = self.memory.of(subject)
         for judged in known:
@@ -175,8 +186,8 @@ class Judge:
 class _Compiler:
     """Numbers the conditions and requirements in the order written, and compiles them."""
 
-    def __init__(self, slots: Slots, leaves: Leaves) -> None:
-        self.slots, self.leaves = slots, leaves
+    def __init__(self, slots: Slots, leaves: Leaves, compilation: Compilation) -> None:
+        self.slots, self.leaves, self.compilation = slots, leaves, compilation
         self.guards = self.requirements = 0
 
     def checks(self, statements: Iterable[Statement], place: str | int | None) -> tuple[Guarded | Required, ...]:
@@ -186,11 +197,11 @@ class _Compiler:
         if isinstance(statement, Against):
             for requirement in alone(statement):
                 slot = self.slots[slot_of(statement, requirement)]
-                yield self.required(self.leaves.mask_of(slot), _paired(slot, place))
+                yield self.required(self.leaves.mask_of(slot), _paired(slot, place), called(requirement))
             return
         mask = self.leaves.mask(statement.condition)
         if isinstance(statement, Requirement):
-            yield self.required(mask, _required(statement, self.slots, place))
+            yield self.required(mask, _required(statement, self.slots, place, self.compilation), called(statement))
             return
         number, first = self.guards, self.requirements
         self.guards += 1
@@ -199,22 +210,24 @@ class _Compiler:
         reach = mask
         for each in body:
             reach |= each.reach
-        holds, doubt = compiled(simplified(statement.condition), self.slots), doubt_of(statement.condition, self.slots)
-        yield Guarded(number, mask, reach, holds, doubt, body, (first, self.requirements))
+        holds = self.compilation.condition(simplified(statement.condition), self.slots)
+        doubt = self.compilation.doubt(statement.condition, self.slots)
+        inside = (first, self.requirements)
+        yield Guarded(number, mask, reach, holds, doubt, body, inside, called(statement))
 
-    def required(self, mask: int, check: Check) -> Required:
+    def required(self, mask: int, check: Check, shown: str) -> Required:
         self.requirements += 1
-        return Required(self.requirements - 1, mask, mask, check)
+        return Required(self.requirements - 1, mask, mask, check, shown)
 
 
-def _required(statement: Requirement, slots: Mapping[str, int], place: str | int | None) -> Check:
+def _required(
+    statement: Requirement, slots: Mapping[str, int], place: str | int | None, compilation: Compilation
+) -> Check:
     condition = statement.condition
-    holds, own_doubt, shown = (
-        compiled(simplified(condition), slots),
-        doubt_of(condition, slots),
-        _shown(condition, slots),
-    )
+    holds, own_doubt = compilation.condition(simplified(condition), slots), compilation.doubt(condition, slots)
+    shown = tuple((name, compilation.shown(value), symbol) for name, value, symbol in _shown(condition, slots))
     name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
+    by_how_much = None if distance is None else compilation.shown(distance[0])
 
     def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
         answer = holds(situation)
@@ -224,7 +237,7 @@ def _required(statement: Requirement, slots: Mapping[str, int], place: str | int
             doubts = (*doubts, own_doubt)
         missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
-        by = None if distance is None else distance[0](situation)
+        by = None if by_how_much is None else by_how_much(situation)
         limit = None if distance is None or by is None else (by, distance[1].symbol)
         stale = tuple(name for name in missing if name in situation.stale)
         severity, reference = statement.severity, statement.reference

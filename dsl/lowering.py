@@ -21,7 +21,7 @@ from cartesius.expressions import Apply, Constant, Field, Part
 from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
 from dsl.forms import form_of_status
-from dsl.negations import operands_of
+from dsl.negations import conjuncts
 from dsl.passing import Passage, Passing
 from dsl.presence import Presence
 from dsl.terms import Constant as Written
@@ -82,7 +82,7 @@ def table(
             alone is decided before anything is linked.
         relations: The tables of its relations, as a function of the tables of its sources, by name.
     """
-    parts = () if only is None else operands_of("and", only)
+    parts = () if only is None else conjuncts(only)
     alone = presence(judge, parts)
     linked = tuple(part for part in parts if part not in alone.only)
     slots = {

@@ -8,14 +8,14 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dsl.terms import Comparison, Junction, Not
 
 if TYPE_CHECKING:
-    from dsl.terms import Term
+    from dsl.terms import Comparator, Term
 
-_OPPOSITES = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
+_OPPOSITES: Final[dict[str, Comparator]] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "==": "!=", "!=": "=="}
 
 
 def positive(condition: Term) -> Term:
@@ -32,21 +32,21 @@ def positive(condition: Term) -> Term:
         case Not(Junction(operator, left, right)):
             return Junction("or" if operator == "and" else "and", positive(Not(left)), positive(Not(right)))
         case Not(Comparison(operator, left, right)):
-            return Comparison(_OPPOSITES[operator], left, right)  # type: ignore[arg-type]
+            return Comparison(_OPPOSITES[operator], left, right)
         case Junction(operator, left, right):
             return Junction(operator, positive(left), positive(right))
     return condition
 
 
 def conjuncts(condition: Term) -> tuple[Term, ...]:
-    """Return the conditions that ``condition`` is the conjunction of, without negations inside.
+    """Return the conditions that ``condition`` is the conjunction of, left to right.
 
     >>> from dsl.dimensions import TRUTH
     >>> from dsl.terms import Constant
     >>> conjuncts(Constant(True, TRUTH))
     (Constant(value=True, kind=Sort(name='truth value')),)
     """
-    return operands_of("and", positive(condition))
+    return operands_of("and", condition)
 
 
 def operands_of(operator: str, term: Term) -> tuple[Term, ...]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 import attrs
 
 from dsl.dimensions import Choice, Measure
-from dsl.errors import DimensionMismatch, InvalidRule, UnknownField
 from dsl.headings import Headings
 from dsl.parsing import Leaf, Page, tokens
 from dsl.phrasing import Phrasing
@@ -220,7 +219,3 @@ def kind_of(kind: Kind) -> Json:
     offsets = {one.symbol for one in UNITS.values() if bool(one.measure.offset) != bool(kind.offset)}
     names = [own, *(symbol for symbol in others if symbol != own and symbol not in offsets)]
     return {"sort": "quantity", "unit": own, "units": names if own else [""]}
-
-
-ERRORS: Final = (InvalidRule, DimensionMismatch, UnknownField)
-"""What a text of rules can be refused with."""

@@ -55,7 +55,7 @@ class _Indentation(Indenter):
 
     NL_type = "_NL"
     OPEN_PAREN_types: list[str] = []  # noqa: RUF012 - lark declares them so
-    CLOSE_PAREN_types: list[str] = []  # noqa: RUF012
+    CLOSE_PAREN_types: list[str] = []  # noqa: RUF012 - likewise
     INDENT_type = "_INDENT"
     DEDENT_type = "_DEDENT"
     tab_len = 8

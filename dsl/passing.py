@@ -134,7 +134,7 @@ def _allowed(statements: tuple[Statement, ...], slots: Mapping[str, int]) -> Eva
 def _check(statement: Statement, slots: Mapping[str, int]) -> Evaluate:
     if isinstance(statement, Against):
         pairs = [slots[slot_of(statement, each)] for each in alone(statement)]
-        return lambda situation: not any(situation.rows[slot]["findings"] for slot in pairs)  # type: ignore[index]
+        return lambda situation: not any(situation.rows[slot]["findings"] for slot in pairs)  # type: ignore[index]  # rows of pairs are never missing
     holds = compiled(statement.condition, slots)
     if isinstance(statement, Requirement):
         return lambda situation: bool(holds(situation))

@@ -11,7 +11,7 @@ Source: DESIGN.md, section 6; the style of port regulations: subject, condition,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import attrs
 
@@ -42,7 +42,7 @@ from dsl.timed_terms import Prediction, Throughout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsl.terms import Declaration, Term
+    from dsl.terms import Comparator, Declaration, Term
 
 Form: TypeAlias = Literal["is", "must"]
 
@@ -50,7 +50,7 @@ _SUM, _PRODUCT, _ATOM = range(3)
 _TOTALS = {"sum": "total", "mean": "mean", "min": "least", "max": "greatest"}
 _WORDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "==": "", "!=": ""}
 _TIMES = {">=": "at or after", ">": "after", "<=": "at or before", "<": "before", "==": "", "!=": ""}
-_TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "==", "!=": "!="}
+_TURNED: Final[dict[str, Comparator]] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "==", "!=": "!="}
 
 
 @attrs.frozen
@@ -148,7 +148,7 @@ def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
     match condition:
         case Comparison(operator, left, right) if left.kind != TRUTH:
             if is_constant(left) and not is_constant(right):
-                operator, left, right = _TURNED[operator], right, left  # type: ignore[assignment]
+                operator, left, right = _TURNED[operator], right, left
             words = (_TIMES if left.kind == INSTANT else _WORDS)[operator]
             limit = f"{words} {noun(right, subject)}".strip()
             return Phrase(noun(left, subject), limit, operator == "!=", _field(left))
@@ -232,7 +232,7 @@ def _total(total: Total) -> str:
     """Return the words for a total, without article: "number of tugs whose power is at least 5 kW"."""
     name = total.source.name
     which = [] if total.key is None or total.group is None else [Comparison("==", total.key, total.group)]
-    terms = [*which, *([] if total.condition is None else conjuncts(total.condition))]
+    terms = [*which, *([] if total.condition is None else conjuncts(positive(total.condition)))]
     said = [_phrase(term, "is", "") for term in terms]
     possessive = " " if total.source.another_of is None else "'s "
     start = f"the {name.replace('_', ' ')}{possessive}"

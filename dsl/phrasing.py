@@ -17,7 +17,7 @@ from dsl.aggregates import Total
 from dsl.dimensions import INSTANT, Measure
 from dsl.errors import InvalidRule, refusal
 from dsl.instants import moment_of
-from dsl.relations import conjuncts
+from dsl.negations import conjuncts
 from dsl.terms import (
     Arithmetic,
     Between,

@@ -85,4 +85,4 @@ def _decided(
             alternatives.append(part)
         else:
             return None
-    return sorted(alternatives, key=lambda each: len(each.parts)), known  # type: ignore[union-attr]
+    return sorted(alternatives, key=lambda each: len(each.parts)), known  # type: ignore[union-attr]  # literals are no alternatives

@@ -116,7 +116,7 @@ def _sentence(node: Node, terms: TextExpressions) -> None:
                 _say(said, leaf)
     with terms.page.at(requirement):
         condition = requirement.children[1] if requirement.data == "assertion" else requirement
-        require(Expression(terms.condition(condition, "a rule")), **said)  # type: ignore[arg-type]
+        require(Expression(terms.condition(condition, "a rule")), **said)  # type: ignore[arg-type]  # properties of a requirement are texts
 
 
 def _say(said: dict[str, str], leaf: Leaf) -> None:

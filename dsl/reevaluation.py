@@ -37,6 +37,8 @@ class Required:
     """The leaves of its condition; so is `reach`."""
     reach: int
     check: Check
+    shown: str
+    """What it is called where it raises."""
 
 
 @attrs.frozen
@@ -53,6 +55,8 @@ class Guarded:
     body: tuple[Guarded | Required, ...]
     inside: tuple[int, int]
     """The numbers of the requirements inside, as a range."""
+    shown: str
+    """What it is called where it raises."""
 
 
 @final
@@ -75,14 +79,22 @@ class Run:
             if isinstance(check, Guarded):
                 self._enter(check, doubts, is_anew)
                 continue
-            reason = check.check(self.situation, doubts)
+            try:
+                reason = check.check(self.situation, doubts)
+            except Exception as error:
+                error.add_note(f"in the {check.shown}")
+                raise
             self.requirements += 1
             self.reasons[check.number] = reason
 
     def _enter(self, check: Guarded, doubts: tuple[Doubt, ...], is_anew: bool) -> None:
         answer = before = self.answers[check.number]
         if is_anew or check.mask & self.changed:
-            value = check.holds(self.situation)
+            try:
+                value = check.holds(self.situation)
+            except Exception as error:
+                error.add_note(f"in the {check.shown}")
+                raise
             self.conditions += 1
             answer = self.answers[check.number] = None if value is None else bool(value)
             # What is unknown for another reason shows other names inside.

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from dsl.aggregates import Total
-from dsl.negations import operands_of
+from dsl.negations import conjuncts
 from dsl.statements import Against, Requirement, conditions
-from dsl.terms import Comparison, Declaration, Term, is_constant, parts, sources
+from dsl.terms import Comparison, Declaration, Term, parts, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -130,16 +130,6 @@ def equalities(pairing: Pairing) -> tuple[tuple[Term, Term], ...]:
                     found.append((left, right))
                     break
     return tuple(found)
-
-
-def conjuncts(term: Term) -> Iterator[Term]:
-    """Yield the conditions that ``term`` is the conjunction of, left to right; a condition that always holds is none.
-
-    >>> from dsl.statements import EVERY_PAIR
-    >>> list(conjuncts(EVERY_PAIR))
-    []
-    """
-    yield from (part for part in operands_of("and", term) if not is_constant(part))
 
 
 def _names(term: Term) -> set[str]:

@@ -17,7 +17,7 @@ import attrs
 
 from dsl.aggregates import Total
 from dsl.dimensions import Choice, Measure
-from dsl.negations import conjuncts
+from dsl.negations import conjuncts, positive
 from dsl.phrases import listed, noun, phrase, plural, together
 from dsl.statements import EVERY_PAIR, Against, Located, Requirement, conditions
 from dsl.terms import Comparison, Junction, Named, Observation, parts
@@ -115,7 +115,7 @@ class Describer:
         plain = [
             guard.condition for guard in guards if not isinstance(guard, Located) and guard.condition != EVERY_PAIR
         ]
-        clauses = [phrase(each, "is", subject.name) for condition in plain for each in conjuncts(condition)]
+        clauses = [phrase(each, "is", subject.name) for condition in plain for each in conjuncts(positive(condition))]
         said = together(clauses, "and")
         own = [each for each in said if each.own is not None and each.own.source == subject]
         whose = [f"whose {(each.thing or '').removeprefix('the ')} {each.predicate('is')}" for each in own]

@@ -175,10 +175,8 @@ class Source:
 
     def __getattribute__(self, name: str) -> Expression:
         """Return the observation of the field ``name``."""
-        if name.startswith("__"):
-            return object.__getattribute__(self, name)  # type: ignore[no-any-return]
-        if name == "at" and declaration(self).forecast:
-            return object.__getattribute__(self, name)  # type: ignore[no-any-return]
+        if name.startswith("__") or (name == "at" and declaration(self).forecast):
+            return object.__getattribute__(self, name)  # type: ignore[no-any-return]  # what is no field is as it is
         return _observed(declaration(self), name)
 
     def at(self, instant: Expression) -> Predicted:
@@ -226,7 +224,8 @@ def declaration(source: Source) -> Declaration:
     >>> declaration(Source("tugs", key=None, available=int)).name
     'tugs'
     """
-    return object.__getattribute__(source, "_declaration")  # type: ignore[no-any-return]
+    found: Declaration = object.__getattribute__(source, "_declaration")
+    return found
 
 
 def restored(known: Declaration) -> Source:

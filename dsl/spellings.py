@@ -87,7 +87,7 @@ def rewritten(node: ast.expr) -> ast.expr:
     >>> ast.unparse(rewritten(ast.parse("x not in ('oil', 'gas')", mode="eval").body))
     "not_((x == 'oil') | (x == 'gas'))"
     """
-    return ast.fix_missing_locations(_Rewriting().visit(node))  # type: ignore[no-any-return]
+    return ast.fix_missing_locations(_Rewriting().visit(node))  # type: ignore[no-any-return]  # an expression becomes an expression
 
 
 class _Rewriting(ast.NodeTransformer):
@@ -224,4 +224,4 @@ def _asking(span: Span) -> Asking | None:
     asked_by = {id(part): node for node in ast.walk(tree) for part in _asked(node) if part is not node}
     while found is not None and id(found) in asked_by:
         found = asked_by[id(found)]
-    return found  # type: ignore[return-value]
+    return found  # type: ignore[return-value]  # what asks is a statement or an expression

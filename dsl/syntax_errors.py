@@ -131,7 +131,7 @@ def _spoken(allowed: set[str]) -> str:
 
 def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
     if after[:1] in _SYMBOLS and after[:1]:
-        return f"write {_SYMBOLS[after[0]]} for {re.match(r'[<>=!&|]+|.', after)[0]}"  # type: ignore[index]
+        return f"write {_SYMBOLS[after[0]]} for {re.match(r'[<>=!&|]+|.', after)[0]}"  # type: ignore[index]  # the dot matches
     if re.search(r"\d$", before) and re.match(r",\d", after):
         return "write a decimal point: 0.5, not 0,5"
     if re.match(r"(and|or)\b", after) and re.search(r"\b(and|or)\b", before):

@@ -111,7 +111,7 @@ class IsAstray:
 
     def __call__(self, row: Row) -> bool:
         """Look."""
-        return self.keyed(row) == ASTRAY  # type: ignore[no-any-return]
+        return bool(self.keyed(row) == ASTRAY)
 
 
 @final

@@ -24,6 +24,7 @@ from dsl.timed_terms import Prediction, Throughout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
 Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
 """What a field of a row may hold: a bare value, in the field's declared unit."""
 
@@ -108,7 +109,7 @@ class Sign:
 class Comparison:
     """Two terms of one kind compared."""
 
-    operator: Literal["==", "!=", "<", "<=", ">", ">="]
+    operator: Comparator
     left: Term
     right: Term
 

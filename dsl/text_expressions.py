@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import attrs
 
@@ -119,10 +119,10 @@ class TextExpressions:
 
     def _junction(self, node: Node) -> Term:
         first, *others = [each for each in node.children if not isinstance(each, Leaf)]
-        operator = "and" if node.data == "conjunction" else "or"
+        operator: Literal["and", "or"] = "and" if node.data == "conjunction" else "or"
         term = self.condition(first, operator)
         for each in others:
-            term = checking.junction(operator, term, self.condition(each, operator))  # type: ignore[arg-type]
+            term = checking.junction(operator, term, self.condition(each, operator))
         return term
 
     def _comparison(self, parts: list[Any]) -> Term:

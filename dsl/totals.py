@@ -21,7 +21,8 @@ from dsl.clocks import refuse_clock
 from dsl.dimensions import NUMBER, Measure, described, named
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression
-from dsl.relations import conjuncts, totals
+from dsl.negations import conjuncts
+from dsl.relations import totals
 from dsl.sources import Source, declaration
 from dsl.terms import Comparison, Declaration, Term, sources
 from dsl.texts import text
@@ -89,12 +90,11 @@ def mean(value: Expression, where: Expression | None = None) -> Expression:
     mean(gauge.speed) <= 30 kn
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("mean", value, where)
 
@@ -110,12 +110,11 @@ def min_(value: Expression, where: Expression | None = None) -> Expression:
     min(sounding.depth where sounding.basin == vessel.basin) >= vessel.draught
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("min", value, where)
 
@@ -130,12 +129,11 @@ def max_(value: Expression, where: Expression | None = None) -> Expression:
     max(gauge.gust) <= 20 m/s
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("max", value, where)
 

@@ -44,7 +44,7 @@ class Reason:
     """The author's reason."""
     missing: tuple[str, ...] = ()
     """Empty: it failed. Otherwise what kept it undecided: ``tide`` for a row, ``vessel.draught`` for a field, or the
-    text of what cannot be computed, such as a division by zero."""
+    text of what cannot be computed, such as a division by zero, or that raises, and what."""
     values: tuple[Shown, ...] = attrs.field(default=(), eq=False)
     """The observations of the condition, in their units, and what it compares, in the units written in the rule."""
     severity: Severity = attrs.field(default="major", eq=False)

@@ -57,7 +57,6 @@ class accumulating(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     slot: Slot
     combine: Callable[[Any, Any], Any]
     initial: tuple[Any, ...] = ()
@@ -97,7 +96,6 @@ class buffering(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     slot: Slot
     n: int
     held: Queue = state(Queue())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Event, Reactive
+    from cartesius.lenience import OnError
     from spark_bridge.arrivals import Input
 
 
@@ -70,6 +71,7 @@ class BucketStates:
         soft_limit: From how many bytes on a state warns; None: never.
         keys: The column by which each source is partitioned, for `state_report`.
         before: Programs whose state is carried over, by their fingerprints.
+        on_error: What becomes of a rule that raises. It is no part of a state.
         card: The fingerprint and the `program_card` of the outputs.
     """
 
@@ -79,6 +81,7 @@ class BucketStates:
     soft_limit: int | None = None
     keys: Mapping[str, str] = attrs.field(factory=dict)
     before: Mapping[str, tuple[Reactive, ...]] = attrs.field(factory=dict)
+    on_error: OnError = "fail"
     card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
 
     @card.default
@@ -117,7 +120,8 @@ class BucketStates:
         """
         lateness = 0 if holds else None  # rows that wait are used each at its own time
         if blob is None:
-            return Opened(bucket, 0, Engine(*self.outputs, lateness=lateness), {} if holds else None)
+            engine = Engine(*self.outputs, lateness=lateness, on_error=self.on_error)
+            return Opened(bucket, 0, engine, {} if holds else None)
         header, body = split(blob, bucket)
         self._check(header)
         changes: list[Event] = []
@@ -128,9 +132,10 @@ class BucketStates:
             found = decoded(body)
             held, waiting = found["held"], found["waiting"]
             if header.program in self.before:
-                engine, changes = carried_over(found["engine"], self.before[header.program], self.outputs, lateness)
+                before = self.before[header.program]
+                engine, changes = carried_over(found["engine"], before, self.outputs, lateness, self.on_error)
             else:
-                engine = load(found["engine"], self.outputs, lateness)
+                engine = load(found["engine"], self.outputs, lateness, self.on_error)
         if (held is not None) != holds:
             message = (
                 f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"

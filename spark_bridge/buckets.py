@@ -16,29 +16,36 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import CartesiusError
-from cartesius.columnar.running import attempt
+from cartesius.columnar.running import attempt, is_large
+from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
-from spark_bridge.dead_letters import NO_TIME, raised, unreadable
+from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
+from spark_bridge.narrowing import narrowed
 from spark_bridge.packing import chunk_schema, unpacked
+from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius import Engine, Event, Reactive
+    from cartesius.columnar.feeds import Feed
     from spark_bridge.arrivals import Input
     from spark_bridge.emission import Layout
+    from spark_bridge.raising import OnError
 
 _MANY: Final = 32
-"""Fewer rows are faster one by one than as a batch."""
+"""Fewer rows are faster one by one than as a batch, unless much is in memory."""
+_TRIES: Final = 8
+"""How many times a call looks for rows that columns cannot take; a batch with more of them goes on row by row."""
 
 
 @attrs.frozen
 class Outcome:
-    """What a call gives: parts (see `emission`), the state, and the time that the clock must pass next."""
+    """What a call gives: parts (see `emission`), the state, and the clock at which it is to be called again."""
 
     parts: list[tuple[int, pa.RecordBatch]]
     state: bytes
@@ -54,6 +61,7 @@ class Buckets:
         layout: How its results look.
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
         states: Opens and seals their states; by default without keeping engines between calls.
+        on_error: What becomes of a row on which the program raises.
     """
 
     def __init__(
@@ -63,17 +71,19 @@ class Buckets:
         layout: Layout,
         everywhere: frozenset[str],
         states: BucketStates | None = None,
+        on_error: OnError = "fail",
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
         self.layout = layout
         self.everywhere = everywhere
-        self.states = states or BucketStates(outputs, inputs)
+        self.states = states or BucketStates(outputs, inputs, on_error=for_engines(on_error))
+        self.on_error = on_error
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from."""
-        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere, self.states)
+        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere, self.states, self.on_error)
 
     def run(
         self,
@@ -98,14 +108,14 @@ class Buckets:
         Raises:
             SnapshotMismatch: The state is another program's, or damaged.
             NotStorable: The new state cannot be stored.
+            RuleRaised: The program raised, and no row is to be set aside for it.
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
         opened = self.states.open(bucket, state, holds=holds)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
-        call = _Call(
-            engine, Emission(self.layout, frozenset() if bucket == 0 else self.everywhere), is_first=bucket == 0
-        )
+        out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)
+        call = _Call(engine, out, bucket, self.on_error)
         rows = call.readable(
             [
                 Columns(source, unpacked(chunks.get(place, ()), schema))
@@ -123,7 +133,7 @@ class Buckets:
         call.use(rows)
         if close:
             call.close()
-        times = [int(one.numbers(TIME).min()) for one in held if len(one)]
+        times = [int(one.numbers(TIME).min()) + 1 for one in held if len(one)]
         if (deadline := engine.next_deadline) is not None:
             times.append(deadline)
         if holds:
@@ -150,10 +160,11 @@ def _joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
 class _Call:
     """One call of one bucket."""
 
-    def __init__(self, engine: Engine, out: Emission, *, is_first: bool) -> None:
+    def __init__(self, engine: Engine, out: Emission, bucket: int, on_error: OnError) -> None:
         self.engine = engine
         self.out = out
-        self.is_first = is_first
+        self.bucket = bucket
+        self.on_error = on_error
 
     def readable(self, columns: Sequence[Columns]) -> list[Columns]:
         """Return the rows that can be used; the others are letters."""
@@ -177,18 +188,27 @@ class _Call:
 
     def _is_told(self, one: Columns) -> bool:
         """Whether this bucket tells what is alike in each that has the row."""
-        return one.source.is_split or self.is_first
+        return one.source.is_split or self.bucket == 0
 
     def _aside(self, kind: str, one: Columns, row: int, time: int, reason: str) -> None:
         self.out.letter(kind, one.source.name, reason, None if time == NO_TIME else time, one.text(row))
 
     def advance(self, clock: int) -> None:
         """Move the clock."""
-        self._take(self.engine.advance(clock))
+        self._take(self._without_row(lambda: self.engine.advance(clock)))
 
     def close(self) -> None:
         """End all sources."""
-        self._take(self.engine.close())
+        self._take(self._without_row(self.engine.close))
+
+    def _without_row(self, work: Callable[[], list[Event]]) -> list[Event]:
+        try:
+            return work()
+        except Exception as error:
+            failure = self.engine.take_failure()
+            if failure is None or _is_broken(error):
+                raise
+            raise failed_without_row(error, failure, self.bucket) from error
 
     def _take(self, events: list[Event]) -> None:
         self.out.add(events)
@@ -202,49 +222,69 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        done = self._use_columns(arrivals) if n >= _MANY else 0
-        for one, row, time in arrivals.since(done):
-            self._use_row(one, row, time)
+        feed = arrivals.feed(self.engine) if n >= _MANY or is_large(self.engine) else None
+        tries = _TRIES if self.on_error == "dead_letter" and feed is not None else 0
 
-    def _use_columns(self, arrivals: Arrivals) -> int:
-        """Use rows as a batch, as far as that can be done; return how many."""
-        feed = arrivals.feed(self.engine)
-        if feed is None:
-            return 0
-        found = attempt(self.engine, feed, self.out.of_flows)
+        def use_columns(first: int, last: int) -> int:
+            return first if feed is None else self._use_columns(arrivals, feed, first, last)
+
+        done = use_columns(0, n)
+        while done < n:
+            if tries and n - done > _MANY:
+                done = narrowed(use_columns, done, n, _MANY)
+            stop = min(done + _MANY, n) if tries else n
+            is_aside = [self._use_row(*row) for row in arrivals.between(done, stop)]
+            tries = tries - 1 if any(is_aside) else 0  # else it is not for a row that columns cannot take the batch
+            done = use_columns(stop, n) if tries and n - stop > _MANY else stop
+
+    def _use_columns(self, arrivals: Arrivals, feed: Feed, first: int, last: int) -> int:
+        """Use rows as a batch, as far as that can be done; return up to which."""
+        if self.engine.has_finished:
+            return first
+        found = attempt(self.engine, between(feed, first, last), self.out.of_flows)
         for parts in found.made:
             self.out.add_parts(parts)
         if found.late:
             self.engine.take_late()
         for step, (_, name, reason) in found.late:
-            self._late(*arrivals.at(step), name, reason)
-        return found.done
+            self._late(*arrivals.at(first + step), name, reason)
+        return first + found.done
 
     def _late(self, one: Columns, row: int, time: int, name: str, reason: str) -> None:
         if self._is_told(one):
             where = "" if name == one.source.name else f" (at {name})"
             self._aside("late", one, row, time, reason + where)
 
-    def _use_row(self, one: Columns, row: int, time: int) -> None:
+    def _use_row(self, one: Columns, row: int, time: int) -> bool:
+        """Use a row; return whether it was set aside instead."""
         engine, source = self.engine, one.source
         try:
             value = one.value(row)
         except Exception as error:  # whatever a constructor of the user's raises
             if self._is_told(one):
                 self._aside("dead", one, row, time, unreadable(error))
-            return
+            return True
         try:
             events = engine.push(engine.inputs[source.name], value, at=time)
-        except (InvalidArgument, NotStorable) as error:
-            self._aside("dead", one, row, time, raised(error))
-            return
-        except CartesiusError as error:  # the program or the engine is broken, not the row
-            error.add_note(f"while using a row of {source.name!r}: {one.text(row)}")
-            raise
-        except Exception as error:  # a body of the user's: the push is undone
-            self._aside("dead", one, row, time, raised(error))
-            return
+        except Exception as error:  # the push is undone
+            failure = engine.take_failure()
+            if _is_broken(error):
+                error.add_note(f"while using a row of {source.name!r}: {one.text(row)}")
+                raise
+            if failure is not None and failure.deadline is not None:  # it fell due before the row was looked at
+                raise failed_without_row(error, failure, self.bucket) from error
+            is_refused = failure is None or isinstance(error, CartesiusError)
+            if failure is not None and not is_refused and self.on_error != "dead_letter":
+                raise failed_on_row(error, failure, self.bucket, source.name, time, one.text(row)) from error
+            self._aside("dead", one, row, time, raised(error, failure))
+            return True
         self.out.add(events)
         if engine.late:
             for _, name, reason in engine.take_late():
                 self._late(one, row, time, name, reason)
+        return False
+
+
+def _is_broken(error: Exception) -> bool:
+    """Whether the program or the engine is broken, whatever comes."""
+    return isinstance(error, CartesiusError) and not isinstance(error, InvalidArgument | NotStorable)

@@ -1,9 +1,10 @@
 """Dead letters: the rows that could not be used, and why. Nothing is lost in silence.
 
 A row is set aside before it can move the watermark if its time, or a key that the bridge needs, is missing or absurd;
-later if its payload cannot be read, or if the program raises on it (a push is atomic, so the program goes on without
-it). A late row, one that came after the engine's clock had passed it, is reported in the same shape. A row of a source
-that is broadcast is reported once, or by each bucket in which the program raised on it.
+later if its payload cannot be read, if the program refuses it, or, where the caller chose that, if the program raises
+on it (`raising`; a push is atomic, so the program goes on without it). A late row, one that came after the engine's
+clock had passed it, is reported in the same shape. A row of a source that is broadcast is reported once, or by each
+bucket in which the program raised on it.
 """
 
 from __future__ import annotations
@@ -57,11 +58,6 @@ class Plausible:
                 time < f.lit(self.earliest), f.concat(f.lit("its event time "), shown, f.lit(" is absurdly early"))
             )
         return found.when(time > latest, f.concat(f.lit("its event time "), shown, f.lit(" is absurdly late")))
-
-
-def raised(error: Exception) -> str:
-    """Return the reason of a row on which the program raised."""
-    return f"the program raised {type(error).__name__}: {error}"
 
 
 def unreadable(error: Exception | str) -> str:

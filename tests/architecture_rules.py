@@ -7,6 +7,9 @@ They read the syntax tree and import nothing, so that they can be shown to fail 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,6 +48,11 @@ FORBIDDEN_MODULES = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
 FORBIDDEN_CALLS = {"eval", "exec"}
 GENERATED_IN = "cartesius/generated.py"
 """The one module that may call exec: on text that our own generators composed."""
+SILENCING = re.compile(r"# (type: ignore|noqa)\b")
+SILENCED = re.compile(
+    r"# (type: ignore\[[a-z, -]+\]  # (?!noqa)\S|(type: ignore\[[a-z, -]+\]  # )?noqa: [A-Z0-9, ]+ - \S)"
+)
+"""How that is written: ``# type: ignore[code]  # why``, ``# noqa: CODE - why``, or the former before the latter."""
 COLUMNAR = {"numpy", "pyarrow"}
 COLUMNAR_IN = "cartesius/columnar"
 """What `import cartesius` must not load, and where it may be imported in cartesius, restrictions and dsl."""
@@ -269,6 +277,16 @@ def forbidden_calls(root: Path) -> list[str]:
                         found.append(f"{module.path}:{node.lineno}: calls {name}")
                 case ast.ImportFrom(module="builtins") if FORBIDDEN_CALLS & {alias.name for alias in node.names}:
                     found.append(f"{module.path}:{node.lineno}: imports a forbidden builtin")
+    return found
+
+
+def unexplained_exceptions(root: Path) -> list[str]:
+    """Places that tell mypy or ruff to look away and do not say why, in `SILENCED`."""
+    found = []
+    for module in modules(root, *MAY_IMPORT, "tests"):
+        for token in tokenize.generate_tokens(io.StringIO(module.source).readline):
+            if token.type == tokenize.COMMENT and SILENCING.search(token.string) and not SILENCED.search(token.string):
+                found.append(f"{module.path}:{token.start[0]}: does not say why: {token.string}")
     return found
 
 

@@ -21,6 +21,7 @@ ALL_RULES = [
     rules.long_modules,
     rules.wrong_exports,
     rules.forbidden_calls,
+    rules.unexplained_exceptions,
     rules.untyped_packages,
 ]
 
@@ -36,7 +37,7 @@ GOOD_TREE = {
     "dsl/__init__.py": '"""Rules."""\nimport restrictions\nimport cartesius.shapes\n',
     "dsl/units.py": '"""Units."""\nfrom pint import Unit\n',
     "dsl/edit_server.py": '"""Server."""\nimport uvicorn\nfrom starlette.routing import Route\n',
-    "dsl/parsing.py": '"""Parsing."""\nfrom lark import Lark\n',
+    "dsl/parsing.py": '"""Parsing."""\nfrom lark import Lark  # type: ignore[import]  # has none\nx = "# noqa"  # noqa: E1 - text\n',
     "spark_bridge/__init__.py": '"""Bridge."""\nimport pandas as pd\nfrom pyspark.sql import functions\nimport cartesius\n',
     "examples/port/__main__.py": '"""Main."""\nimport dsl, restrictions, cartesius, spark_bridge, pandas\n',
 }
@@ -74,6 +75,11 @@ BAD_TREES = [
         (rules.forbidden_calls, "dsl/x.py", DOC + "exec('1')", "calls exec"),
         (rules.forbidden_calls, "dsl/x.py", DOC + "import builtins\nbuiltins.exec('1')", "calls exec"),
         (rules.forbidden_calls, "dsl/y.py", DOC + "from builtins import exec as run", "imports a forbidden builtin"),
+        (rules.unexplained_exceptions, "cartesius/x.py", DOC + "x = 1  # type: ignore[misc]", "does not say why: # type: ignore[misc]"),
+        (rules.unexplained_exceptions, "tests/x.py", DOC + "x = 1  # type: ignore  # mypy", "does not say why: # type: ignore  # mypy"),
+        (rules.unexplained_exceptions, "dsl/x.py", DOC + "x = 1  # noqa: E501", "does not say why: # noqa: E501"),
+        (rules.unexplained_exceptions, "bench/x.py", DOC + "x = 1  # noqa - it is long", "does not say why: # noqa - it is long"),
+        (rules.unexplained_exceptions, "tests/x.py", DOC + "x: 'Y'  # type: ignore[misc]  # noqa: F821", "# type: ignore[misc]  # noqa: F821"),
     ]
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ from cartesius.columnar.ordering import begins, by_code
 from cartesius.columnar.phasing import NEVER, Phase, PhaseCode, marked, together
 from cartesius.columnar.rows import BEFORE, LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.sameness import unchanged
-from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of
+from cartesius.columnar.stages import Outcome, Stage, State, entries_of, rows_of, store_deadlines, store_entries
 from cartesius.columnar.vectors import MISSING, NotColumnar, Struct
 from cartesius.expressions import Apply, Part
 from cartesius.generated import commented
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.entries import Entry
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.phases import Phases
@@ -244,20 +245,18 @@ class Ageing(Stage):
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows as they are seen, what they were made from, and their deadlines."""
-        (slot,), (rows,), join = self.join.slots, state.retained, self.join
+        (slot,), (rows,) = self.join.slots, state.retained
         stored.add(id(slot.memory))
-        for entry in list(slot.memory.all()):
-            slot.memory.remove(entry)
-        deadlines = join.world.deadlines
-        deadlines.forget_all(join)
-        self.installed.due.clear()
-        if rows is None:
-            return
-        phase: Phase = state.more
+        entries = [] if rows is None else self._entries(rows, state.more)
+        store_entries(slot, entries)
+        store_deadlines(self.installed, [until for entry in entries if (until := entry.noted("until")) is not None])
+
+    def _entries(self, rows: Rows, phase: Phase) -> list[Entry]:
         assert isinstance(rows.payload, Struct)  # Invariant: rows that are kept have fields
         shown = attrs.evolve(rows, payload=marked(self.phases, rows.payload, phase))
+        entries = entries_of(self.join, self.join.slots[0], shown)
         columns: Any = zip(
-            entries_of(join, slot, shown),
+            entries,
             rows.payload.to_list(),
             phase.time.tolist(),
             phase.until.tolist(),
@@ -268,10 +267,7 @@ class Ageing(Stage):
             if not is_seen:
                 entry.value = None
             entry.note(time=time, keeps=row, until=None if until == NEVER else until)
-            slot.memory.store(entry)
-        slot.memory.settle(slot.memory.all())
-        for until in np.unique(phase.until[phase.until != NEVER]).tolist():
-            deadlines.add(until - 1, self.installed, ())
+        return entries
 
 
 def ageing_stage(join: Join) -> Stage | str | None:

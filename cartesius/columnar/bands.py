@@ -28,7 +28,7 @@ from cartesius.columnar.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.columnar.zipping import flow_of
-from cartesius.meanings import Meaning
+from cartesius.meanings import BANDS, Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_BANDS: Final = frozenset({Meaning.BAND, Meaning.LASTING, Meaning.APART})
-_KNOWN: Final = _BANDS | {Meaning.KEYS, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
+_KNOWN: Final = BANDS | {Meaning.KEYS, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
 
 
 class Near(Stage):
@@ -54,7 +53,7 @@ class Near(Stage):
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
         self.shape = shape
-        self.bands = [one for one in join.installed if one.restriction.meaning in _BANDS]
+        self.bands = [one for one in join.installed if one.restriction.meaning in BANDS]
         self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
         self.settled = [one for one in self.bands if one.is_settled]
         delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
@@ -229,7 +228,7 @@ def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: b
 
 def band_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams whose parts must be near each other in time."""
-    if not any(one.restriction.meaning in _BANDS for one in join.installed):
+    if not any(one.restriction.meaning in BANDS for one in join.installed):
         return None
     shape = shape_of(join, _KNOWN)
     if not isinstance(shape, Shape):

@@ -15,7 +15,7 @@ import numpy as np
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.held import Held, load_held
 from cartesius.columnar.rows import BEFORE, Flow, Rows, nothing
-from cartesius.columnar.stages import Outcome, Stage, State, entries_of
+from cartesius.columnar.stages import Outcome, Stage, State, entries_of, store_deadlines, store_entries
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import Part
 from cartesius.generated import commented
@@ -133,21 +133,14 @@ class Collating(Stage):
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold the rows, and their deadlines."""
-        (slot,), (rows,), join = self.join.slots, state.retained, self.join
+        (slot,), (rows,) = self.join.slots, state.retained
         stored.add(id(slot.memory))
-        for entry in list(slot.memory.all()):
-            slot.memory.remove(entry)
-        join.world.deadlines.forget_all(join)
-        self.installed.due.clear()
-        if rows is None:
-            return
-        known: list[Row] = list(state.more.values())
-        for entry, row in zip(entries_of(join, slot, rows), known, strict=True):
+        known: list[Row] = [] if rows is None else list(state.more.values())
+        entries = [] if rows is None else entries_of(self.join, slot, rows)
+        for entry, row in zip(entries, known, strict=True):
             entry.note(time=row.end, keeps=None, until=row.until)
-            slot.memory.store(entry)
-        slot.memory.settle(slot.memory.all())
-        for until in sorted({row.until for row in known if row.until is not None}):
-            join.world.deadlines.add(until - 1, self.installed, ())
+        store_entries(slot, entries)
+        store_deadlines(self.installed, [row.until for row in known if row.until is not None])
 
 
 def _check_due(rows: Mapping[Any, Row], clock: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.columnar.consumption import NOTHING, Consuming
-from cartesius.columnar.shapes import KNOWN, Shape, shape_of
+from cartesius.columnar.shapes import Shape, shape_of
 from cartesius.columnar.stacking import Stacking, uses_each_once
+from cartesius.meanings import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from cartesius.columnar.stages import Stage
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cartesius.meanings import Meaning
 
 
-def consuming_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
+def consuming_stage(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Stage | str | None:
     """Return the stage of a product of streams whose candidates depend on those before."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape):

@@ -28,7 +28,7 @@ from cartesius.columnar.loop_texts import Plan
 from cartesius.columnar.loops import loop
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columnar.scalars import Scalars, asking
-from cartesius.columnar.stages import Outcome, Stage, State, left_of, rows_of
+from cartesius.columnar.stages import Outcome, Stage, State, check_noted, left_of, load_uses, rows_of, store_uses
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.generated import define
@@ -119,13 +119,9 @@ class Consuming(Stage):
         retained, uses = [], []
         for slot, keeping in zip(self.join.slots, self.shape.slots, strict=True):
             entries = list(slot.memory.all())
-            noted = set() if keeping.uses is None else {"uses"}
-            if any(set(entry.more or ()) != noted for entry in entries):
-                reason = "something is noted of a retained event"
-                raise NotColumnar(reason)
+            check_noted(entries, set() if keeping.uses is None else {"uses"})
             retained.append(rows_of(slot, entries, arriving.get(slot.index)))
-            left = np.array([int(entry.uses) for entry in entries], np.int64) if noted else None
-            uses.append(left)
+            uses.append(load_uses(entries, keeping.uses))
         held = tuple([load_held(gate, arriving) for gate in self.gates])
         return State(tuple(retained), Rest(held, tuple(uses)))
 
@@ -133,10 +129,7 @@ class Consuming(Stage):
         """Store the memories with the uses left, and what gates hold."""
         super().store(state, stored)
         rest: Rest = state.more
-        for slot, uses in zip(self.join.slots, rest.uses, strict=True):
-            if uses is not None:
-                for entry, left in zip(slot.memory.all(), uses.tolist(), strict=True):
-                    entry.uses = left
+        store_uses(self.join.slots, rest.uses)
         for gate, held in zip(self.gates, rest.held, strict=True):
             store_held(self.join, gate, held)
 

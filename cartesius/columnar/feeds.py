@@ -109,7 +109,7 @@ class _Columns:
             row = int(wrong[0])
             got = f"{self.start[row]}..{self.end[row]} in row {row}"
             raise InvalidArgument(self._wrong("intervals with start ≤ end", got, "swap them"))
-        self.deletes = self._booleans("deleted") if reactive.table else None
+        self.deletes = self._deleted() if reactive.table else None
         self.key = self._given_keys() if reactive.table and reactive.key is UNDECLARED else None
         self.payload = self._payload()
         if reactive.table and self.key is None:
@@ -155,14 +155,14 @@ class _Columns:
         found: NDArray[np.int64] = column.to_numpy().astype(np.int64, copy=False)
         return found
 
-    def _booleans(self, name: str) -> NDArray[np.bool_] | None:
-        if name not in self.columns:
+    def _deleted(self) -> NDArray[np.bool_] | None:
+        if "deleted" not in self.columns:
             return None
-        column, field = self.columns.pop(name)
+        column, field = self.columns.pop("deleted")
         if not self.length:
             return None
         if not pa.types.is_boolean(field.type) or column.null_count:
-            raise InvalidArgument(self._wrong(f"Booleans in {name!r}", str(field.type), "without nulls"))
+            raise InvalidArgument(self._wrong("Booleans in 'deleted'", str(field.type), "without nulls"))
         found: NDArray[np.bool_] = column.to_numpy()
         return found if found.any() else None
 

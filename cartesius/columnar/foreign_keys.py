@@ -92,7 +92,7 @@ class ForeignKeys(TableStage):
         lookups = {}
         for naming, probe in zip(self.names, self.probes, strict=True):
             if len(them[naming.slot]):
-                found = _lookup(them[naming.slot], them[naming.of], naming.of, probe)
+                found = _lookup(them[naming.slot], them[naming.of], probe)
                 retained[naming.slot], ordered[naming.slot] = found.retained, found.ordered
                 lookups[naming] = found
         root = them[self.root]
@@ -159,7 +159,7 @@ class ForeignKeys(TableStage):
         return OfParts(them, after, may_miss=any(self.missing), steps=steps)
 
 
-def _lookup(one: Versions, namer: Versions, index: int, probe: Code) -> Lookup:
+def _lookup(one: Versions, namer: Versions, probe: Code) -> Lookup:
     """Return the versions of a slot as they are named by the versions of another one."""
     names = np.full(max(1, len(namer)), NEVER, np.int64)
     rows = namer.target[namer.target != MISSING]

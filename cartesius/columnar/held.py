@@ -14,7 +14,7 @@ import attrs
 import pyarrow as pa
 
 from cartesius.columnar.objects import Objects
-from cartesius.columnar.stages import rows_of
+from cartesius.columnar.stages import load_bare
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.phases import collected_of
 
@@ -49,9 +49,5 @@ def collected(slot: Slot) -> Collected | None:
 
 def load_held(slot: Slot) -> Rows | None:
     """Return the rows in the memory of a slot, as `stages.load_rows`, with their values as they are."""
-    entries = list(slot.memory.all())
-    bare = [entry.with_value(None) for entry in entries]
-    for one, entry in zip(bare, entries, strict=True):
-        one.number = entry.number
-    rows = rows_of(slot, bare, None)
-    return None if rows is None else attrs.evolve(rows, payload=Held([entry.value for entry in entries]))
+    rows, values = load_bare(slot)
+    return None if rows is None else attrs.evolve(rows, payload=Held(values))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cartesius.columnar.judging import Judging
 from cartesius.columnar.rejudging import Rejudging, is_rejudging
 from cartesius.columnar.row_judging import has_objects, row_judging_stage
 from cartesius.columnar.ways import ways_of
 from cartesius.expressions import Apply, Part
-from cartesius.meanings import Meaning
+from cartesius.meanings import OF_JOINS, Meaning
 from cartesius.missing_values import Asked, form_of
 from cartesius.views import View
 
 if TYPE_CHECKING:
     from cartesius.columnar.stages import Stage
     from cartesius.join_shape import Join
-
-_KNOWN: Final = {Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS}
 
 
 def judging_stage(join: Join) -> Stage | str | None:
@@ -41,7 +39,7 @@ def judging_stage(join: Join) -> Stage | str | None:
 
 def _objection(join: Join, yields: Apply) -> str:
     meanings = {one.restriction.meaning for one in join.installed}
-    if not meanings <= _KNOWN or not isinstance(join.batch.output, View):
+    if not meanings <= OF_JOINS or not isinstance(join.batch.output, View):
         return "its restrictions are not those of a table of judgements"
     if join.batch.is_read_only:
         return "its rows are looked up when they are asked"

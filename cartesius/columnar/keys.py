@@ -57,7 +57,7 @@ def _combined(codes: NDArray[np.int64], count: int, more: NDArray[np.int64], n: 
 def _component(vectors: Sequence[Vector], *, skips_null: bool) -> tuple[NDArray[np.int64], int]:
     vectors = [one for one in vectors if len(one)] or vectors[:1]
     if any(isinstance(one, Struct) for one in vectors):
-        return _of_structs([one for one in vectors if isinstance(one, Struct)], len(vectors), skips_null=skips_null)
+        return _of_structs([one for one in vectors if isinstance(one, Struct)], len(vectors))
     if any(isinstance(one, Leaf) and one.kind == PACKED for one in vectors):
         reason = "keys are of several types"
         raise NotColumnar(reason)
@@ -95,7 +95,7 @@ def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
     return codes, max(1, len(found.dictionary))
 
 
-def _of_structs(structs: Sequence[Struct], n: int, *, skips_null: bool) -> tuple[NDArray[np.int64], int]:
+def _of_structs(structs: Sequence[Struct], n: int) -> tuple[NDArray[np.int64], int]:
     first = structs[0]
     if (
         len(structs) != n

@@ -19,7 +19,7 @@ from cartesius.columnar.lane_functions import lifted
 from cartesius.columnar.lanes import Lane, lane, spread, truth
 from cartesius.columnar.linked import Linked
 from cartesius.columnar.rows import FAR, Rows
-from cartesius.columnar.stages import load_rows, rows_of
+from cartesius.columnar.stages import load_bare, load_rows
 from cartesius.columnar.vectors import MISSING, RECORD, Leaf, NotColumnar, Struct
 from cartesius.expressions import Constant
 from cartesius.missing_values import Form
@@ -184,14 +184,10 @@ def load_seen(slot: Slot, like: Rows | None) -> Rows | None:
     phases = seen_phases(slot)
     if phases is None:
         return load_rows(slot, like) if collected(slot) is None else load_held(slot)
-    entries = list(slot.memory.all())
-    bare = [entry.with_value(None) for entry in entries]
-    for one, entry in zip(bare, entries, strict=True):
-        one.number = entry.number
-    rows = rows_of(slot, bare, None if like is None else attrs.evolve(like, payload=Leaf(pa.nulls(len(like)))))
+    rows, values = load_bare(slot, None if like is None else attrs.evolve(like, payload=Leaf(pa.nulls(len(like)))))
     if rows is None:
         return None
-    payload = _of_marked(phases, [entry.value for entry in entries], None if like is None else like.payload)
+    payload = _of_marked(phases, values, None if like is None else like.payload)
     return attrs.evolve(rows, payload=payload)
 
 

@@ -109,7 +109,7 @@ class RowJoin(VersionJoin):
         for slot in slots if batch.partial is not None else slots[:1]:
             missing: dict[int, Entry | None] = {other.index: None for other in slots[: slot.index]}
             for entry in list(slot.memory.all()):
-                yield from rows.containing({**missing, slot.index: entry}, GONE)  # type: ignore[union-attr]
+                yield from rows.containing({**missing, slot.index: entry}, GONE)  # type: ignore[union-attr]  # it has some
 
     # -- a batch -------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from cartesius.columnar.keys import NEVER
 from cartesius.columnar.objects import Objects
 from cartesius.columnar.phasing import load_seen
 from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.stages import State, rows_of
+from cartesius.columnar.stages import State, load_bare
 from cartesius.columnar.step_times import times_of
 from cartesius.columnar.vectors import MISSING, NotColumnar
 from cartesius.columnar.ways import codes_of, value_of, ways_of
@@ -142,16 +142,11 @@ def _objects_at(table: Rows | None, rows: Indices | None, places: Indices) -> li
 
 def _load_objects(slot: Slot) -> Rows | None:
     """Return the rows in the memory of a slot, their values and keys as they are."""
-    entries = list(slot.memory.all())
-    bare = [entry.with_value(None) for entry in entries]
-    for one, entry in zip(bare, entries, strict=True):
-        one.number = entry.number
-    rows = rows_of(slot, bare, None)
+    rows, values = load_bare(slot)
     if rows is None:
         return None
-    keys = [entry.row_key for entry in entries]
-    key = Objects(keys) if _is_total(slot) else rows.key
-    return attrs.evolve(rows, payload=Objects([entry.value for entry in entries]), key=key)
+    key = Objects([entry.row_key for entry in slot.memory.all()]) if _is_total(slot) else rows.key
+    return attrs.evolve(rows, payload=Objects(values), key=key)
 
 
 def has_objects(slot: Slot) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.rows import Rows
     from cartesius.families import Slot
     from cartesius.join_shape import Join
+    from cartesius.lenience import OnError
     from cartesius.reactives import Reactive
 
 FEW: Final = 32
@@ -69,13 +70,15 @@ def save(engine: Engine) -> dict[str, Any]:
     return {**save_engine(engine, lambda join, slot, places: []), "columns": [list(state.retained) for state in states]}
 
 
-def load(state: Mapping[str, Any], outputs: Iterable[Reactive], lateness: int | None = None) -> Engine:
-    """Return an engine for ``outputs``, of that ``lateness``, in the state that `save` returned.
+def load(
+    state: Mapping[str, Any], outputs: Iterable[Reactive], lateness: int | None = None, on_error: OnError = "fail"
+) -> Engine:
+    """Return an engine for ``outputs``, of that ``lateness`` and ``on_error``, in the state that `save` returned.
 
     Raises:
         SnapshotMismatch: It is the state of another program.
     """
-    engine = Engine._like(state["layout"], outputs, lateness=lateness)
+    engine = Engine(*outputs, lateness=lateness, on_error=on_error, _layout=state["layout"])
     if [len(join.slots) for join in engine._program.joins] != [len(one["ended"]) for one in state["joins"]]:
         message = "restore: expected the state of this program but it has other correlations; use the program that was"
         raise SnapshotMismatch(message)

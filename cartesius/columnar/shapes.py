@@ -10,27 +10,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.columnar.computed import Keys, of_function
-from cartesius.meanings import Meaning
+from cartesius.meanings import OF_PRODUCTS, Meaning
 from cartesius.outputs import Events
 
 if TYPE_CHECKING:
     from cartesius.columnar.computed import Column, Component
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
-
-KNOWN = frozenset(
-    {
-        Meaning.NEWEST,
-        Meaning.OLDEST,
-        Meaning.KEYS,
-        Meaning.USES,
-        Meaning.ALIGNED,
-        Meaning.FILTER,
-        Meaning.COMPLETION,
-        Meaning.OLDEST_FIRST,
-        Meaning.MOMENTARY,
-    }
-)
 
 
 @attrs.define(eq=False)
@@ -73,7 +59,7 @@ class Shape:
     is_oldest_first: bool
 
 
-def shape_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Shape | str | None:
+def shape_of(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Shape | str | None:
     """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
     if not {one.restriction.meaning for one in join.installed} <= known:
         return None

@@ -21,13 +21,14 @@ from cartesius.entries import Entry
 from cartesius.windows import INSIDE, inside, origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Flow
     from cartesius.events import Event
     from cartesius.families import Slot
+    from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
     Late: TypeAlias = "tuple[Event, str, str]"
@@ -159,6 +160,27 @@ def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
     return rows_of(slot, entries, like)
 
 
+def load_bare(slot: Slot, like: Rows | None = None) -> tuple[Rows | None, list[Any]]:
+    """Return the rows in the memory of a slot, without their values, and their values, whatever those are."""
+    entries = list(slot.memory.all())
+    bare = [entry.with_value(None) for entry in entries]
+    for one, entry in zip(bare, entries, strict=True):
+        one.number = entry.number
+    return rows_of(slot, bare, like), [entry.value for entry in entries]
+
+
+def check_noted(entries: Sequence[Entry], known: set[str]) -> None:
+    """Raise `NotColumnar` if more is noted of entries than a kernel knows."""
+    if any(not known.issuperset(entry.more or ()) for entry in entries):
+        reason = "something is noted of a retained event"
+        raise NotColumnar(reason)
+
+
+def load_uses(entries: Sequence[Entry], limit: int | None) -> NDArray[np.int64] | None:
+    """Return the uses that entries have left; None if they are not limited."""
+    return None if limit is None else np.array([int(entry.uses) for entry in entries], np.int64)
+
+
 def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | None:
     """Return entries of a slot as rows, in their order; None if there are none; what is noted of them is left out."""
     if not entries:
@@ -201,13 +223,33 @@ def _windows(entries: Sequence[Entry]) -> Struct | None:
 
 def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:
     """Let the memory of a slot hold these rows and nothing else. The journal is the caller's to clear."""
+    store_entries(slot, [] if rows is None else entries_of(join, slot, rows))
+
+
+def store_entries(slot: Slot, entries: Iterable[Entry]) -> None:
+    """Let the memory of a slot hold these entries and nothing else. The journal is the caller's to clear."""
     for entry in list(slot.memory.all()):
         slot.memory.remove(entry)
-    if rows is None:
-        return
-    for entry in entries_of(join, slot, rows):
+    for entry in entries:
         slot.memory.store(entry)
     slot.memory.settle(slot.memory.all())
+
+
+def store_uses(slots: Sequence[Slot], uses: Sequence[NDArray[np.int64] | None]) -> None:
+    """Let the entries in memory have these uses left, slot by slot; None: they are not limited."""
+    for slot, left in zip(slots, uses, strict=True):
+        if left is not None:
+            for entry, n in zip(slot.memory.all(), left.tolist(), strict=True):
+                entry.uses = n
+
+
+def store_deadlines(installed: Installed, until: Iterable[int]) -> None:
+    """Let a restriction that has no keys ask for ticks once the clock has reached these times, and no others."""
+    deadlines = installed.join.world.deadlines
+    deadlines.forget_all(installed.join)
+    installed.due.clear()
+    for time in sorted(set(until)):
+        deadlines.add(time - 1, installed, ())
 
 
 def entries_of(join: Join, slot: Slot, rows: Rows) -> list[Entry]:

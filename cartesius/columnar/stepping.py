@@ -28,7 +28,7 @@ from cartesius.columnar.missing_parts import Missing
 from cartesius.columnar.row_lists import contents_of, drop, index_of
 from cartesius.columnar.rows import Flow, Rows, joined, no_rows, nothing
 from cartesius.columnar.scalars import asking
-from cartesius.columnar.stages import Outcome, Stage, State, rows_of
+from cartesius.columnar.stages import Outcome, Stage, State, check_noted, load_uses, rows_of, store_uses
 from cartesius.columnar.stepping_events import events_of
 from cartesius.columnar.stepping_shapes import Shape, read
 from cartesius.columnar.stepping_texts import written
@@ -109,12 +109,9 @@ class Stepping(Stage):
         retained, uses, met = [], [], []
         for slot, limit in zip(self.join.slots, self.plan.uses, strict=True):
             entries = list(slot.memory.all())
-            known = {"uses"} if limit is not None else {"met"} if self.plan.is_partial else set()
-            if any(set(entry.more or ()) - known for entry in entries):
-                reason = "something is noted of a retained event"
-                raise NotColumnar(reason)
+            check_noted(entries, {"uses"} if limit is not None else {"met"} if self.plan.is_partial else set())
             retained.append(rows_of(slot, entries, arriving.get(slot.index)))
-            uses.append(None if limit is None else np.array([int(entry.uses) for entry in entries], np.int64))
+            uses.append(load_uses(entries, limit))
             met.append(bytes([bool(entry.noted("met")) for entry in entries]))
         held = tuple([load_held(one, arriving) for one, _ in self.shape.gates])
         shown = None if self.table is None else self.table.load()
@@ -124,11 +121,8 @@ class Stepping(Stage):
         """Store the memories with what is noted of them, what gates hold, and ask for deadlines."""
         super().store(state, stored)
         rest: Rest = state.more
-        for slot, uses in zip(self.join.slots, rest.uses, strict=True):
-            if uses is not None:
-                for entry, left in zip(slot.memory.all(), uses.tolist(), strict=True):
-                    entry.uses = left
-            met = rest.met[slot.index]
+        store_uses(self.join.slots, rest.uses)
+        for slot, met in zip(self.join.slots, rest.met, strict=True):
             for entry in (one for one, has_met in zip(slot.memory.all(), met, strict=True) if has_met):
                 entry.note(met=True)
         for (one, _), held in zip(self.shape.gates, rest.held, strict=True):

@@ -20,7 +20,7 @@ from cartesius.columnar.scalars import Scalars
 from cartesius.columnar.stepping_plans import Plan, Rule
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import slots_of
-from cartesius.meanings import Meaning
+from cartesius.meanings import BANDS, OF_JOINS, OF_PRODUCTS, Meaning
 from cartesius.outputs import Events, Rows
 from cartesius.partial_rows import PartialRows
 
@@ -34,21 +34,7 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
 
-BANDS: Final = frozenset({Meaning.BAND, Meaning.LASTING, Meaning.APART})
-KNOWN: Final = BANDS | {
-    Meaning.NEWEST,
-    Meaning.OLDEST,
-    Meaning.KEYS,
-    Meaning.USES,
-    Meaning.ALIGNED,
-    Meaning.FILTER,
-    Meaning.OPTIONAL,
-    Meaning.RETRACTS,
-    Meaning.ROWS,
-    Meaning.COMPLETION,
-    Meaning.OLDEST_FIRST,
-    Meaning.MOMENTARY,
-}
+_KNOWN: Final = OF_PRODUCTS | BANDS | OF_JOINS
 _DIVIDED: Final = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)
 TWO: Final = 2
 MOST: Final = 5
@@ -106,7 +92,7 @@ def read(join: Join, spans: Spans | None = None) -> Shape | str | None:
         join: The product.
         spans: Its windows; what comes has been delivered to them.
     """
-    known = KNOWN if spans is None else KNOWN | {Meaning.WINDOWS}
+    known = _KNOWN if spans is None else _KNOWN | {Meaning.WINDOWS}
     if not _meanings(join) <= known or any(slot.is_table for slot in join.slots):
         return None
     if not isinstance(join.batch.output, Events | Rows):

@@ -96,7 +96,7 @@ class ToExtremes(ToTotals):
         for group, elements in output.elements.items():
             output.totals[group] = (reduce(self.group.combine, elements.values(), self.group.empty), len(elements))
 
-    def given(self, found: Found, more: Elements | None, steps: int) -> tuple[Flow, Any]:  # type: ignore[override]
+    def given(self, found: Found, more: Elements | None, steps: int) -> tuple[Flow, Any]:  # type: ignore[override]  # each output knows its own state
         """Return the totals that change, step by step, and the elements after the batch."""
         what, timeline = found.shown, found.shown.timeline
         bounds = np.flatnonzero(timeline.changed | timeline.first)

@@ -8,7 +8,7 @@ Source: SEMANTICS 2.5 and 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cartesius.columnar.foreign_keys import ForeignKeys, Naming
 from cartesius.columnar.group_totals import ToGroups
@@ -20,7 +20,7 @@ from cartesius.columnar.table_totals import ToTotals
 from cartesius.columnar.timelines import ToRows
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import KeyOf
-from cartesius.meanings import Meaning, Total
+from cartesius.meanings import OF_JOINS, Meaning, Total
 from cartesius.totals import Totals
 from cartesius.views import View
 
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.table_stages import Output
     from cartesius.join_shape import Join
 
-_KNOWN = {
-    Meaning.RETRACTS,
-    Meaning.ROWS,
-    Meaning.OPTIONAL,
+_KNOWN: Final = OF_JOINS | {
     Meaning.UPSERTS,
     Meaning.RECALLS,
     Meaning.TOTALS,

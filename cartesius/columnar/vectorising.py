@@ -169,11 +169,6 @@ class ColumnarBody:
         self.codes = [*(self._conditions or ()), *([self._produce] if self._produce else [])]
 
     @property
-    def is_traced(self) -> bool:
-        """Whether all of it is code over columns."""
-        return self._produce is not None and (self._where is None or self._conditions is not None)
-
-    @property
     def has_condition(self) -> bool:
         """Whether some candidates may fail."""
         return self._where is not None and self._conditions != []

@@ -5,7 +5,7 @@ Source: SEMANTICS 1.13 (which events meet) and 2.6 (which parts may be missing).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -16,7 +16,7 @@ from cartesius.columnar.vectorising import Code
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.expressions import slots_of
 from cartesius.lists import equality_of
-from cartesius.meanings import Meaning
+from cartesius.meanings import OF_JOINS, OF_PRODUCTS, Meaning
 from cartesius.outputs import Events
 from cartesius.outputs import Rows as ResultRows
 from cartesius.views import View
@@ -30,20 +30,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
 
-KNOWN = frozenset(
-    {
-        Meaning.NEWEST,
-        Meaning.OLDEST,
-        Meaning.MOMENTARY,
-        Meaning.KEYS,
-        Meaning.FILTER,
-        Meaning.COMPLETION,
-        Meaning.OLDEST_FIRST,
-        Meaning.OPTIONAL,
-        Meaning.RETRACTS,
-        Meaning.ROWS,
-    }
-)
+OF_VERSIONS: Final = OF_PRODUCTS - {Meaning.USES, Meaning.ALIGNED} | OF_JOINS
 
 
 @attrs.frozen(eq=False)
@@ -107,7 +94,7 @@ class Plan:
         return f"{first}, {last}"
 
 
-def plan_of(join: Join, known: frozenset[Meaning] = KNOWN) -> Plan | str | None:
+def plan_of(join: Join, known: frozenset[Meaning] = OF_VERSIONS) -> Plan | str | None:
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
     if not {one.restriction.meaning for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None

@@ -27,7 +27,7 @@ from cartesius.columnar.rows import Flow, Rows, has_several_steps, no_rows, noth
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import NotColumnar, concatenated
-from cartesius.columnar.version_plans import KNOWN, Plan, plan_of
+from cartesius.columnar.version_plans import OF_VERSIONS, Plan, plan_of
 from cartesius.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def _keys_in(expression: Expression) -> frozenset[str]:
     return frozenset().union(*map(_keys_in, children(expression)))
 
 
-def version_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
+def version_stage(join: Join, known: frozenset[Meaning] = OF_VERSIONS) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
     plan = plan_of(join, known)
     if isinstance(plan, Plan):

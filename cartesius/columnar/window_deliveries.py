@@ -82,7 +82,7 @@ def deliveries(
     now = np.where(was_held, since, clock[position]) if len(clock) else np.full(len(position), since, np.int64)
     is_visible = spans.is_visible(window, now)
     alive = ~spans.is_freed(window, now)
-    late = _late(spans, slot, rows, every, alive, now)
+    late = _late(spans, slot, rows, every, alive)
     alive &= ~(was_held & is_visible)  # what a window held has been given, once it was visible
     waits = alive & ~is_visible
     step = position
@@ -139,9 +139,7 @@ def _together(before: NDArray[np.int64], coming: NDArray[np.int64]) -> NDArray[n
     return every[first_met(every)]
 
 
-def _late(
-    spans: Spans, slot: Slot, rows: Rows, every: Indices, alive: NDArray[np.bool_], now: NDArray[np.int64]
-) -> list[tuple[int, Any]]:
+def _late(spans: Spans, slot: Slot, rows: Rows, every: Indices, alive: NDArray[np.bool_]) -> list[tuple[int, Any]]:
     """Return what all windows have been freed of, with the reason."""
     if alive.all():
         return []

@@ -21,18 +21,17 @@ from cartesius.columnar.consuming_plans import consuming_stage
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.expiring import ends_of
 from cartesius.columnar.rows import Flow, nothing
-from cartesius.columnar.shapes import KNOWN as OF_PRODUCTS
 from cartesius.columnar.spans import spans_of, until
 from cartesius.columnar.stages import Moment, Outcome, Stage, State
 from cartesius.columnar.stepping import stepping_stage
 from cartesius.columnar.stepping_shapes import common_to_windows
 from cartesius.columnar.vectors import concatenated
-from cartesius.columnar.version_plans import KNOWN as OF_VERSIONS
+from cartesius.columnar.version_plans import OF_VERSIONS
 from cartesius.columnar.versions import version_stage
 from cartesius.columnar.window_deliveries import deliveries, first_met
 from cartesius.columnar.window_state import opened, store_windows
 from cartesius.columnar.zipping import zip_stage
-from cartesius.meanings import Meaning
+from cartesius.meanings import OF_PRODUCTS, Meaning
 from cartesius.outputs import Events
 from cartesius.outputs import Rows as Table
 

@@ -23,9 +23,10 @@ from cartesius.columnar.gates import filtered
 from cartesius.columnar.headings import heading
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columnar.shapes import KNOWN, Shape, shape_of
+from cartesius.columnar.shapes import Shape, shape_of
 from cartesius.columnar.stages import Outcome, Stage, State, left_of
 from cartesius.columnar.vectorising import ColumnarBody
+from cartesius.meanings import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -149,7 +150,7 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     return Flow(position, value, start, end)
 
 
-def zip_stage(join: Join, known: frozenset[Meaning] = KNOWN) -> Stage | str | None:
+def zip_stage(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Stage | str | None:
     """Return the stage of a correlation whose slots come in lock-step, one event of each at a time."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape):

@@ -105,6 +105,7 @@ def test_bad_rows_of_every_kind_are_dead_letters_and_the_others_are_used(spark, 
         buckets=8,
         plausible=(START - timedelta(days=1), START + timedelta(days=1)),
         schema="deep boolean",
+        on_error="dead_letter",
     )
     everything = frames.all.select("kind", "reason", "payload").persist()
     try:

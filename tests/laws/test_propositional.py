@@ -22,7 +22,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
-from sympy import And, Implies, Not, Or, Symbol, false, preorder_traversal, true  # type: ignore[import-untyped]
+from sympy import And, Implies, Not, Or, Symbol, false, preorder_traversal, true  # type: ignore[import-untyped]  # it ships no types
 
 from cartesius import Engine
 from tests.unit.dsl.test_judging import OPERATORS, Formula, compiled, packs, situations
@@ -30,7 +30,7 @@ from tests.unit.dsl.test_judging import OPERATORS, Formula, compiled, packs, sit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sympy.logic.boolalg import Boolean  # type: ignore[import-untyped]
+    from sympy.logic.boolalg import Boolean  # type: ignore[import-untyped]  # it ships no types
 
     from dsl import RulePack
 
@@ -147,7 +147,7 @@ def completed(rows: Any) -> Any:
     }
     for source, fields in whole.items():
         row = rows[source] or {}
-        known = {name: value for name, value in row.items() if value is not None and value == value}  # noqa: PLR0124
+        known = {name: value for name, value in row.items() if value is not None and value == value}  # noqa: PLR0124 - NaN
         fields.update(known)
     return whole
 

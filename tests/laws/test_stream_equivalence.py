@@ -1,4 +1,4 @@
-"""streams_equivalent against brute force: all linearisations of small traces, under random dependence relations.
+"""streams_equivalent against brute force: all linearisations of small traces, under random and the ready relations.
 
 The theorem: the matcher says yes exactly if the streams are the same up to swaps of adjacent independent items,
 whatever the interleaving in which they come; a no on the way is final. It asks that equality and dependence be
@@ -16,7 +16,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Event, Reactive, Update
-from cartesius.testing import Matcher, streams_equivalent
+from cartesius.testing import (
+    Matcher,
+    all_depend,
+    end_of_day,
+    end_of_month,
+    equal_by,
+    none_depend,
+    punctuation,
+    reordered,
+    same_key,
+    streams_equivalent,
+)
 from restrictions import as_table, cartesian, combine_latest, most_recently, retracting, zip_
 
 LETTERS = "abcd"
@@ -96,6 +107,41 @@ def test_the_interleaving_does_not_matter_and_a_failure_on_the_way_is_final(case
         assert matcher.finish() is first
 
 
+def as_printed(interleaving, depends):
+    """The algorithm as SOURCES E4 has it; the answer, and how many items were taken when it was certain."""
+    unmatched = {1: [], 2: []}
+
+    def is_minimal(x, earlier):
+        return not any(depends(x, y) for y in earlier)
+
+    for taken, (x, i) in enumerate(interleaving, 1):
+        own, others = unmatched[i], unmatched[3 - i]
+        equals = [n for n, y in enumerate(others) if is_minimal(y, others[:n]) and equal(x, y)]
+        if is_minimal(x, own) and equals:
+            del others[equals[0]]
+        elif any(depends(x, y) for y in others):
+            return False, taken
+        else:
+            own.append(x)
+    return not unmatched[1] and not unmatched[2], len(interleaving)
+
+
+@given(case=pairs_of_traces(), order=st.lists(st.sampled_from([1, 2]), max_size=12))
+def test_one_walk_along_the_other_stream_decides_as_the_printed_algorithm_and_no_later(case, order):
+    relation, one, other = case
+    streams = {1: list(one), 2: list(other)}
+    interleaving = [
+        (streams[stream].pop(0), stream)
+        for stream in [*order, *([1] * len(one)), *([2] * len(other))]
+        if streams[stream]
+    ]
+    matcher, answers = Matcher(dependence(relation), equal), []
+    for item, stream in interleaving:
+        answers.append(bool(matcher.feed(stream, item)))
+    decided = answers.index(False) + 1 if False in answers else len(interleaving)
+    assert (bool(matcher.finish()), decided) == as_printed(interleaving, dependence(relation))
+
+
 @given(case=pairs_of_traces())
 def test_it_is_symmetric(case):
     relation, one, other = case
@@ -149,6 +195,69 @@ def test_a_failure_names_an_item_of_its_stream(case):
         assert repr(answer.item) in answer.reason
     else:
         assert answer.reason == ""
+
+
+def of(kind):
+    return lambda item: item[0] == kind
+
+
+def ready(name):
+    """A ready relation, and the same as a predicate, written from its description."""
+    return {
+        "all": (all_depend(), lambda a, b: True),
+        "none": (none_depend(), lambda a, b: False),
+        "key": (same_key(lambda item: item[1]), lambda a, b: a[1] is not None and a[1] == b[1]),
+        "punctuation": (
+            punctuation(of("p"), lambda item: item[2]),
+            lambda a, b: (a[0] == "p" and b[2] < a[2]) or (b[0] == "p" and a[2] < b[2]),
+        ),
+        "day": (end_of_day(of("d")), lambda a, b: "d" in (a[0], b[0])),
+        "month": (end_of_month(of("m")), lambda a, b: a[0] == b[0] == "m"),
+        "taxis": (
+            end_of_day(of("d")) | end_of_month(of("m")) | same_key(lambda item: item[1] if item[0] == "t" else None),
+            lambda a, b: (
+                "d" in (a[0], b[0]) or a[0] == b[0] == "m" or (a[0] == b[0] == "t" and a[1] == b[1] is not None)
+            ),
+        ),
+    }[name]
+
+
+THINGS = st.tuples(st.sampled_from("ttdmp"), st.sampled_from([None, 1, 2]), st.integers(0, 2))
+RELATED = st.sampled_from(["all", "none", "key", "punctuation", "day", "month", "taxis"])
+
+
+def swapped_in_all_ways(trace, depends):
+    found, pending = {trace}, [trace]
+    while pending:
+        word = pending.pop()
+        for p in range(len(word) - 1):
+            swapped = (*word[:p], word[p + 1], word[p], *word[p + 2 :])
+            if not depends(*word[p : p + 2]) and swapped not in found:
+                found.add(swapped)
+                pending.append(swapped)
+    return found
+
+
+@given(name=RELATED, one=st.lists(THINGS, max_size=5).map(tuple), data=st.data())
+def test_the_ready_relations_agree_with_brute_force_over_what_they_say(name, one, data):
+    """With every equality: what finds equals by their form, and what does not."""
+    relation, says = ready(name)
+    assert all(relation(a, b) == bool(says(a, b) or says(b, a)) for a, b in itertools.product(one, repeat=2))
+    other = data.draw(st.one_of(st.permutations(one).map(tuple), st.lists(THINGS, max_size=5).map(tuple)))
+    expected = other in swapped_in_all_ways(one, lambda a, b: says(a, b) or says(b, a))
+    for same in (None, lambda a, b: a == b, equal_by(list)):
+        assert bool(streams_equivalent(one, other, relation, same)) == expected
+        answers = [streams_equivalent(one, other, how, same) for how in (relation, says)]
+        assert answers[0] == answers[1]  # `apart` saves comparisons, and nothing else
+
+
+@given(name=RELATED, items=st.lists(THINGS, max_size=5).map(tuple), seed=st.integers(0, 99))
+def test_a_reordered_stream_is_a_linearisation(name, items, seed):
+    relation, says = ready(name)
+    assert tuple(reordered(items, relation, seed=seed)) in swapped_in_all_ways(
+        items, lambda a, b: says(a, b) or says(b, a)
+    )
+    assert streams_equivalent(items, reordered(items, relation, seed=seed), relation)
 
 
 VALUES = st.one_of(st.integers(0, 2), st.sampled_from([1.0, True, "a", None, float("nan")]))

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cartesius import Delete, Update
-from tests.oracle.algebra_oracle import (
+from tests.oracle.algebra_oracle import exact
+from tests.oracle.algebra_programs import (
     FOLDING,
     GROUPS,
     Filtered,
@@ -29,7 +30,6 @@ from tests.oracle.algebra_oracle import (
     Reduced,
     Relogged,
     Source,
-    exact,
     foreign_key,
     group_key,
     map_function,

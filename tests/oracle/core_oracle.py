@@ -279,13 +279,13 @@ def build(program: Program, spelling: str, *, has_bomb: bool = False, is_injecte
     if spelling == "direct":
         again = f"\n        yield ('again', {value[1:]}" if program.is_double else ""
         exec(f"def body({parameters}):\n    if {plain}:\n        yield {value}{again}\n", scope)
-        make: Any = lambda restrict: correlate(slots=slots, restrict=restrict, name="out")(scope["body"])  # noqa: E731
+        make: Any = lambda restrict: correlate(slots=slots, restrict=restrict, name="out")(scope["body"])  # noqa: E731 - one of two ways, chosen by `spelling`
     else:
         traced = " & ".join(f"({traced})" for traced, _ in program.conditions)
         text = traced if spelling == "traced" else plain
         where = eval(f"lambda {parameters}: {text}", scope) if text and (program.conditions or has_bomb) else None
         yields = eval(f"lambda {', '.join(program.names)}: {value}", scope)
-        make = lambda restrict: correlate(slots=slots, where=where, yields=yields, restrict=restrict, name="out")  # noqa: E731
+        make = lambda restrict: correlate(slots=slots, where=where, yields=yields, restrict=restrict, name="out")  # noqa: E731 - one of two ways, chosen by `spelling`
     restrict = restriction_of(program, inputs)
     if is_injected and restrict is not None:
         with restricting(restrict):

@@ -26,11 +26,9 @@ from tests.oracle.actors import (
     is_sequential,
     sink,
 )
-from tests.oracle.algebra_oracle import (
-    EVERY,
-    OF_ONE,
-    DictProgram,
-    DictTotals,
+from tests.oracle.algebra_draws import EVERY, OF_ONE, build, cases, programs, traces
+from tests.oracle.algebra_oracle import DictProgram, DictTotals, apply, exact, is_same
+from tests.oracle.algebra_programs import (
     Filtered,
     Folded,
     Foreign,
@@ -41,14 +39,7 @@ from tests.oracle.algebra_oracle import (
     Reduced,
     Relogged,
     Source,
-    apply,
-    build,
-    cases,
-    exact,
     in_order,
-    is_same,
-    programs,
-    traces,
 )
 
 T, U = Source(0), Source(1)

@@ -72,7 +72,7 @@ class Pattern:
             if None in heads:
                 continue
             for other, head in enumerate(heads):
-                self.queues[other].remove(head)  # type: ignore[arg-type]
+                self.queues[other].remove(head)  # type: ignore[arg-type]  # none of them is None
                 new[other].append([head, self.shape.limits[other] or UNLIMITED])
         for index, entries in enumerate(new):
             self.memory[index] += entries

@@ -14,7 +14,7 @@ from reactivex.operators import zip as zip_
 
 from bench import numpy_floor, stream_loops, table_loops
 from bench.arrow_rows import head, n_events, push_all, pushes, rows
-from bench.program_cases import PROGRAMS, pack_workload, program_workload
+from bench.program_cases import pack_workload, program_workload
 from bench.workloads import (
     BAND,
     SECOND,
@@ -26,6 +26,7 @@ from bench.workloads import (
 )
 from cartesius import Engine
 from cartesius.columnar.results import events_of
+from examples.experiments.program_rows import PROGRAMS
 
 STREAMS = stream_workloads(n_three=120, n_two=150, keys=6, seed=3)
 TABLES = table_workloads(n_two=200, n_foreign=120, keys=20, seed=4)

@@ -15,13 +15,14 @@ from bench.arrow_rows import n_events, push_all, pushes, rows
 from bench.figures import BOUNDS, BY_HAND, COMPILED, IN_PLACE, Bound, Figure, as_data, figure_of, figures
 from bench.figures import growth as growth_of
 from bench.orientation import Fact
-from bench.program_cases import FIELDS, PROGRAMS, ProgramRows, pack_workload, program
+from bench.program_cases import FIELDS, pack_workload
 from bench.sheets import BEGIN, END, Sheet, write
 from bench.speed_shown import Report
 from bench.table_loops import ProgramB
 from bench.timing import Disagreement, Runs, Side, race
 from bench.workloads import stream_workloads
 from cartesius import Engine
+from examples.experiments.program_rows import PROGRAMS, ProgramRows, program
 
 SMALL = attrs.evolve(
     scaled(speed.QUICK, 0.001), rows=(10, 20), program_batch=20, program_pushed=10, pack=12, pack_pushed=6

@@ -64,16 +64,6 @@ def weighted(events):
     return [(event.value, event.weight) for event in events]
 
 
-@pytest.fixture
-def a():
-    return Reactive("a")
-
-
-@pytest.fixture
-def b():
-    return Reactive("b")
-
-
 # ------------------------------------------------------------------------------------------------------ order and uses
 
 

@@ -24,16 +24,6 @@ from restrictions import affinely, aligning, as_table, cartesian, key_by, most_r
 
 
 @pytest.fixture
-def a():
-    return Reactive("a")
-
-
-@pytest.fixture
-def b():
-    return Reactive("b")
-
-
-@pytest.fixture
 def t():
     return Reactive("t", table=True)
 

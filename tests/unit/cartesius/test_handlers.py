@@ -596,7 +596,7 @@ def test_performs_is_no_name_for_a_clause():
 
         class wrong(Handler):
             @handles(ask)
-            def performs(self):  # type: ignore[override]
+            def performs(self):  # type: ignore[override]  # named as it must not be
                 return 1
 
 

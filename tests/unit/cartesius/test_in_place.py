@@ -42,7 +42,19 @@ from cartesius.errors import InvalidArgument, WrongThread
 from cartesius.events import EventDraft
 from cartesius.expressions import Apply, Constant, Part
 from cartesius.world import World
-from restrictions import aligning, combine_latest, key_by, most_recently, streams, tables, windows, zip_
+from restrictions import (
+    aligning,
+    as_table,
+    combine_latest,
+    key_by,
+    most_recently,
+    retracting,
+    streams,
+    tables,
+    windows,
+    within,
+    zip_,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,7 +204,73 @@ def test_events_of_a_direct_push_are_events() -> None:
     assert weakref.ref(event)() is event
     assert isinstance(event, EventDraft)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        event.value = 1  # type: ignore[misc]
+        event.value = 1  # type: ignore[misc]  # it is frozen
+
+
+def quotient(x: Any, y: Any) -> int:
+    """A body that nobody can see through, and that fails where the last part is 0."""
+    return 6 // int(y)
+
+
+def quotient_of_three(x: Any, y: Any, z: Any) -> int:
+    return 6 // int(z)
+
+
+def failing() -> dict[str, tuple[Reactive, list[tuple[str, Any]]]]:
+    """Programs with what is pushed into them by name; the last fails, in place after it has found its partners."""
+    x, y, z = (Reactive(name) for name in "xyz")
+    t, u, v = (Reactive(name, table=True) for name in "tuv")
+    body: Any = {"yields": quotient}
+    keyed = correlate(x=x, y=y, restrict=key_by(x=abs, y=abs) | most_recently("x", "y"), **body)
+    rows = retracting() | as_table("x")
+    star = correlate(
+        slots={"x": t, "y": u, "z": v},
+        where=lambda x, key_y, y, key_z: (x.k == key_y) & (x.j == key_z),
+        yields=quotient_of_three,
+        restrict=rows,
+    )
+    three = [("x", 1), ("x", 2), ("x", 3)]
+    changes = [("u", Update("b", 1)), ("v", Update("c", 2)), ("t", Update("a", {"k": "b", "j": "c"}))]
+    return {
+        "the product": (correlate(x=x, y=y, **body), [*three, ("y", 1), ("y", 0)]),
+        "a band": (correlate(x=x, y=y, restrict=within(9, "x", "y"), **body), [*three, ("y", 1), ("y", 0)]),
+        "by keys": (keyed, [("x", 0), ("y", 1), ("y", 0)]),
+        "a chain": (
+            correlate(x=correlate(x=x, y=y, yields=lambda x, y: x * y, restrict=within(9, "x", "y")), y=z, **body),
+            [("x", 2), ("z", 1), ("y", 1), ("z", 0)],
+        ),
+        "what follows": (
+            correlate(x=z, y=correlate(x=x, y=y, yields=lambda x, y: x * y, restrict=within(9, "x", "y")), **body),
+            [("x", 2), ("z", 1), ("y", 1), ("y", 0)],
+        ),
+        "the row of a key": (
+            correlate(x=t, y=u, where=lambda x, key_y: x.k == key_y, restrict=rows, **body),
+            [changes[0], changes[2], ("u", Update("d", 0)), ("t", Update("a", {"k": "d"}))],
+        ),
+        "the rows that name it": (
+            correlate(x=t, y=u, where=lambda x, key_y: x.k == key_y, restrict=rows, **body),
+            [changes[0], changes[2], ("u", Update("b", 0))],
+        ),
+        "a tree, from its root": (star, [*changes, ("v", Update("e", 0)), ("t", Update("a", {"k": "b", "j": "e"}))]),
+        "a tree, from elsewhere": (star, [*changes, ("v", Update("c", 0))]),
+    }
+
+
+@pytest.mark.parametrize("case", failing())
+def test_a_push_that_fails_looks_at_entries_once(case: str) -> None:
+    output, pushes = failing()[case]
+    looked = {}
+    for tier in ("reference", "in_place"):
+        engine = Engine(output, tier=tier)
+        *before, (name, value) = pushes
+        for other, given in before:
+            engine.push(engine.inputs[other], given)
+        assert (engine.inputs[name] in engine._direct) == (tier == "in_place")
+        visited = engine.stats.visited
+        with pytest.raises(ZeroDivisionError):
+            engine.push(engine.inputs[name], value)
+        looked[tier] = engine.stats.visited - visited
+    assert looked["in_place"] == looked["reference"] > 0
 
 
 # ------------------------------------------------------------------------------------------------------ handlers around

@@ -27,16 +27,6 @@ class Broken(Exception):
     """What a user's code raises."""
 
 
-@pytest.fixture
-def a():
-    return Reactive("a")
-
-
-@pytest.fixture
-def b():
-    return Reactive("b")
-
-
 def test_a_result_names_its_parts_by_slot_with_value_and_time(a, b):
     engine = Engine(combine_latest(a, b), trace=True)
     engine.push(a, "old", at=1)

@@ -415,7 +415,7 @@ def test_a_clause_may_have_any_name_or_is_refused_when_the_class_is_made(left, n
             "only_even", (Restriction,), {"__annotations__": {"slot": Slot}, name: handles(arrive, "slot")(accept)}
         )
     except InvalidArgument as error:
-        assert name in str(error)  # noqa: PT017
+        assert name in str(error)  # noqa: PT017 - what an error says, if there is one
         return
     assert values(run(one_way(left, only_even("x")), [(left, n) for n in range(5)])) == [0, 2, 4]
 

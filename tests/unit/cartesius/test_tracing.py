@@ -29,7 +29,7 @@ def both_known(x, y):
 AS_WRITTEN = {
     "and": lambda x, y: x.b == y.b and x.name != y.name,
     "or": lambda x, y: x.b == 3 or y.b == 3,
-    "not": lambda x, y: not x.b == y.b,  # noqa: SIM201
+    "not": lambda x, y: not x.b == y.b,  # noqa: SIM201 - as a body may be written
     "not of a field": lambda x, y: not x.tags,
     "in": lambda x, y: y.b in x.tags,
     "not in": lambda x, y: y.b not in (0, x.a),
@@ -40,7 +40,7 @@ AS_WRITTEN = {
     "conditional expression": lambda x, y: x.b == (y.b if y.b else 3),
     "f-string": lambda x, y: f"{x.name}{y.b}" == "EVA3",
     "f-string with repr": lambda x, y: f"{x.name!r}" == "'EVA'",
-    "percent formatting": lambda x, y: "%s" % (x.b,) == "3",  # noqa: UP031
+    "percent formatting": lambda x, y: "%s" % (x.b,) == "3",  # noqa: UP031 - as a body may be written
     "str": lambda x, y: str(x.b) == "3",
     "len": lambda x, y: len(x.tags) == y.b,
     "isinstance": lambda x, y: isinstance(x.a, int),
@@ -54,10 +54,10 @@ AS_WRITTEN = {
     "unpacking": lambda x, y: [*x.tags] == [*y.tags],
     "a dictionary": lambda x, y: {x.b: True}.get(y.b, False),
     "a set": lambda x, y: len({x.b, y.b}) == 1,
-    "a nested lambda": lambda x, y: (lambda one: one == y.b)(x.b),  # noqa: PLC3002
+    "a nested lambda": lambda x, y: (lambda one: one == y.b)(x.b),  # noqa: PLC3002 - as a body may be written
     "a slice": lambda x, y: x.tags[:1] == y.tags[:1],
     "hash": lambda x, y: hash(x.b) == hash(y.b),
-    "getattr": lambda x, y: getattr(x, "b") == y.b,  # noqa: B009
+    "getattr": lambda x, y: getattr(x, "b") == y.b,  # noqa: B009 - as a body may be written
     "a walrus": lambda x, y: (b := x.b) == y.b and b == 3,
 }
 

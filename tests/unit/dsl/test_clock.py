@@ -113,7 +113,7 @@ def test_the_table_is_what_plain_python_says_of_the_present_rows_and_the_clock(t
 
         def value(source: str, key: Any, field: str, age: int) -> Any:
             row, since = rows.get((source, key), ({field: None}, 0))
-            return None if clock - since >= age else row[field]  # noqa: B023
+            return None if clock - since >= age else row[field]  # noqa: B023 - it is called in the same turn of the loop
 
         wanted: dict[int, Any] = {}
         for (source, key), (row, since) in rows.items():

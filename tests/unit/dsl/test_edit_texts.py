@@ -128,7 +128,7 @@ def test_a_rule_is_deleted_with_the_comment_above_it():
 def test_a_block_that_is_left_empty_says_so():
     text = deleted(outline(deleted(outline(), 4)), 3)
     assert 'when vessel type is "tanker": nothing   # oil\notherwise: eta must be known\n' in text
-    assert len(outline(text).pack.statements[2].body) == 0  # type: ignore[union-attr]
+    assert len(outline(text).pack.statements[2].body) == 0  # type: ignore[union-attr]  # it is a block
 
 
 def test_a_rule_moves_with_its_comment_and_stays_on_its_level():

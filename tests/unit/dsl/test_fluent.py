@@ -43,7 +43,7 @@ SHIP = {"length": 100.0, "beam": 20.0, "draught": 8.0, "vessel_type": "tanker", 
         (8 * metres <= vessel.draught, True),
         (8 * metres > vessel.draught, False),
         (8 * metres >= vessel.draught, True),
-        ("tanker" == vessel.vessel_type, True),  # noqa: SIM300
+        ("tanker" == vessel.vessel_type, True),  # noqa: SIM300 - the constant comes first on purpose
         (True & (vessel.draught > 7 * metres), True),
         (False | (vessel.draught > 9 * metres), False),
         (vessel.has_pilot & True, True),
@@ -114,7 +114,7 @@ def test_numpy_leaves_the_operator_to_the_rule():
         lambda: vessel.vessel_type < "tanker",
         lambda: vessel.has_pilot < True,
         lambda: vessel.has_pilot + 1,
-        lambda: tugs.available == True,  # noqa: E712
+        lambda: tugs.available == True,  # noqa: E712 - as a rule may be written
         lambda: wind.direction < 180,
         lambda: wind.direction > 3 * metres,
         lambda: -vessel.vessel_type,
@@ -127,12 +127,12 @@ def test_numpy_leaves_the_operator_to_the_rule():
         lambda: 1 | vessel.has_pilot,
         lambda: berth.position == berth.position,
         lambda: berth.position + 1,
-        lambda: vessel.draught == None,  # noqa: E711
+        lambda: vessel.draught == None,  # noqa: E711 - as a rule may be written
         lambda: vessel.draught == metres,
         lambda: vessel.draught == vessel,
         lambda: vessel.draught == object(),
         lambda: vessel.length * vessel.beam >= 5 * metres,
-        lambda: "x" * metres,  # type: ignore[operator]
+        lambda: "x" * metres,  # type: ignore[operator]  # wrong on purpose
     ],
 )
 def test_what_does_not_fit_is_refused(wrong):
@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_refused(wrong):
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
 def test_a_constant_is_finite(number):
     with pytest.raises(InvalidRule, match="finite"):
-        tugs.available >= number  # noqa: B015
+        tugs.available >= number  # noqa: B015 - it raises
 
 
 def test_dividing_by_a_zero_is_refused_as_it_is_written():

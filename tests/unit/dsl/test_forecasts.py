@@ -410,7 +410,7 @@ def test_a_field_of_a_forecast_without_an_instant_is_refused():
     ("make", "message"),
     [
         (
-            lambda: wind.at(3),  # type: ignore[arg-type]
+            lambda: wind.at(3),  # type: ignore[arg-type]  # wrong on purpose
             "at: expected an instant but got 3 (type=int)",
         ),
         (lambda: wind.at(vessel.draught), "at: expected an instant but got vessel.draught, a length, in m"),
@@ -433,7 +433,7 @@ def test_a_field_of_a_forecast_without_an_instant_is_refused():
             "throughout(vessel.eta, vessel.etd)(…): expected a condition but got a speed",
         ),
         (
-            lambda: throughout(vessel.eta, vessel.etd)(True),  # type: ignore[arg-type]
+            lambda: throughout(vessel.eta, vessel.etd)(True),  # type: ignore[arg-type]  # wrong on purpose
             "throughout(vessel.eta, vessel.etd)(…): expected a condition over a forecast but got True (type=bool)",
         ),
         (

@@ -230,7 +230,7 @@ def test_a_choice_as_a_type():
         with pytest.raises(InvalidRule, match="choice: expected different texts"):
             choice(*wrong)
     with pytest.raises(InvalidRule, match=r"(?s)but got cargo=.*fix: cargo=choice\(Cargo\)"):
-        Source("x", key=None, cargo=Cargo)  # type: ignore[arg-type]
+        Source("x", key=None, cargo=Cargo)  # type: ignore[arg-type]  # wrong on purpose
 
 
 # ------------------------------------------------------------------------------------------------- names and distances
@@ -307,4 +307,4 @@ def test_a_severity_is_one_of_three(severity):
 
 def test_a_reference_is_a_text():
     with pytest.raises(InvalidRule, match="expected a text but got reference=3"), RulePack("port", subject=ship):
-        require(ship.length <= 50 * metres, reference=3)  # type: ignore[arg-type]
+        require(ship.length <= 50 * metres, reference=3)  # type: ignore[arg-type]  # wrong on purpose

@@ -450,4 +450,4 @@ def test_a_verdict_can_be_part_of_a_snapshot():
 
 def test_a_verdict_is_frozen():
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        Verdict(1, "allowed").status = "restricted"  # type: ignore[misc]
+        Verdict(1, "allowed").status = "restricted"  # type: ignore[misc]  # it is frozen

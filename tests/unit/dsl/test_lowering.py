@@ -205,7 +205,7 @@ def test_the_inputs_are_tables_that_know_their_fields():
 
 def test_the_program_pickles_and_means_the_same():
     pack = harbour()
-    yields = pack.table().pattern.yields  # type: ignore[union-attr]
+    yields = pack.table().pattern.yields  # type: ignore[union-attr]  # a table of a pack has a pattern
     assert pickle.loads(pickle.dumps(yields)) == yields
     assert repr(pickle.loads(pickle.dumps(yields))) == repr(yields)
 

@@ -74,7 +74,7 @@ def test_between_bounds_it_is_the_distance_to_the_nearer_one(value, low, high):
     found, _ = measured(between(gauge.x, low * metres, high * metres), x=value)
     inside = low <= value <= high
     steps = nearest_change(lambda each: low <= each <= high, value, wanted=not inside)
-    assert found == (steps - 1 if inside else -steps)  # type: ignore[operator]
+    assert found == (steps - 1 if inside else -steps)  # type: ignore[operator]  # a quantity was measured
 
 
 angles = st.integers(0, 359)

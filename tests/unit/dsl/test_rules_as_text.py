@@ -134,7 +134,7 @@ SENTENCES = [
     ("vessel draught must be below 1 nautical mile", lambda: vessel.draught < 1 * units.nautical_miles),
     ("vessel type must be \"tanker\"", lambda: vessel.vessel_type == "tanker"),
     ("vessel type must not be \"tanker\"", lambda: vessel.vessel_type != "tanker"),
-    ("has pilot must be true", lambda: vessel.has_pilot == True),  # noqa: E712
+    ("has pilot must be true", lambda: vessel.has_pilot == True),  # noqa: E712 - as a rule may be written
     ("wind direction must be between 340° and 20°", lambda: between(wind.direction, 340 * degrees, 20 * degrees)),
     ("eta must be known", lambda: known(vessel.eta)),
     ("eta - now must be at most 2 hours", lambda: vessel.eta - now <= 2 * hours),

@@ -394,5 +394,5 @@ def test_one_sentence_for_each_requirement(program):
     made = compiled_pack(program)
     names = requirement_names(made.statements)
     said = sentences(made)
-    assert sorted(re.search(r"\((r\d+); major\)$", each)[1] for each in said) == sorted(names)  # type: ignore[index]
+    assert sorted(re.search(r"\((r\d+); major\)$", each)[1] for each in said) == sorted(names)  # type: ignore[index]  # each sentence ends so
     assert all(re.match(r"For (every a|as)\b", each) for each in said)

@@ -157,4 +157,4 @@ def test_the_time_of_judging_is_an_instant_or_a_datetime():
     verdict = made.check({"ship": {"id": 1, "eta": noon}})
     assert (verdict.status, verdict.because[0].missing) == ("unknown", ("now",))
     with pytest.raises(DimensionMismatch, match=r"port\.check: expected an instant for now but got 1\.5"):
-        made.check({"ship": {"id": 1}}, now=1.5)  # type: ignore[arg-type]
+        made.check({"ship": {"id": 1}}, now=1.5)  # type: ignore[arg-type]  # wrong on purpose

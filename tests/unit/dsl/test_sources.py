@@ -65,7 +65,7 @@ def test_a_source_is_a_declaration_not_a_row():
     with pytest.raises(InvalidRule, match="assign"):
         vessel.draught = 3
     with pytest.raises(TypeError):
-        list(vessel)  # type: ignore[call-overload]
+        list(vessel)  # type: ignore[call-overload]  # wrong on purpose
     assert repr(Source("tugs", key=None, available=int)) == "<source tugs by None: available>"
 
 
@@ -74,15 +74,15 @@ def test_a_source_is_a_declaration_not_a_row():
     [
         lambda: Source("two words", key=None),
         lambda: Source("", key=None),
-        lambda: Source(7, key=None),  # type: ignore[arg-type]
+        lambda: Source(7, key=None),  # type: ignore[arg-type]  # wrong on purpose
         lambda: Source("x", key="id"),
         lambda: Source("x", key="id", ident=str),
         lambda: Source("x", key="depth", depth=metres),
         lambda: Source("x", key="flag", flag=bool),
-        lambda: Source("x", key=None, a="metres"),  # type: ignore[arg-type]
-        lambda: Source("x", key=None, a=list),  # type: ignore[arg-type]
-        lambda: Source("x", key=None, a=[]),  # type: ignore[arg-type]
-        lambda: Source("x", key=None, a=15 * metres),  # type: ignore[arg-type]
+        lambda: Source("x", key=None, a="metres"),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: Source("x", key=None, a=list),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: Source("x", key=None, a=[]),  # type: ignore[arg-type]  # wrong on purpose
+        lambda: Source("x", key=None, a=15 * metres),  # type: ignore[arg-type]  # wrong on purpose
         lambda: Source("x", key=None, fields={"two words": str}),
         lambda: Source("x", key=None, fields={"__class__": str}),
         lambda: Source("x", key=None, a=str, fields={"a": str}),

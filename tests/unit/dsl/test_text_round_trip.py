@@ -252,7 +252,7 @@ def test_from_text_reads_what_to_text_writes(pack: RulePack):
     try:
         text = pack.to_text()
     except InvalidRule as error:  # two expressions of one name; nothing else is drawn that has no text
-        assert "expected one meaning of the name" in str(error)  # noqa: PT017
+        assert "expected one meaning of the name" in str(error)  # noqa: PT017 - what an error says, if there is one
         return
     again = RulePack.from_text(text)
     assert parts_of(again) == parts_of(pack)

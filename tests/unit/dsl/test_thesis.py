@@ -277,7 +277,7 @@ def value(expression: Any, **row: Any) -> Any:
         (not_(vessel.draught < 7 * metres), True),  # Not
         (~(vessel.draught < 7 * metres), True),
         (vessel.has_pilot, True),
-        (vessel.has_pilot == False, False),  # noqa: E712
+        (vessel.has_pilot == False, False),  # noqa: E712 - as a rule may be written
         (not_(vessel.has_pilot), False),
     ],
 )

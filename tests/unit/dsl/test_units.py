@@ -120,7 +120,7 @@ def test_an_unwieldy_ratio_still_converts():
 def test_an_angle_is_not_a_number():
     heading = Source("heading", key=None, x=degrees)
     with pytest.raises(DimensionMismatch, match="an angle and a plain number"):
-        heading.x < 180  # noqa: B015
+        heading.x < 180  # noqa: B015 - it raises
 
 
 def test_any_unit_that_pint_knows():

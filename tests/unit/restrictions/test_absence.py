@@ -586,15 +586,15 @@ def test_it_says_what_made_a_row():
     ("restrict", "message"),
     [
         (
-            lambda: without("z", between="xy"),  # type: ignore[arg-type]
+            lambda: without("z", between="xy"),  # type: ignore[arg-type]  # wrong on purpose
             "without: expected two slots but got between='xy'; write between=('a', 'b')",
         ),
         (
-            lambda: without("z", after="x", within=2.5),  # type: ignore[arg-type]
+            lambda: without("z", after="x", within=2.5),  # type: ignore[arg-type]  # wrong on purpose
             "without: expected a duration, an int of time units or a timedelta, but got within=2.5 (type=float)",
         ),
         (
-            lambda: without(3, after="x", within=2),  # type: ignore[arg-type]
+            lambda: without(3, after="x", within=2),  # type: ignore[arg-type]  # wrong on purpose
             "without: expected a slot, by variable name or reactive, but got c=3 (type=int)",
         ),
     ],

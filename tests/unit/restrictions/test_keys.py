@@ -109,7 +109,7 @@ def test_a_key_cannot_be_hashed_or_it_can(left, right):
     try:
         engine.push(left, {"k": [1]})
     except ValueError as error:
-        assert "key_by" in str(error)  # noqa: PT017
+        assert "key_by" in str(error)  # noqa: PT017 - what an error says, if there is one
     else:
         assert len(engine.push(right, {"k": [1]})) == 1
 

@@ -58,11 +58,11 @@ def layout_of(schemas: dict[str, ResultSchema]) -> Layout:
     return Layout(schemas, tuple(keys.values()), t.StructType(list(fields.values())))
 
 
-def buckets_of(*outputs, inputs, everywhere=()) -> Buckets:
+def buckets_of(*outputs, inputs, everywhere=(), on_error="fail") -> Buckets:
     """Return a program whose schemas are derived."""
     frames = {one.name: one.schema for one in inputs}
     schemas = {output.name: result_schema(output, output.name, frames, None) for output in outputs}
-    return Buckets(outputs, tuple(inputs), layout_of(schemas), frozenset(everywhere))
+    return Buckets(outputs, tuple(inputs), layout_of(schemas), frozenset(everywhere), on_error=on_error)
 
 
 def run(program: Buckets, bucket: int, state: bytes | None, rows: Sequence[Row], *arguments, size=1 << 30, **options):

@@ -15,7 +15,8 @@ from pyspark.sql import types as t
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import SnapshotMismatch
-from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting
+from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting, tumbling
+from restrictions.tables import aggregate, count
 from spark_bridge.arrivals import Input
 from spark_bridge.buckets import Buckets
 from spark_bridge.schemas import result_schema
@@ -172,15 +173,6 @@ def test_rows_of_one_time_go_by_source_then_payload():
     assert [(key, end) for _, key, _, end in shown(run(buckets_of(moored), 0, None, rows))] == [(8, 1), (7, 1)]
 
 
-def test_a_row_on_which_the_program_raises_is_a_dead_letter_and_the_others_are_used():
-    rows = [at_ship(1, 7, "A"), at_berth(2, "A", 0.0), at_berth(3, "A", 2.0)]
-    outcome = run(buckets_of(moored), 3, None, rows)
-    assert dead(outcome) == [("dead", "berth", "the program raised ZeroDivisionError: float division by zero")]
-    (letter,) = letters(outcome)
-    assert (letter["at"], letter["payload"]) == (2, '{"id":"A","depth":0.0,"gone":false}')
-    assert [value for _, _, value, _ in shown(outcome)] == [{"mmsi": 7, "depth": 2.0}]
-
-
 def test_an_unreadable_row_is_a_dead_letter_told_once():
     day = t.StructType([t.StructField("day", t.DateType()), t.StructField("id", t.StringType())])
     left, right = Reactive("left"), Reactive("right")
@@ -290,6 +282,22 @@ def test_values_of_a_declared_class_are_made_of_the_row():
     outcome = run(program, 0, None, rows)
     assert shown(outcome) == [("event", None, {"level": 4.0}, 1)]
     assert dead(outcome)[0][2].startswith("its payload cannot be read: ")
+
+
+def test_totals_in_windows_have_the_window_in_their_key():
+    level = Reactive("level")
+    totals = aggregate(level, count, by="k", restrict=tumbling(10))
+    value = t.StructType([t.StructField("value", t.LongType())])
+    schema = result_schema(totals, "totals", {"level": ROUND_NUMBERS}, value)
+    levels = Input("level", ROUND_NUMBERS, ("k", "n"), is_split=True)
+    program = Buckets((totals,), (levels,), layout_of({totals.name: schema}), frozenset())
+    rows = [Row(0, time, 0, {"k": 7, "n": time}) for time in (1, 2, 13)]
+    found = shown(run(program, 0, None, rows))
+    assert [(key["k"], key["window"]["start"], value["value"]) for _, key, value, _ in found] == [
+        (7, 0, 1),
+        (7, 0, 2),
+        (7, 10, 1),
+    ]
 
 
 def test_a_program_travels():

@@ -89,7 +89,7 @@ def test_a_table_without_a_declared_key_is_refused():
 
 
 def test_a_table_with_an_odd_key_is_refused():
-    odd = Reactive("ship", table=True, key=("mmsi", "name"))  # type: ignore[arg-type]
+    odd = Reactive("ship", table=True, key=("mmsi", "name"))  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match=r"got key=\('mmsi', 'name'\)"):
         correlate_frames(combine_latest(odd), {"ship": SHIPS}, event_time="at")
 

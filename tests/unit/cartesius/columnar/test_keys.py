@@ -77,7 +77,7 @@ def test_numbers_of_several_types_meet_as_in_python(data, skips_null):
         sides = [[of_values(part) for part in side] for side in columns]
         check(sides, columns, skips_null=skips_null)
     except NotColumnar as why:
-        assert str(why) in ("ints beyond 2**53 are compared with floats", "keys are of several types")  # noqa: PT017
+        assert str(why) in ("ints beyond 2**53 are compared with floats", "keys are of several types")  # noqa: PT017 - what an error says, if there is one
 
 
 NARROW = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]

@@ -252,7 +252,7 @@ def test_a_batch_with_many_combinations_is_cut(monkeypatch: pytest.MonkeyPatch) 
         ),
         (lambda: triple(most_recently("x", "y", n=2) | optionally("z") | retracting()), "no condition connects"),
         (
-            lambda: pair(optionally("x", "y") | retracting(), lambda x, y: (x.v == y.v) & (1 > 2)),  # noqa: PLR0133
+            lambda: pair(optionally("x", "y") | retracting(), lambda x, y: (x.v == y.v) & (1 > 2)),  # noqa: PLR0133 - a condition on no slot is what is tested
             "a condition is on no slot",
         ),
         (

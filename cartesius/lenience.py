@@ -1,0 +1,87 @@
+"""Lenience: what raises counts as unknown, in programs whose functions can say that they do not know.
+
+A function that judges, as a pack of rules does, may have an answer beside yes and no. Such a function says how it is
+where what raises is unknown (`Lenient`), and an engine with ``on_error="unknown"`` asks that one. Any other function
+has no such answer, and raises as ever.
+
+Invariant: where nothing raises, the lenient function gives what the other one gives; so an engine's state is the same.
+
+Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64; issue 8 (a rule that raises).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions import Apply, Expression, Tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cartesius.patterns import Body
+    from cartesius.reactives import Reactive
+
+OnError: TypeAlias = Literal["fail", "unknown"]
+"""What becomes of a rule that raises: the push fails, or the rule is undecided."""
+
+
+@runtime_checkable
+class Lenient(Protocol):
+    """A function that can say that it does not know."""
+
+    def leniently(self) -> Callable[..., Any]:
+        """Return the function for which what raises is unknown."""
+
+
+def checked_on_error(on_error: Any) -> OnError:
+    """Return what an engine is to do where a rule raises; raise `InvalidArgument` if it cannot.
+
+    >>> checked_on_error("unknown")
+    'unknown'
+    """
+    if on_error in ("fail", "unknown"):
+        found: OnError = on_error
+        return found
+    message = f'Engine: expected on_error="fail" or on_error="unknown" but got {on_error=!r}'
+    raise InvalidArgument(message)
+
+
+def lenient(body: Body) -> Body:
+    """Return what a body computes, with its functions lenient, as far as they can be.
+
+    >>> from cartesius.expressions import Constant
+    >>> lenient(Constant(3))
+    Constant(value=3)
+    """
+    return _lenient(body) if isinstance(body, Expression) else body
+
+
+def _lenient(expression: Expression) -> Expression:
+    match expression:
+        case Apply(function=function, arguments=arguments, name=name):
+            used = function.leniently() if isinstance(function, Lenient) else function
+            return Apply(used, tuple(map(_lenient, arguments)), name)
+        case Tuple(items=items):
+            return Tuple(tuple(map(_lenient, items)))
+    return expression
+
+
+def check_lenient(outputs: Iterable[Reactive], call: str) -> None:
+    """Raise `InvalidArgument` if an output is made without a function that can say that it does not know."""
+    for output in outputs:
+        if not _is_lenient(output):
+            message = (
+                f'{call}: expected tables of packs of rules with on_error="unknown" but {output.name!r} is made of'
+                " none: a pack can say that it does not know, any other body either yields something or nothing;"
+                " choose another policy"
+            )
+            raise InvalidArgument(message)
+
+
+def _is_lenient(reactive: Reactive) -> bool:
+    pattern = reactive.pattern
+    if pattern is None:
+        return False
+    own = isinstance(pattern.yields, Apply) and isinstance(pattern.yields.function, Lenient)
+    return own or any(_is_lenient(source) for source in pattern.slots.values())

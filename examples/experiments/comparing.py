@@ -1,0 +1,118 @@
+"""Comparisons: strategies by workloads by sizes by repetitions, as one tidy table, a row a run.
+
+Invariant: a row is found again from its strategy, workload, size and seed, but for the seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
+import pyarrow as pa
+
+from cartesius import Reactive
+from cartesius.errors import InvalidArgument
+from examples.experiments.measuring import Counts, counted, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from examples.experiments.workloads import Workload
+
+Strategy: TypeAlias = Callable[..., Reactive]
+"""From the inputs of a workload to a correlation of them."""
+
+_TYPES: Final = {"int": pa.int64(), "float": pa.float64()}
+SCHEMA: Final = pa.schema(
+    [
+        ("strategy", pa.string()),
+        ("workload", pa.string()),
+        ("size", pa.int64()),
+        ("repetition", pa.int64()),
+        ("seed", pa.int64()),
+        ("events", pa.int64()),
+        ("seconds", pa.float64()),
+        ("events_per_second", pa.float64()),
+        *((field.name, _TYPES[str(field.type).removesuffix(" | None")]) for field in attrs.fields(Counts)),
+    ]
+)
+"""The columns of a comparison."""
+
+
+def compare(
+    strategies: Mapping[str, Strategy],
+    workloads: Iterable[Workload],
+    sizes: Sequence[int],
+    *,
+    repetitions: int = 3,
+    seed: int = 1,
+    told: Callable[[str], None] = lambda _: None,
+) -> pa.Table:
+    """Run every strategy on every workload in every size; return a row a run.
+
+    Args:
+        strategies: By name; each makes a correlation from the inputs of a workload.
+        workloads: What they run on.
+        sizes: How many events, each at least 1.
+        repetitions: Runs of each, with seeds of their own, at least 1.
+        seed: The seed of the first repetition; the next has the next.
+        told: Is told of each run before it begins.
+
+    Returns:
+        A table of the columns of `SCHEMA`. Strategies take turns, so that a busy minute of the machine meets all.
+
+    Raises:
+        InvalidArgument: No strategy, or a size or number of repetitions below 1.
+    """
+    if not strategies or repetitions < 1 or any(size < 1 for size in sizes):
+        message = "a comparison needs a strategy, sizes of at least 1, and at least 1 repetition"
+        raise InvalidArgument(message)
+    rows = []
+    for workload in workloads:
+        for size in sizes:
+            for repetition in range(repetitions):
+                trace = workload.trace(size, seed + repetition)
+                truth = None if workload.truth is None else list(workload.truth(trace))
+                for name, strategy in strategies.items():
+                    told(f"{workload.name}, {len(trace):,} events: {name}")
+                    output = strategy(*workload.inputs)
+                    took = seconds(output, trace, workload.options)
+                    rows.append(
+                        {
+                            "strategy": name,
+                            "workload": workload.name,
+                            "size": size,
+                            "repetition": repetition,
+                            "seed": seed + repetition,
+                            "events": len(trace),
+                            "seconds": took,
+                            "events_per_second": len(trace) / took,
+                            **attrs.asdict(counted(output, trace, workload.options, truth)),
+                        }
+                    )
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def summary(table: pa.Table) -> list[dict[str, Any]]:
+    """Return a row for each strategy, workload and size: the median over the repetitions of each column.
+
+    Args:
+        table: What `compare` returns.
+
+    Returns:
+        Rows in order of first appearance; beside the median of ``events_per_second`` its least and greatest.
+    """
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        groups.setdefault((row["strategy"], row["workload"], row["size"]), []).append(row)
+    found = []
+    for (strategy, workload, size), rows in groups.items():
+        speeds = [row["events_per_second"] for row in rows]
+        one: dict[str, Any] = {"strategy": strategy, "workload": workload, "size": size}
+        for name in SCHEMA.names[5:]:
+            values = [row[name] for row in rows if row[name] is not None]
+            one[name] = median(values) if values else None
+        found.append({**one, "slowest": min(speeds), "fastest": max(speeds)})
+    return found

@@ -1,0 +1,118 @@
+"""Raising: what becomes of a row on which the program raises, and what is said of it at the driver.
+
+A policy chooses. ``fail``: the query fails, with an error that names output, bucket, row, time and rule. A restart from
+the same checkpoint meets the row again: with the rule mended (`migration`), or under another policy, it goes on.
+``dead_letter``: the push of the row is undone, and the row is a dead letter with the same words for its reason; all
+others are used as if it had never come. ``unknown``: rules of packs answer that they do not know
+(`cartesius.lenience`); what raises elsewhere fails.
+
+What a deadline raises, or the end of the sources, has no row that could be set aside, and would come again with every
+move of the clock: it fails under each policy. What a push refuses before the program runs is a dead letter under each.
+
+Invariant: the policy is no part of a state, so that a query can go on from its checkpoint under another one.
+
+Source: issue 8 (a rule that raises); SEMANTICS 1.12.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from cartesius import lenience
+from cartesius.errors import InvalidArgument, RuleRaised, places_of, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius import Reactive
+    from cartesius.failures import Failure
+
+OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
+"""What becomes of a row on which the program raises."""
+
+_FRAMES: Final = 5
+"""How many of the innermost calls are shown."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MEND: Final = (
+    "mend the row, or the rule (spark_bridge.migrate goes on with the state), and start again; or say"
+    ' on_error="dead_letter", which sets such rows aside, or, of packs of rules, on_error="unknown"'
+)
+
+
+def checked_policy(on_error: Any, outputs: Iterable[Reactive]) -> OnError:
+    """Return a policy; raise `InvalidArgument` if it is none, or none for these outputs.
+
+    >>> checked_policy("fail", [])
+    'fail'
+    """
+    if on_error in get_args(OnError):
+        found: OnError = on_error
+        if found == "unknown":
+            lenience.check_lenient(outputs, "correlate_frames")
+        return found
+    names = ", ".join(f'"{name}"' for name in get_args(OnError))
+    message = f"correlate_frames: expected on_error= to be one of {names} but got {on_error=!r}"
+    raise InvalidArgument(message)
+
+
+def for_engines(on_error: OnError) -> lenience.OnError:
+    """Return what the engines of the buckets do where a rule raises; what they raise is set aside by buckets."""
+    return "unknown" if on_error == "unknown" else "fail"
+
+
+def raised(error: Exception, failure: Failure | None) -> str:
+    """Return the reason of a row on which the program raised, or which it refused: the error, and the rule.
+
+    >>> raised(ValueError("no"), None)
+    'the program raised ValueError: no'
+    """
+    return f"the program raised {_told(error)}{_where(error, failure)}"
+
+
+def failed_on_row(error: Exception, failure: Failure, bucket: int, source: str, time: int, row: str) -> RuleRaised:
+    """Return the error of a query that fails on a row, given as JSON."""
+    return _failed(
+        error,
+        failure,
+        f"on the row of {source!r} at {_moment(time)} in bucket {bucket}: {shortened(row)}; {_MEND}",
+    )
+
+
+def failed_without_row(error: Exception, failure: Failure, bucket: int) -> RuleRaised:
+    """Return the error of a query that fails on a deadline, or on the end of the sources."""
+    due = "as the sources ended"
+    if failure.deadline is not None:
+        due = f"on what was due at {_moment(failure.deadline)}"
+    mend = "mend the rule, and go on with the state by spark_bridge.migrate"
+    return _failed(error, failure, f"{due} in bucket {bucket}, so that no row can be set aside; {mend}")
+
+
+def _failed(error: Exception, failure: Failure, what: str) -> RuleRaised:
+    of = ", ".join(map(repr, failure.outputs))
+    found = RuleRaised(
+        f"the query of {of}: expected rules that can be computed but {_told(error)}{_where(error, failure)}; {what}"
+    )
+    # Spark drops causes on the way to the driver, and leaves notes.
+    found.add_note(f"It was raised here:\n{''.join(format_exception(error, limit=-_FRAMES)).rstrip()}")
+    return found
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {shortened(str(error))}"
+
+
+def _where(error: Exception, failure: Failure | None) -> str:
+    if failure is None:
+        return ""
+    own = f"in the body of {failure.correlation}"
+    places = [place for place in places_of(error) if place != own]
+    return f" ({', '.join([*places, f'in {failure.correlation!r}: {failure.pattern}'])})"
+
+
+def _moment(time: int) -> str:
+    try:
+        return (_EPOCH + timedelta(microseconds=time)).isoformat()
+    except OverflowError:
+        return f"{time} µs since the epoch"

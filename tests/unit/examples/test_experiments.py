@@ -1,0 +1,225 @@
+"""The experiments: what they count is what the paper, SQL and a search over all pairs say; and what they write."""
+
+import doctest
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cartesius.errors import InvalidArgument
+from examples import experiments
+from examples.experiments import compare, late_settings, nexmark, pairing, sheets, ships_and_tides, summary, table3
+from examples.experiments.__main__ import main
+from examples.experiments.comparing import SCHEMA
+from examples.experiments.efforts import Effort
+from examples.experiments.figure8 import in_order, measure, scanning
+from examples.experiments.late_strategies import strategies
+from examples.experiments.nexmark_events import events
+from examples.experiments.nexmark_queries import QUERIES
+from examples.experiments.nexmark_sql import answers
+from examples.experiments.program_rows import ProgramRows, program
+from examples.experiments.settings_workloads import LATEST, reading
+from restrictions import at_most, key_by
+
+
+@pytest.mark.parametrize("module", [experiments, sheets], ids=lambda module: module.__name__)
+def test_the_examples_in_docstrings_run(module):
+    assert doctest.testmod(module).failed == 0
+
+
+# -- Table 3 -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(
+    ("join", "tuples", "memory"),
+    [
+        ("cartesian", lambda n: n**3, lambda n: 0.55 * 3 * n),
+        ("mostRecently", lambda n: 3 * n - 2, lambda n: 3),
+        ("affinely", lambda n: n, lambda n: 0),
+        ("zip", lambda n: n, lambda n: 0),
+    ],
+)
+def test_table_3_has_the_counts_of_the_paper_at_any_size(join, tuples, memory, shuffled):
+    n = 20 if join == "cartesian" else 600
+    found = table3.measure(join, n, min(3 * n, 60), seed=3, shuffled=shuffled)
+    if shuffled and join == "mostRecently":
+        assert tuples(n) - 20 < found.tuples <= tuples(n)  # until each has come once
+    else:
+        assert found.tuples == tuples(n)
+    if not shuffled:
+        assert found.memory == pytest.approx(memory(n))
+    assert found.held >= 1
+
+
+def test_the_formulas_give_the_figures_of_the_paper_at_its_sizes():
+    paper = table3.PAPER
+    assert paper["cartesian"].tuples == paper["cartesian"].events ** 3
+    assert paper["cartesian"].memory == pytest.approx(0.55 * 3 * paper["cartesian"].events)
+    assert paper["mostRecently"].tuples == 3 * paper["mostRecently"].events - 2
+    assert {paper[one].tuples - paper[one].events for one in ("affinely", "zip")} == {0}
+    assert all(table3.size_of(join, Effort.normal) == one.events for join, one in paper.items())
+
+
+# -- Strategies --------------------------------------------------------------------------------------------------------
+
+
+def pairs_of(trace):
+    """Each reading with the setting of its key that nothing replaced before its time: a search over all pairs."""
+    readings = [(value, at) for reactive, value, at in trace if reactive is reading]
+    others = [(value, at) for reactive, value, at in trace if reactive is not reading]
+    found = []
+    for mine, at in readings:
+        before = [(since, value["n"]) for value, since in others if value["key"] == mine["key"] and since <= at]
+        if before:
+            found.append((mine["n"], max(before)[1]))
+    return found
+
+
+@pytest.mark.parametrize("workload", [late_settings, ships_and_tides], ids=lambda workload: workload.name)
+def test_the_truth_is_what_a_search_over_all_pairs_finds(workload):
+    trace = workload.trace(300, 5)
+    assert Counter(workload.truth(trace)) == Counter(pairs_of(trace))
+    assert len(pairs_of(trace)) > 100
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**20))
+def test_nothing_is_later_than_it_is_said_to_be_and_something_is_late(seed):
+    trace = late_settings.trace(400, seed)
+    newest, behind = 0, []
+    for _, _, at in trace:
+        newest = max(newest, at)
+        behind.append(newest - at)
+    assert LATEST / 2 < max(behind) <= LATEST
+    assert sorted(value["n"] for _, value, _ in trace) == list(range(400))
+
+
+@pytest.mark.parametrize("workload", [late_settings, ships_and_tides], ids=lambda workload: workload.name)
+def test_two_strategies_are_right_about_everything_and_what_the_others_give_has_its_definition(workload):
+    span = 90
+    table = compare(strategies(span), [workload], [200], repetitions=1, seed=11)
+    rows = {row["strategy"]: row for row in table.to_pylist()}
+    trace = workload.trace(200, 11)
+    truth = pairs_of(trace)
+    readings = [(value, at) for reactive, value, at in trace if reactive is reading]
+    others = [(value, at) for reactive, value, at in trace if reactive is not reading]
+    pairs = [(one, other) for one in readings for other in others if one[0]["key"] == other[0]["key"]]
+    for name in ("reordered", "versioned"):
+        assert (rows[name]["right"], rows[name]["missed"], rows[name]["wrong"]) == (len(truth), 0, 0)
+    assert rows["cartesian"]["results"] == len(pairs)
+    assert rows["band"]["results"] == sum(abs(one[1] - other[1]) <= span for one, other in pairs)
+    assert rows["windowed"]["results"] == sum(one[1] // span == other[1] // span for one, other in pairs)
+    keys = [Counter(value["key"] for value, _ in side) for side in (readings, others)]
+    assert rows["zip"]["results"] == rows["affine"]["results"] == (keys[0] & keys[1]).total()
+    assert rows["reordered"]["delay_mean"] > rows["versioned"]["delay_mean"]
+    assert all(row["right"] + row["missed"] == len(truth) for row in rows.values())
+    assert {row["late"] for row in rows.values()} == {0}
+
+
+# -- The framework -----------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_found_again_from_its_row():
+    mine = {"twice": pairing(key_by(reading="key", setting="key") | at_most(2, "setting"))}
+    told = []
+    first = compare(mine, [late_settings], [40, 60], repetitions=2, seed=8, told=told.append)
+    assert first.schema == SCHEMA
+    assert first.num_rows == 4
+    assert told == ["late settings, 40 events: twice"] * 2 + ["late settings, 60 events: twice"] * 2
+    for row in first.to_pylist():
+        (again,) = compare(mine, [late_settings], [row["size"]], repetitions=1, seed=row["seed"]).to_pylist()
+        timed = {"repetition", "seconds", "events_per_second"}
+        assert {k: v for k, v in again.items() if k not in timed} == {k: v for k, v in row.items() if k not in timed}
+    lines = summary(first)
+    assert [(line["strategy"], line["size"]) for line in lines] == [("twice", 40), ("twice", 60)]
+    assert all(line["slowest"] <= line["events_per_second"] <= line["fastest"] for line in lines)
+
+
+@pytest.mark.parametrize(("sizes", "repetitions"), [([0], 1), ([5], 0)])
+def test_what_cannot_be_measured_is_refused(sizes, repetitions):
+    with pytest.raises(InvalidArgument, match="sizes of at least 1, and at least 1 repetition"):
+        compare({"all": pairing(None)}, [late_settings], sizes, repetitions=repetitions)
+    with pytest.raises(InvalidArgument, match="needs a strategy"):
+        compare({}, [late_settings], [1])
+
+
+# -- Figure 8.1 and Nexmark --------------------------------------------------------------------------------------------
+
+
+def test_the_join_that_scans_gives_what_program_b_means_and_looks_at_every_row():
+    rows = ProgramRows(program("B"), 12, seed=2)
+    trace = in_order(rows.filling()) + in_order(rows.updates(30))
+    ships, tides = {}, {}
+    for source, row, _ in trace:
+        (ships if source == "vessel" else tides)[row["mmsi" if source == "vessel" else "sensor"]] = row
+    from cartesius import Engine
+
+    engine = Engine(scanning())
+    before = engine.stats.visited
+    for source, row, at in trace:
+        engine.push(engine.inputs[source], row, at=at)
+    met = {mmsi: tides[ship["destination"]] for mmsi, ship in ships.items() if ship["destination"] in tides}
+    expected = {mmsi: (mmsi, ships[mmsi]["draught"] - tide["height"] <= 10) for mmsi, tide in met.items()}
+    assert engine.query(next(iter(engine.outputs))) == expected
+    assert engine.stats.visited - before >= 30 * 12
+
+
+def test_a_speed_has_its_least_and_its_greatest():
+    speed = measure("A", program("A").table(), 5, updates=4, measurements=3, seed=1)
+    assert 0 < speed.least <= speed.mean <= speed.most
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_queries_of_nexmark_answer_what_duckdb_answers(seed):
+    trace = events(1_000, seed)
+    known = answers(trace)
+    for query in QUERIES:
+        _, rows, pushed, _ = nexmark.answered(query, trace)
+        assert rows == known[query], query
+        assert rows
+        assert pushed
+
+
+# -- The command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_a_report_with_its_tables_pictures_and_data(tmp_path):
+    args = ["strategies", "--effort", "quick", "--repetitions", "1", "--out", str(tmp_path / "here")]
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "here/report.html").read_text()
+    for piece in ("<table>", 'src="strategies-late-settings.png"', "versioned", "<h2>Strategies"):
+        assert piece in page
+    assert "| versioned |" in (tmp_path / "here/report.md").read_text()
+    table = pq.read_table(tmp_path / "here/strategies-ships-and-tides.parquet")
+    assert table.schema == SCHEMA
+    assert table.num_rows == 9
+    assert (tmp_path / "here/strategies-ships-and-tides.csv").read_text().count("\n") == 10
+
+
+@pytest.mark.slow
+def test_all_experiments_run(tmp_path):
+    result = CliRunner().invoke(main, ["--effort", "quick", "--repetitions", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "report.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Table 3: four joins of three streams",
+        "## Figure 8.1: rule programs over growing tables",
+        "## Strategies: one join, nine restrictions",
+        "## Nexmark: queries that others are measured by",
+    ]
+    assert "| NO |" not in text
+
+
+def test_what_is_wrong_is_said_in_a_line(tmp_path):
+    unknown = CliRunner().invoke(main, ["table4"])
+    assert unknown.exit_code == 2
+    assert "'table4' is not one of 'table3', 'figure8', 'strategies', 'nexmark'" in unknown.output
+    (tmp_path / "file").write_text("")
+    blocked = CliRunner().invoke(main, ["nexmark", "--out", str(tmp_path / "file/below")])
+    assert blocked.exit_code == 1
+    assert blocked.output.startswith("Error: cannot write to")
