@@ -141,11 +141,11 @@ class Installed(Place):
         return copy
 
     def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the part of a copy's key up to the window: what is inside is of that."""
+        """Return the part of a copy's key up to the window; none of it, of a copy for slots that have no windows."""
         space = self.join.bindings.window_space
         prefixes = (*([self.prefix] if self.prefix else []), *self.prefixes.values())
-        mine = next(prefix for prefix in prefixes if len(prefix) == len(key) and space in prefix)
-        return key[: mine.index(space) + 1]
+        mine = next((prefix for prefix in prefixes if len(prefix) == len(key) and space in prefix), None)
+        return () if mine is None else key[: mine.index(space) + 1]
 
     def keys_in(self, window: tuple[Any, ...]) -> Collection[tuple[Any, ...]]:
         """Return the keys of the copies in a window."""

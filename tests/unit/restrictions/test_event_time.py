@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, run
 from cartesius.errors import InvalidArgument
-from restrictions import cartesian, combine_latest, in_event_time, key_by, most_recently, only, retracting
+from restrictions import cartesian, combine_latest, in_event_time, key_by, most_recently, only, retracting, tumbling
 from restrictions.tables import to_table
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
@@ -184,3 +184,12 @@ def test_the_order_of_arrival_does_not_matter_within_the_lateness(one, other):
     both = cartesian(LEFT, restrict=in_event_time(8))
     found = [values(run(both, [(LEFT, n, n) for n in order], close=True)) for order in (one, other)]
     assert found[0] == found[1] == [(n,) for n in range(8)]
+
+
+def test_a_table_beside_windows_is_put_in_order_by_its_keys_alone():
+    x, t = Reactive("x"), Reactive("t", table=True, key="k")
+    restrict = key_by(a="k", b="k") | tumbling(10) | in_event_time(5)
+    engine = Engine(correlate(a=x, b=t, yields=lambda a, b: (a.v, b.v), restrict=restrict))
+    assert engine.push(t, Update(0, {"k": 0, "v": 1}), at=2) == []
+    assert engine.push(x, {"k": 0, "v": 7}, at=3) == []
+    assert [event.value for event in engine.close()] == [(7, 1)]
