@@ -94,6 +94,7 @@ class Buckets:
         clock: int | None = None,
         *,
         holds: bool = False,
+        follows: bool = False,
         close: bool = False,
     ) -> Outcome:
         """Run one call of one bucket.
@@ -104,6 +105,7 @@ class Buckets:
             chunks: The rows, in any order: the chunks of each source that has some, by its place.
             clock: The time, in microseconds, before which nothing comes any more; None: not known.
             holds: Whether rows wait until the clock has passed them; one that it has passed already is late.
+            follows: Whether the clock follows the rows, as they are all there, in the order of their times.
             close: Whether all sources end after these rows.
 
         Raises:
@@ -112,7 +114,7 @@ class Buckets:
             RuleRaised: The program raised, and no row is to be set aside for it.
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
-        opened = self.states.open(bucket, state, holds=holds)
+        opened = self.states.open(bucket, state, holds=holds, follows=follows)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
         out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)

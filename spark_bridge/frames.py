@@ -34,10 +34,12 @@ from spark_bridge.memory_limits import check_bounded, checked_limit
 from spark_bridge.migration import Migration
 from spark_bridge.options import (
     by_source,
+    check_one_watermark,
     check_options,
     check_partition_types,
     checked_outputs,
     given_schemas,
+    has_own_watermark,
     holds_back,
 )
 from spark_bridge.partition_choice import chosen_partition, splittable
@@ -246,11 +248,12 @@ def correlate_frames(
             unless there is one. It is fixed for the life of a checkpoint.
         order: ``"event_time"`` holds the rows of a stream until the watermark has passed them, and uses them in
             event-time order, however micro-batches are cut; ``"arrival"`` uses them at once. A batch is whole, and
-            always in event-time order.
+            always in event-time order; the clock follows its rows, if they are all there are (``close``).
         sequence: A column, or a mapping from source to column, that gives the order of arrival: a whole number.
         watermark: How late a row may come, as Spark writes a duration; needed for streams in event-time order. For the
             union of the sources, whose fastest then moves the clock; or a mapping from source to duration. None: the
-            clock stands still, no row is late.
+            clock stands still, no row is late; or, where frames have ``withWatermark`` on their event times, those
+            watermarks count, with Spark's minimum. Such a one is moved by rows of absurd times, too.
         deleted: A Boolean column, in the tables that have it, or a mapping from source to column: true deletes the row.
         schema: The value's fields, as DDL or StructType, where they cannot be derived; with several outputs a mapping
             from output.
@@ -278,9 +281,12 @@ def correlate_frames(
     checked_limit(soft_limit)
     if is_streaming and not unbounded:
         check_bounded(outputs)
-    holds = holds_back(order, sequence, watermark, is_streaming=is_streaming)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
+    own = [name for name, kind in schemas_in.items() if is_streaming and has_own_watermark(kind, event_time)]
+    check_one_watermark(own, watermark)
+    has_watermark = bool(own) or watermark is not None
+    holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
     if partition_by is None and buckets > 1:
         by_partition = chosen_partition(outputs, splittable(inputs, schemas_in))
     else:
@@ -328,9 +334,9 @@ def correlate_frames(
     parts = [tagged(source, count, believed) for source in sources]
     if is_streaming:
         marked = _watermarked(parts, names, watermark)
-        done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=watermark is not None, holds=holds)
+        done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=has_watermark, holds=holds)
     else:
-        done = run_batch(united(parts), runner, close=close)
+        done = run_batch(united(parts), runner, follows=close and sequence is None, close=close)
 
     def without(columns: Mapping[str, list[str]]) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}

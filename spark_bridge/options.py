@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import types as t
 
 from cartesius import Reactive
 from cartesius.errors import InvalidArgument
 from spark_bridge.sources import near
+
+_MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 
 
 def checked_outputs(program: Any) -> tuple[Reactive, ...]:
@@ -63,14 +65,29 @@ def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> No
         raise InvalidArgument(message)
 
 
-def holds_back(order: str, sequence: Any, watermark: Any, *, is_streaming: bool) -> bool:
+def has_own_watermark(schema: t.StructType, event_time: str) -> bool:
+    """Return whether a frame has a watermark of its own on its event times: Spark's ``withWatermark``."""
+    return any(field.name == event_time and _MARK in (field.metadata or {}) for field in schema)
+
+
+def check_one_watermark(own: list[str], watermark: Any) -> None:
+    """Raise `InvalidArgument` if frames have watermarks beside one that is given."""
+    if own and watermark is not None:
+        message = (
+            f"correlate_frames: expected one watermark but got {watermark=!r} beside that of withWatermark of"
+            f" {', '.join(map(repr, own))}; leave one of them out"
+        )
+        raise InvalidArgument(message)
+
+
+def holds_back(order: str, sequence: Any, *, has_watermark: bool, is_streaming: bool) -> bool:
     """Return whether rows wait for the watermark; raise `InvalidArgument` if there is none to wait for."""
     if not is_streaming or sequence is not None or order == "arrival":
         return False
-    if watermark is None:
+    if not has_watermark:
         message = (
             'correlate_frames: expected watermark=, such as "10 seconds", as order="event_time" holds rows until it has'
-            ' passed them, but got None; give it, or order="arrival", or sequence='
+            ' passed them, but got None; give it, or withWatermark on a frame, or order="arrival", or sequence='
         )
         raise InvalidArgument(message)
     return True

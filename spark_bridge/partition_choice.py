@@ -3,6 +3,7 @@
 What meets by an equality, or under one key of a `key_by`, has one value of those columns; so do the rows of a table and
 what names them by its key. Columns that are so linked are candidates together, and of those under which `Partitioning`
 finds no fault, the one that splits most sources is taken; among equals the first, in the order of the caller's frames.
+What other outputs are split by is added if it goes together.
 
 Invariant: what is chosen is sound, as `Partitioning` has checked it. It follows from the program, the columns and the
 order of the frames, so a restart chooses the same.
@@ -55,17 +56,19 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
     """
     found: dict[str, str] = {}
     reason = "nothing in it is keyed, or equated, by a column of a frame"
-    for place, split in enumerate(islice(_splits(outputs, columns), _MOST)):
-        if len(split) <= len(found):
+    splits = list(islice(_splits(outputs, columns), _MOST))
+    for split in sorted(splits, key=len, reverse=True):
+        more = {**split, **found}
+        if len(more) == len(found) or len({columns[name][column] for name, column in more.items()}) > 1:
             continue
         try:
-            checked = Partitioning(outputs, split)
+            checked = Partitioning(outputs, more)
         except InvalidArgument as refusal:
-            if place == 0:
+            if split == splits[0]:
                 reason = str(refusal).partition(" but got ")[2].partition("; ")[0]
             continue
         if any(checked.is_split(output) for output in outputs):
-            found = split
+            found = more
     if not found:
         message = (
             "correlate_frames: expected a program whose rows can be spread over buckets, as partition_by= is not given,"

@@ -86,18 +86,27 @@ def _before(due: int) -> int:
     return -(-(due - 1) // _MILLISECOND) - 1
 
 
-def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:
-    """Return the output of a batch tagged frame."""
-    done = frame.drop("at").groupBy("bucket").applyInPandas(batch_call(buckets, close=close), PART)
+def run_batch(frame: DataFrame, buckets: Buckets, *, follows: bool, close: bool) -> DataFrame:
+    """Return the output of a batch tagged frame.
+
+    Args:
+        frame: The tagged frame.
+        buckets: The program.
+        follows: Whether the clock follows the rows, as it does in a stream whose rows wait for it.
+        close: Whether all sources end.
+    """
+    call = batch_call(buckets, follows=follows, close=close)
+    done = frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
     return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
 
 
-def batch_call(buckets: Buckets, *, close: bool) -> Callable[[Any, pd.DataFrame], pd.DataFrame]:
-    """Return what Spark calls with all rows of one bucket."""
+def batch_call(buckets: Buckets, *, follows: bool, close: bool) -> Callable[[Any, pd.DataFrame], pd.DataFrame]:
+    """Return what Spark calls with all rows of one bucket; the arguments of `run_batch`."""
 
     def call(key: Any, rows: pd.DataFrame) -> pd.DataFrame:
-        bucket = int(key[0])
-        return _to_pandas(bucket, _noting(bucket, lambda: buckets.run(bucket, None, _chunks([rows]), close=close)))
+        bucket, chunks = int(key[0]), _chunks([rows])
+        outcome = _noting(bucket, lambda: buckets.run(bucket, None, chunks, follows=follows, close=close))
+        return _to_pandas(bucket, outcome)
 
     return call
 

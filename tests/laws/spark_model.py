@@ -59,13 +59,14 @@ class Plan:
     count: int
     has_watermark: bool
     holds: bool
+    follows: bool
     close: bool
     numbers: tuple[int, ...]
 
 
 def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: bool, **options: Any) -> Plan:
     """Run `correlate_frames` up to where Spark comes in; raises what it raises."""
-    found: dict[str, Any] = {"has_watermark": False, "holds": False, "close": False, "numbers": ()}
+    found: dict[str, Any] = {"has_watermark": False, "holds": False, "follows": False, "close": False, "numbers": ()}
     sources: list[Source] = []
 
     def tagged(source: Source, count: int, _: object) -> None:
@@ -75,8 +76,8 @@ def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: 
     def streaming(_: object, runner: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool) -> None:
         found.update(runner=runner, numbers=tuple(numbers), has_watermark=has_watermark, holds=holds)
 
-    def batch(_: object, runner: Buckets, *, close: bool) -> None:
-        found.update(runner=runner, close=close)
+    def batch(_: object, runner: Buckets, *, follows: bool, close: bool) -> None:
+        found.update(runner=runner, follows=follows, close=close)
 
     frames: Any = {name: Frame(schema, is_streaming) for name, schema in schemas.items()}
     nothing = mock.Mock(return_value=None)
@@ -89,7 +90,7 @@ def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: 
         run_streaming=streaming,
         run_batch=batch,
     ):
-        correlate_frames(program, frames, event_time="at", **options)
+        correlate_frames(program, frames, **{"event_time": "at", **options})
     return Plan(sources=tuple(sources), **found)
 
 
@@ -182,7 +183,7 @@ class MicroBatches:
 
     def run_batch(self, rows: Sequence[Row]) -> None:
         """Run all rows as a batch DataFrame."""
-        call = batch_call(self.plan.runner, close=self.plan.close)
+        call = batch_call(self.plan.runner, follows=self.plan.follows, close=self.plan.close)
         for bucket, chunks in self._shuffled(rows).items():
             self._keep(bucket, [call((bucket,), _frame(chunks))])
 

@@ -63,8 +63,8 @@ class Trial:
     def tables(self, rows):
         return {source: self.table_of(source, rows) for source in self.drawn.inputs}
 
-    def check(self, found, *, lateness, clock, close):
-        events, unused = in_process(self.drawn, self.rows, lateness=lateness, clock=clock, close=close)
+    def check(self, found, *, clock, close):
+        events, unused = in_process(self.drawn, self.rows, lateness=0, clock=clock, close=close)
         assert unused == {"dead": 0, "late": 0}
         expected = by_output(as_rows(events, self.layout))
         items: dict[str, list] = {}
@@ -105,9 +105,9 @@ def check_everywhere(spark, root, seed, amount):
     trial = Trial(seed, amount)
     found = batch(spark, trial, 5).select("kind", "output", "change", "start", "end", "value.*").collect()
     assert {row.kind for row in found} == {"result"}
-    trial.check(found, lateness=None, clock=None, close=True)
+    trial.check(found, clock=None, close=True)
     whole, clock = stream(spark, trial, root / "whole", [], buckets=3)
-    trial.check(whole, lateness=0, clock=clock, close=False)
+    trial.check(whole, clock=clock, close=False)
     draw = random.Random(seed)
     cuts = sorted(draw.sample(range(1, len(trial.rows)), 3))
     spark.conf.set("spark.sql.shuffle.partitions", "3")
@@ -115,7 +115,7 @@ def check_everywhere(spark, root, seed, amount):
         cut, clock = stream(spark, trial, root / "cut", cuts, buckets=4, restarts=[1])
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "2")
-    trial.check(cut, lateness=0, clock=clock, close=False)
+    trial.check(cut, clock=clock, close=False)
 
 
 def test_random_programs_give_the_same_everywhere(spark, tmp_path):

@@ -32,6 +32,8 @@ def frame(**columns) -> Any:
 
 
 SHIPS = frame(at=TIME, mmsi=LONG, name=TEXT, gone=TRUTH)
+MARK = t.StructField("at", TIME, metadata={"spark.watermarkDelayMs": 9})
+MARKED = attrs.evolve(SHIPS, schema=t.StructType([MARK, *SHIPS.schema.fields[1:]]), isStreaming=True)
 BERTHS = frame(at=TIME, id=TEXT, ship=LONG, depth=t.DoubleType())
 moored = correlate(
     ship=ship,
@@ -58,6 +60,10 @@ WRONG = [
     ({"buckets": True}, "at least one bucket"),
     ({"order": "random"}, 'order="event_time" or order="arrival" but got order=\'random\''),
     ({"frames": {"ship": attrs.evolve(SHIPS, isStreaming=True), "berth": BERTHS}}, "expected watermark=, such as"),
+    (
+        {"frames": {"ship": MARKED, "berth": BERTHS}, "watermark": "1 hour"},
+        "expected one watermark but got watermark='1 hour' beside that of withWatermark of 'ship'; leave one",
+    ),
     ({"partition_by": "imo"}, "partition_by='imo' to be a column of a frame but no frame has it"),
     ({"partition_by": {"shop": "mmsi"}}, "for the sources ship, berth but got it for 'shop'; did you mean 'ship'"),
     ({"partition_by": 5}, "a column, or a mapping from source to column, but got partition_by=5"),

@@ -118,6 +118,12 @@ def test_several_outputs_agree_on_one():
         chosen_partition((by_k, by_n), columns)
 
 
+def test_outputs_that_have_nothing_in_common_are_split_each_by_its_own():
+    of_streams = per_key(most_recently("left", "right"))
+    columns = {name: COLUMNS[name] for name in ("ship", "berth", "left", "right")}
+    assert chosen_partition((moored, of_streams), columns) == {"ship": "mmsi", "left": "k", "right": "k"}
+
+
 def test_columns_of_different_types_are_not_split_together():
     both = cartesian(left, wind, restrict=key_by(left="k", wind="k") | most_recently("left", "wind"))
     columns = {name: COLUMNS[name] for name in ("left", "wind")}
