@@ -2,10 +2,11 @@
 
 Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
 `expressions`, `tracing`, `lists`, `patterns` (what a correlation is); `families`, `clauses`, `clock_clauses`,
-`window_clauses`, `combinations`, `restriction_base`, `places`, `installations` (what restrictions are); `memories`,
-`bindings`, `pauses`, `enumeration`, `listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`,
-`world`, `batches`, `join_shape` (one correlation at work); `programs`, `alternatives`, `steps`, `doors`, `engine`,
-`outlets`, `traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+`window_clauses`, `combinations`, `restriction_base`, `places`, `installations` (what restrictions are); `orders`,
+`order_needs`, `order_edges`, `order_outputs` (types of order); `memories`, `bindings`, `pauses`, `enumeration`,
+`listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`, `world`, `batches`, `join_shape` (one
+correlation at work); `programs`, `alternatives`, `lenience`, `failures`, `steps`, `doors`, `engine`, `outlets`,
+`traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
 """
 
 from .clauses import expire as expire
@@ -45,7 +46,6 @@ from .matches import Match as Match
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward
-from .orders import ROW as ROW
 from .orders import Reliance as Reliance
 from .orders import ordered as ordered
 from .orders import unordered as unordered
@@ -57,7 +57,6 @@ from .states import state as state
 from .traces import run as run
 
 __all__ = [
-    "ROW",
     "CartesiusError",
     "Delete",
     "Duration",

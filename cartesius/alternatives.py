@@ -21,6 +21,7 @@ import attrs
 from cartesius.entries import Entry
 from cartesius.errors import InvalidArgument
 from cartesius.families import optional, push, withdraw
+from cartesius.order_edges import check_one_order
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import slot_families
 
@@ -58,6 +59,7 @@ def as_alternatives(call: str, reactives: Iterable[Reactive]) -> tuple[Reactive,
 
     Raises:
         InvalidArgument: No streams made by `correlate`; or what is consumed would have to be taken back.
+        OrderMismatch: Something is consumed, and the inputs of all do not declare one order.
     """
     flat = [found for one in reactives for found in _flattened(call, one)]
     consuming = [pattern.name for _, pattern in flat if any(map(_spends, pattern.restrictions))]
@@ -70,12 +72,14 @@ def as_alternatives(call: str, reactives: Iterable[Reactive]) -> tuple[Reactive,
                     f" {pattern.name!r} and {flat[0][1].name!r} differ: uses are counted in each window"
                 )
                 raise InvalidArgument(message)
+        check_one_order(call, [pattern for _, pattern in flat], consuming[0])
     group = Group(len(flat))
     made = []
     for place, (reactive, pattern) in enumerate(flat):
         alternative = copy(pattern)
         alternative.alternative = Alternative(group, place)
-        made.append(Reactive(reactive.name, type=reactive.type, fields=reactive.fields, pattern=alternative))
+        options: dict[str, Any] = {"type": reactive.type, "fields": reactive.fields, "order": reactive.order}
+        made.append(Reactive(reactive.name, pattern=alternative, **options))
     return tuple(made)
 
 

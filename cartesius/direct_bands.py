@@ -146,7 +146,7 @@ class DirectBands:
         if self._is_searched:
             self._search()
         else:
-            near = [_near(bound, self._own, self._constants) for bound in self._bounds]
+            near = [self._near(bound) for bound in self._bounds]
             self._loops.write(" and ".join(near))
 
     def count(self) -> None:
@@ -170,7 +170,7 @@ class DirectBands:
         for step in steps:
             self._look_up(step)
         self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
-        mine = [_near(bound, self._own, self._constants) for bound in self._bounds if bound.slots == {self._own}]
+        mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
         with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"), ExitStack() as loops:
             limits = {step.slot: self._limits(step.slot) for step in steps}
             bound = {self._own}
@@ -232,16 +232,15 @@ class DirectBands:
         others = known - {self._own}
         now = [b for b in self._bounds if slot in b.slots and self._own not in b.slots and b.slots <= {slot, *others}]
         for bound in now:
-            self._lines.add(f"if not {_near(bound, self._own, self._constants)}:\n    continue")
+            self._lines.add(f"if not {self._near(bound)}:\n    continue")
+
+    def _near(self, bound: Bound) -> str:
+        """Return the text of a bound."""
+        late = "end" if bound.late == self._own else f"part{bound.late}.end"
+        early = bound.side if bound.early == self._own else f"part{bound.early}.{bound.side}"
+        return f"{late} - {early} <= {self._constants.name(bound.most)}"
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:
     """Return the probes that say when the entries of a slot are due to leave."""
     return frozenset(one.dues[slot][-1] for one in shape.bands if slot in one.named)
-
-
-def _near(bound: Bound, own: int, constants: Constants) -> str:
-    """Return the text of a bound; the new event is of the slot ``own``."""
-    late = "end" if bound.late == own else f"part{bound.late}.end"
-    early = bound.side if bound.early == own else f"part{bound.early}.{bound.side}"
-    return f"{late} - {early} <= {constants.name(bound.most)}"

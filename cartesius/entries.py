@@ -109,6 +109,12 @@ class Entry:
         entry.more = None if self.more is None else dict(self.more)
         return entry
 
+    def nth(self, place: int, value: Any, start: Time, end: Time) -> Entry:
+        """Return one of several events that a gate makes of this one, told apart by their place."""
+        entry = Entry(value, start, end, (self.identity, place))
+        entry.keys, entry.slot = self.keys, self.slot
+        return entry
+
     def as_row(self, key: Any, value: Any, *, deletes: bool = False, table: str | None = None) -> Entry:
         """Return the same event as a change of the row of ``key``, of ``table``, unless its source may take it back."""
         entry = Entry(value, self.start, self.end, self._identity if table is None else table)

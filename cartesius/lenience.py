@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply
+from cartesius.expressions import Apply, Expression, Tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,15 +48,23 @@ def checked_on_error(on_error: Any) -> OnError:
 
 
 def lenient(body: Body) -> Body:
-    """Return what is yielded, with its functions lenient, as far as they can be.
+    """Return what a body computes, with its functions lenient, as far as they can be.
 
     >>> from cartesius.expressions import Constant
     >>> lenient(Constant(3))
     Constant(value=3)
     """
-    if isinstance(body, Apply) and isinstance(body.function, Lenient):
-        return Apply(body.function.leniently(), body.arguments, body.name)
-    return body
+    return _lenient(body) if isinstance(body, Expression) else body
+
+
+def _lenient(expression: Expression) -> Expression:
+    match expression:
+        case Apply(function=function, arguments=arguments, name=name):
+            used = function.leniently() if isinstance(function, Lenient) else function
+            return Apply(used, tuple(map(_lenient, arguments)), name)
+        case Tuple(items=items):
+            return Tuple(tuple(map(_lenient, items)))
+    return expression
 
 
 def check_lenient(outputs: Iterable[Reactive], call: str) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.order_needs import Agreement, Feature
+    from cartesius.patterns import Pattern
 
 _AS_IT_COMES = Order((), among="arrival")
 
@@ -72,6 +73,33 @@ def check_order(join: Join) -> None:
     ways = "".join(f"\n- {way}" for way in first.ways_out)
     message = f"{join.name}: expected inputs in the order relied on but {first.condition}{rest}; either{ways}"
     raise OrderMismatch(message)
+
+
+def check_one_order(call: str, patterns: Iterable[Pattern], by: str) -> None:
+    """Raise `OrderMismatch` unless all declared inputs of alternatives come in one order: what is first consumes."""
+    inputs = {
+        source: source.order
+        for pattern in patterns
+        for slot, source in pattern.slots.items()
+        if source.order is not None and not _accepts(pattern, slot)
+    }
+    for source, order in inputs.items():
+        for other, its in inputs.items():
+            if order.keys != () or its.keys != () or (order.among or source) != (its.among or other):
+                message = (
+                    f"{call}: expected inputs in one order, as {by!r} consumes what comes first, but {source.name} is"
+                    f" {order} and {other.name} is {its}; either"
+                    "\n- order them: ordered(among=the name of their log)"
+                    "\n- version it, or let the alternatives consume nothing"
+                    f"\n- accept it: by_arrival({source.name!r}) in each pattern; results then differ from run to run"
+                )
+                raise OrderMismatch(message)
+
+
+def _accepts(pattern: Pattern, slot: str) -> bool:
+    source = pattern.slots[slot]
+    fields = ((one, field) for one in pattern.restrictions for field in one.accepts_order)
+    return any(named in (slot, source, source.name) for one, field in fields for named in one.configuration[field])
 
 
 def order_of(slot: Slot, join: Join) -> Order | None:

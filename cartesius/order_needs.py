@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.expressions import Expression, Field, KeyOf, Part
-from cartesius.families import arrive, push, relation, tick, totals
+from cartesius.families import alone, arrive, push, relation, tick, totals
 from cartesius.orders import ROW, Reliance
 from cartesius.reactives import Undeclared
 
@@ -108,6 +108,8 @@ def _reliance(join: Join, one: Installed) -> Reliance:
     if relation in families:
         openers = [other.restriction for other in join.installed if other.restriction.opens_windows]
         return Reliance.NONE if any(opener.waits() for opener in openers) else Reliance.ALL
+    if families == {push} and any(family is alone for other in join.installed for _, family, _, _ in other.marks):
+        return restriction.relies_on_order & Reliance.WITHIN  # parts of several slots never meet
     if restriction.shares and retracts(join):  # its memory follows from the one slot, and results from the memories
         return restriction.relies_on_order & Reliance.WITHIN
     return restriction.relies_on_order

@@ -86,12 +86,10 @@ def _crosses(join: Join, one: Installed, space: int | None) -> bool:
 
 def _carried(join: Join, keys: Keys) -> tuple[str, ...] | None:
     """Return the fields of a result that are the keys of its parts; None if it has not all of them."""
-    gates = [one for one in join.installed if is_gate(one)]
-    if not all(one.restriction.keeps_values for one in gates):
-        return None
+    kept = [one.restriction.keeps_fields for one in join.installed if is_gate(one)]
     for slot, features in keys.items():
         names = tuple(name for feature in features if (name := _name(join, slot, feature)) is not None)
-        if len(names) == len(features):
+        if len(names) == len(features) and all(fields is None or set(features) <= set(fields) for fields in kept):
             return names
     return None
 

@@ -20,7 +20,7 @@ import attrs
 from cartesius.errors import InvalidArgument
 
 ROW: Final = "its row"
-"""In place of a field's name: the key of a table's row."""
+"""In place of a field's name: the key of a table's row. No field is called so."""
 
 
 class Reliance(enum.Flag):
@@ -77,7 +77,11 @@ class Order:
 
 
 def ordered(
-    *keys: str, among: str | None = None, distinct: tuple[str, ...] | None = None, marked: bool = True
+    *keys: str,
+    per_row: bool = False,
+    among: str | None = None,
+    distinct: tuple[str, ...] | None = None,
+    marked: bool = True,
 ) -> Order:
     """Declare that events come in an order that means something: all of them, or those that agree in ``keys``.
 
@@ -87,7 +91,8 @@ def ordered(
     ordered per mmsi
 
     Args:
-        *keys: The fields in which they agree; `ROW` for the key of a table's row. None: every two events.
+        *keys: The fields in which they agree; none: every two events.
+        per_row: Whether they agree in the key of the row, too, that they change, of a table.
         among: A name, the same for reactives whose events are ordered among each other: one log, one topic. Then the
             keys mean the same, one by one, whatever they are called. None: nothing is said of other reactives.
         distinct: As for `unordered`.
@@ -103,7 +108,7 @@ def ordered(
     _check_names("ordered", () if distinct is None else distinct)
     if among is not None:
         _check_names("ordered", (among,))
-    return Order(keys, marked, distinct, among)
+    return Order((*keys, *((ROW,) if per_row else ())), marked, distinct, among)
 
 
 def unordered(*, distinct: tuple[str, ...] | None = None, marked: bool = True) -> Order:

@@ -176,8 +176,9 @@ class Pattern:
         self, slots: Mapping[str, int], *, is_lenient: bool = False
     ) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
-        where = None if self._where is None else self._condition(self._where, slots)
-        produce = self._compile(lenient(self._yields) if is_lenient else self._yields, slots)
+        as_asked = lenient if is_lenient else _as_written
+        where = None if self._where is None else self._condition(as_asked(self._where), slots)
+        produce = self._compile(as_asked(self._yields), slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
@@ -316,6 +317,10 @@ def correlate(
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
+
+
+def _as_written(body: Body) -> Body:
+    return body
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:

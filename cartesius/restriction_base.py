@@ -96,7 +96,7 @@ class Restriction(Handler):
     makes_table: ClassVar[bool] = False  # results become rows of a table
     relies_on_order: ClassVar[Reliance] = Reliance.ALL  # of which events the order of arrival decides about results
     gives_order: ClassVar[Give] = Give.AS_THEY_COME  # in which order it lets events go on
-    keeps_values: ClassVar[bool] = False  # a gate: what it lets go on has the value that it came with
+    keeps_fields: ClassVar[tuple[str, ...] | None] = ()  # a gate: of what it lets go on, those that came so; None: all
     accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
@@ -249,6 +249,10 @@ class Restriction(Handler):
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False
+
+    def looks_alone(self) -> bool:
+        """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
+        return self.is_pointwise
 
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""

@@ -14,6 +14,7 @@ In reading order:
   `dsl.foreseen`: what a verdict says of them; `dsl.passing`, `dsl.movements`, `dsl.affine`: when it may pass
 - `dsl.links`: how rows are found from the subject; `dsl.rule_packs`: a pack of rules
 - `dsl.evaluation`, `dsl.ranges`: terms to closures; `dsl.sharing`: each computed once; `dsl.judging`: to verdicts
+- `dsl.raising`: rules that raise
 - `dsl.dependencies`, `dsl.reevaluation`, `dsl.remembering`: only what changed is evaluated again
 - `dsl.forms`, `dsl.term_forms`: what a judge computes, as an expression that columns can run
 - `dsl.verdicts`: what a verdict says; `dsl.margins`: how far from the limit

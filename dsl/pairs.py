@@ -18,9 +18,9 @@ import attrs
 
 from cartesius.expressions import Apply, Constant, Part
 from cartesius.missing_values import Form, Lifted, Observed, both, is_true, opposite
-from dsl.evaluation import compiled
 from dsl.judging import Judge
 from dsl.presence import situated, time_of
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.simplifying import simplified
 from dsl.statements import Conditional, Requirement
 from dsl.term_forms import InexpressibleError, expressed
@@ -58,6 +58,7 @@ class PairJudge:
 
     sources: tuple[Declaration, ...]
     pairing: Pairing
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _judges: tuple[tuple[Evaluate, Judge], ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -65,7 +66,10 @@ class PairJudge:
         sources = (*self.sources, self.pairing.other)
         slots = {source.name: number for number, source in enumerate(sources)}
         rules = [Conditional(self.pairing.where, (each,)) for each in self.pairing.requirements]
-        judges = ((compiled(formula(rule), slots), Judge(sources, (rule,))) for rule in rules)
+        judges = (
+            (self.compilation.condition(formula(rule), slots), Judge(sources, (rule,), None, self.compilation))
+            for rule in rules
+        )
         object.__setattr__(self, "_judges", tuple(judges))
 
     def __call__(self, rows: Sequence[Row], other: Row, now: int | None = None) -> tuple[Key, Findings]:
@@ -84,8 +88,13 @@ class PairJudge:
         situation = situated((*self.sources, self.pairing.other), (*rows, other), time_of(rows[0]))
         return not all(holds(situation) for holds, _ in self._judges)
 
+    def leniently(self) -> PairJudge:
+        """Return the judgement for which a condition that raises is unknown."""
+        return PairJudge(self.sources, self.pairing, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return PairJudge, (self.sources, self.pairing)
 
 

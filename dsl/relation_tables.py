@@ -117,6 +117,10 @@ class Finds:
         """Look."""
         return self.judge.finds(rows, other)
 
+    def leniently(self) -> Finds:
+        """Return the question for which a condition that raises is unknown, and so found."""
+        return Finds(self.judge.leniently())
+
     def in_columns(self) -> Form | str:
         """Return what it computes as an expression."""
         return form_of_pairs(self.judge)

@@ -90,12 +90,11 @@ def mean(value: Expression, where: Expression | None = None) -> Expression:
     mean(gauge.speed) <= 30 kn
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("mean", value, where)
 
@@ -111,12 +110,11 @@ def min_(value: Expression, where: Expression | None = None) -> Expression:
     min(sounding.depth where sounding.basin == vessel.basin) >= vessel.draught
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("min", value, where)
 
@@ -131,12 +129,11 @@ def max_(value: Expression, where: Expression | None = None) -> Expression:
     max(gauge.gust) <= 20 m/s
 
     Args:
-        value: A quantity over one source.
-        where: Which of its rows count; by default all do.
+        value: As for `sum_`, and so is where.
+        where: Which rows count.
 
     Raises:
-        InvalidRule: ``value`` observes no source or several, or a ``where`` as `count` refuses.
-        DimensionMismatch: ``value`` is no quantity, or ``where`` no condition.
+        InvalidRule: As for `sum_`, and so is DimensionMismatch.
     """
     return _of("max", value, where)
 

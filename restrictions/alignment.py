@@ -61,7 +61,7 @@ class aligning(Restriction):
     meaning: ClassVar[Meaning | None] = Meaning.ALIGNED
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     gives_order: ClassVar[Give] = Give.IN_STEP
 
     slots: Slots

@@ -46,6 +46,7 @@ def either(*patterns: Reactive) -> Reactive:
     Raises:
         InvalidArgument: None, an input, or a table. If one of them consumes: one that takes results back
             (`retracting`, `optionally`, `versioned`), or that consumes the rows of a table; or windows in some only.
+        OrderMismatch: If one of them consumes: inputs that do not declare to come in one order.
 
     Law:
         ``either(p, either(q, r)) == either(p, q, r)``; ``either(p) == p``; if nothing is consumed,

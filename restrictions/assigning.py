@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from cartesius import Reliance, Window
 from cartesius.errors import InvalidArgument
-from cartesius.events import Window
 from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
 from restrictions.checks import check_function
 from restrictions.window_base import windowing
 
@@ -214,7 +213,8 @@ class windowed(windowing):
         assigner: A pure function that returns windows, each of which contains the event: `Window`, or (start, end).
         lateness: As for `tumbling`, and so are report, content, tick and on_leave.
 
-    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Commutes as `tumbling` does.
+    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Does not commute: what is to
+    its right has a copy a window.
 
     Raises:
         InvalidArgument: No function; when an event comes: what it returns are no windows that contain the event.

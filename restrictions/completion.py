@@ -114,6 +114,8 @@ class at_end(Restriction):
         Idempotent.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
+
     slots: Slots
     last: Mapping[str, Entry] = state({})
 

@@ -161,6 +161,7 @@ class filtered(_content):
         It is `only` on every slot that is in the windows.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
     predicate: Callable[[Any], Any]

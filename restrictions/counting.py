@@ -36,7 +36,7 @@ class _of_n_events(_of_n):
     """Base: counts events of streams."""
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slots: Slots
     seen: Mapping[str, int] = state({})

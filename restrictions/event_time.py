@@ -59,7 +59,7 @@ class in_event_time(Restriction):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     gives_order: ClassVar[Give] = Give.BY_TIME
 
     lateness: Duration

@@ -50,7 +50,7 @@ class only(Restriction):
 
     shares: ClassVar[bool] = True
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     is_pointwise: ClassVar[bool] = True
 
     slot: Slot

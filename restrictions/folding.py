@@ -57,7 +57,6 @@ class accumulating(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     slot: Slot
     combine: Callable[[Any, Any], Any]
     initial: tuple[Any, ...] = ()
@@ -97,7 +96,6 @@ class buffering(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     slot: Slot
     n: int
     held: Queue = state(Queue())
@@ -157,7 +155,7 @@ class distinctly(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     key: Callable[[Any], Any] | None = None
@@ -203,7 +201,7 @@ class skipping(of_streams):
     """
 
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_values: ClassVar[bool] = True
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     predicate: Callable[[Any], Any]

@@ -38,6 +38,7 @@ class _Summed:
 
     empty: Any
     combine: Callable[[Any, Any], Any]
+    inverse: Any
     lift: Callable[[Any], Any]
     name: str
 
@@ -59,6 +60,31 @@ class _Summed:
         shown = getattr(value, "__qualname__", repr(value))
         changes = {"lift": partial(_composed, self.lift, get), "name": f"{self.name}.of({shown})"}
         return attrs.evolve(self, **changes)  # type: ignore[misc]  # the subclasses are attrs classes
+
+    def check(self, values: Iterable[Any]) -> None:
+        """Check the laws on some values, all triples of them; without values nothing, and not ``finish``.
+
+        Raises:
+            InvalidArgument: A law does not hold; the message names it, with the elements.
+        """
+        elements, combine = [self.lift(value) for value in values], self.combine
+        for a in elements:
+            self._expect("combine(a, empty) == a", combine(a, self.empty), a, a)
+            if self.inverse is not None:
+                self._expect("combine(a, inverse(a)) == empty", combine(a, self.inverse(a)), self.empty, a)
+        for a, b in product(elements, repeat=2):
+            self._expect("combine(a, b) == combine(b, a)", combine(a, b), combine(b, a), a, b)
+        for a, b, c in product(elements, repeat=3):
+            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
+            self._expect("combine(combine(a, b), c) == combine(a, combine(b, c))", left, right, a, b, c)
+
+    def _expect(self, law: str, left: Any, right: Any, *elements: Any) -> None:
+        if left != right:
+            shown = ", ".join(f"{name}={element!r}" for name, element in zip("abc", elements, strict=False))
+            failure = f"expected {law} but got {left!r} and {right!r} for {shown}"
+            kind = type(self).__name__
+            message = f"{kind}: {failure}; it is no commutative {kind.lower()}"
+            raise InvalidArgument(message)
 
     @property
     def known(self) -> tuple[Total, tuple[Callable[[Any], Any], ...]] | None:
@@ -138,29 +164,6 @@ class Group(_Summed):
     lift: Callable[[Any], Any] = _itself
     finish: Callable[[Any], Any] = _itself
     name: str = "Group(…)"
-
-    def check(self, values: Iterable[Any]) -> None:
-        """Check the laws of a group on some values, all triples of them; without values nothing, and not ``finish``.
-
-        Raises:
-            InvalidArgument: A law does not hold; the message names it, with the elements.
-        """
-        elements = [self.lift(value) for value in values]
-        combine, inverse = self.combine, self.inverse
-        for a in elements:
-            self._expect("combine(a, empty) == a", combine(a, self.empty), a, a)
-            self._expect("combine(a, inverse(a)) == empty", combine(a, inverse(a)), self.empty, a)
-        for a, b in product(elements, repeat=2):
-            self._expect("combine(a, b) == combine(b, a)", combine(a, b), combine(b, a), a, b)
-        for a, b, c in product(elements, repeat=3):
-            left, right = combine(combine(a, b), c), combine(a, combine(b, c))
-            self._expect("combine(combine(a, b), c) == combine(a, combine(b, c))", left, right, a, b, c)
-
-    def _expect(self, law: str, left: Any, right: Any, *elements: Any) -> None:
-        if left != right:
-            shown = ", ".join(f"{name}={element!r}" for name, element in zip("abc", elements, strict=False))
-            message = f"Group: expected {law} but got {left!r} and {right!r} for {shown}; it is no commutative group"
-            raise InvalidArgument(message)
 
 
 def _composed(outer: Callable[[Any], Any], inner: Callable[[Any], Any], value: Any) -> Any:

@@ -55,6 +55,7 @@ class _absence(Restriction):
     The ``anchor`` is the slot by whose event it is known which events may forbid its rows.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     absent: ClassVar[tuple[str, ...]] = ("c",)
     anchors: ClassVar[tuple[str, ...]] = ("anchor",)
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them

@@ -60,6 +60,7 @@ class upserting(Restriction):
         SEMANTICS 2.1.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.UPSERTS
 
     relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it makes rows; that they replace each other does
@@ -171,6 +172,7 @@ class transiently(_changing):
         SEMANTICS 2.3.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.RECALLS
 
     @handles(arrive, "slot")
@@ -254,7 +256,6 @@ class updating(Restriction):
     """
 
     meaning: ClassVar[Meaning | None] = Meaning.FOLDS
-
     slot: Slot
     initial: Any
     combine: Callable[[Any, Any], Any]

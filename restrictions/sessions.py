@@ -8,7 +8,7 @@ Source: Flink (session windows merge if they touch); SEMANTICS 3.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.clock_clauses import ask_tick, is_past, notify_at_time
 from cartesius.errors import InvalidArgument
@@ -70,6 +70,7 @@ class session(windowing):
         SEMANTICS 3.2.
     """
 
+    assigns_alone: ClassVar[bool] = False
     gap: Duration
     report: Report = on_close
 

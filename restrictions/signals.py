@@ -28,6 +28,8 @@ class sampling(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
+
     slot: Slot
     signal: Slot
     swallows: ClassVar[tuple[str, ...]] = ("signal",)
@@ -78,6 +80,8 @@ class after(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
+
     slot: Slot
     signal: Slot
     swallows: ClassVar[tuple[str, ...]] = ("signal",)
@@ -116,6 +120,8 @@ class until(of_streams):
     Law:
         Idempotent.
     """
+
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     signal: Slot

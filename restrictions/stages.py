@@ -155,6 +155,7 @@ class ageing(_ageing):
         SEMANTICS 3.10.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.AGES
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
@@ -200,6 +201,7 @@ class collating(_ageing):
         SEMANTICS 2.7 and 3.10.
     """
 
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
     meaning: ClassVar[Meaning | None] = Meaning.COLLATES
     keeps_rows: ClassVar[tuple[str, ...]] = ("slot",)
     asks: ClassVar[tuple[str, ...]] = ("key", "objection", "come", "go_on")

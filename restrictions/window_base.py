@@ -45,6 +45,7 @@ class windowing(Restriction):
 
     opens_windows: ClassVar[bool] = True
     expires: ClassVar[bool] = True
+    assigns_alone: ClassVar[bool] = True  # which windows an event is in does not depend on other events
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     lateness: Duration = 0
@@ -77,6 +78,11 @@ class windowing(Restriction):
     def parts(self) -> tuple[Restriction, ...]:
         """Return this, and its content inside."""
         return (self,) if self.content is None else (self, self.content)
+
+    def looks_alone(self) -> bool:
+        """Whether what is in a window becomes visible whatever else is in it."""
+        is_plain = self.assigns_alone and not self.relies_on_order and self.content is None and self.tick == "tuple"
+        return is_plain and set(self.report.conditions) <= {"on_content_change", "on_close", "final"}
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the windows of an event, ascending; ``present`` are those that are not freed."""

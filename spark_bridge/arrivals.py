@@ -215,9 +215,9 @@ class Arrivals:
             )
         return Feed(rows, len(self), is_timed=True)
 
-    def since(self, step: int) -> Iterator[tuple[Columns, int, int]]:
-        """Iterate over the rows from a step on: of which source, which of its rows, and when."""
-        columns = (self.source[step:].tolist(), self.row[step:].tolist(), self.time[step:].tolist())
+    def between(self, first: int, last: int) -> Iterator[tuple[Columns, int, int]]:
+        """Iterate over the rows from a step up to another: of which source, which of its rows, and when."""
+        columns = (all_of[first:last].tolist() for all_of in (self.source, self.row, self.time))
         for source, row, time in zip(*columns, strict=True):
             yield self.columns[source], row, time
 

@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from cartesius import CartesiusError
 from cartesius.columnar.running import attempt, is_large
+from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
+from spark_bridge.narrowing import narrowed
 from spark_bridge.packing import chunk_schema, unpacked
 from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
@@ -30,17 +32,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cartesius import Engine, Event, Reactive
+    from cartesius.columnar.feeds import Feed
     from spark_bridge.arrivals import Input
     from spark_bridge.emission import Layout
     from spark_bridge.raising import OnError
 
 _MANY: Final = 32
 """Fewer rows are faster one by one than as a batch, unless much is in memory."""
+_TRIES: Final = 8
+"""How many times a call looks for rows that columns cannot take; a batch with more of them goes on row by row."""
 
 
 @attrs.frozen
 class Outcome:
-    """What a call gives: parts (see `emission`), the state, and the time that the clock must pass next."""
+    """What a call gives: parts (see `emission`), the state, and the clock at which it is to be called again."""
 
     parts: list[tuple[int, pa.RecordBatch]]
     state: bytes
@@ -128,7 +133,7 @@ class Buckets:
         call.use(rows)
         if close:
             call.close()
-        times = [int(one.numbers(TIME).min()) for one in held if len(one)]
+        times = [int(one.numbers(TIME).min()) + 1 for one in held if len(one)]
         if (deadline := engine.next_deadline) is not None:
             times.append(deadline)
         if holds:
@@ -217,37 +222,48 @@ class _Call:
         if n == 0:
             return
         arrivals = Arrivals(columns)
-        done = self._use_columns(arrivals) if n >= _MANY or is_large(self.engine) else 0
-        for one, row, time in arrivals.since(done):
-            self._use_row(one, row, time)
+        feed = arrivals.feed(self.engine) if n >= _MANY or is_large(self.engine) else None
+        tries = _TRIES if self.on_error == "dead_letter" and feed is not None else 0
 
-    def _use_columns(self, arrivals: Arrivals) -> int:
-        """Use rows as a batch, as far as that can be done; return how many."""
-        feed = arrivals.feed(self.engine)
-        if feed is None:
-            return 0
-        found = attempt(self.engine, feed, self.out.of_flows)
+        def use_columns(first: int, last: int) -> int:
+            return first if feed is None else self._use_columns(arrivals, feed, first, last)
+
+        done = use_columns(0, n)
+        while done < n:
+            if tries and n - done > _MANY:
+                done = narrowed(use_columns, done, n, _MANY)
+            stop = min(done + _MANY, n) if tries else n
+            is_aside = [self._use_row(*row) for row in arrivals.between(done, stop)]
+            tries = tries - 1 if any(is_aside) else 0  # else it is not for a row that columns cannot take the batch
+            done = use_columns(stop, n) if tries and n - stop > _MANY else stop
+
+    def _use_columns(self, arrivals: Arrivals, feed: Feed, first: int, last: int) -> int:
+        """Use rows as a batch, as far as that can be done; return up to which."""
+        if self.engine.has_finished:
+            return first
+        found = attempt(self.engine, between(feed, first, last), self.out.of_flows)
         for parts in found.made:
             self.out.add_parts(parts)
         if found.late:
             self.engine.take_late()
         for step, (_, name, reason) in found.late:
-            self._late(*arrivals.at(step), name, reason)
-        return found.done
+            self._late(*arrivals.at(first + step), name, reason)
+        return first + found.done
 
     def _late(self, one: Columns, row: int, time: int, name: str, reason: str) -> None:
         if self._is_told(one):
             where = "" if name == one.source.name else f" (at {name})"
             self._aside("late", one, row, time, reason + where)
 
-    def _use_row(self, one: Columns, row: int, time: int) -> None:
+    def _use_row(self, one: Columns, row: int, time: int) -> bool:
+        """Use a row; return whether it was set aside instead."""
         engine, source = self.engine, one.source
         try:
             value = one.value(row)
         except Exception as error:  # whatever a constructor of the user's raises
             if self._is_told(one):
                 self._aside("dead", one, row, time, unreadable(error))
-            return
+            return True
         try:
             events = engine.push(engine.inputs[source.name], value, at=time)
         except Exception as error:  # the push is undone
@@ -261,11 +277,12 @@ class _Call:
             if failure is not None and not is_refused and self.on_error != "dead_letter":
                 raise failed_on_row(error, failure, self.bucket, source.name, time, one.text(row)) from error
             self._aside("dead", one, row, time, raised(error, failure))
-            return
+            return True
         self.out.add(events)
         if engine.late:
             for _, name, reason in engine.take_late():
                 self._late(one, row, time, name, reason)
+        return False
 
 
 def _is_broken(error: Exception) -> bool:

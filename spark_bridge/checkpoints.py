@@ -77,6 +77,9 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
             f"its states are in {before['buckets']} buckets, which is fixed for the life of a checkpoint, and not in"
             f" {now['buckets']}; write buckets={before['buckets']}"
         )
+    keys, now_keys = before["about"]["keys"], now["about"]["keys"]
+    if keys != now_keys:
+        return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
     if before["waits"] != now["waits"]:
         return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
     if before["program"] != now["program"] and before["program"] not in carried:

@@ -40,6 +40,7 @@ from spark_bridge.options import (
     given_schemas,
     holds_back,
 )
+from spark_bridge.partition_choice import chosen_partition, splittable
 from spark_bridge.partitioning import Partitioning
 from spark_bridge.queries import log_warnings, start_query
 from spark_bridge.raising import checked_policy, for_engines
@@ -82,6 +83,7 @@ class Frames:
         everything: DataFrame,
         keys: bool,
         buckets: int,
+        partition: Mapping[str, str],
         states: BucketStates,
         waits: bool,
         without: Callable[[Mapping[str, list[str]]], Frames],
@@ -89,6 +91,7 @@ class Frames:
         self._all = everything
         self._has_fields = keys
         self._buckets = buckets
+        self._partition = partition
         self._states = states
         self._waits = waits
         self._without = without
@@ -100,6 +103,11 @@ class Frames:
         Of a kind of its own, ``warning``, is what a bucket has to say of itself, such as that its state grows large.
         """
         return self._all
+
+    @property
+    def partition_by(self) -> dict[str, str]:
+        """The column by which each source is spread over the buckets; a source that has none goes to each of them."""
+        return dict(self._partition)
 
     @property
     def results(self) -> DataFrame:
@@ -232,9 +240,10 @@ def correlate_frames(
             reactive's ``fields`` if it declares them.
         event_time: The column that says when, in every frame: a timestamp.
         partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
-            mapping from source to column. All other frames are broadcast to every bucket.
-        buckets: How many engines; an int ≥ 1, dimensionless. One, if nothing is partitioned. It is fixed for the life
-            of a checkpoint.
+            mapping from source to column. All other frames are broadcast to every bucket. None: what the program's
+            keys and equalities allow, see `Frames.partition_by`.
+        buckets: How many engines; an int ≥ 1, dimensionless. A program whose rows cannot be spread soundly is refused,
+            unless there is one. It is fixed for the life of a checkpoint.
         order: ``"event_time"`` holds the rows of a stream until the watermark has passed them, and uses them in
             event-time order, however micro-batches are cut; ``"arrival"`` uses them at once. A batch is whole, and
             always in event-time order.
@@ -272,7 +281,10 @@ def correlate_frames(
     holds = holds_back(order, sequence, watermark, is_streaming=is_streaming)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
-    by_partition = by_source("partition_by", partition_by, schemas_in)
+    if partition_by is None and buckets > 1:
+        by_partition = chosen_partition(outputs, splittable(inputs, schemas_in))
+    else:
+        by_partition = by_source("partition_by", partition_by, schemas_in)
     by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
     tables = {name: kind for name, kind in schemas_in.items() if inputs[name].table}
     by_deleted = by_source("deleted", deleted, tables)
@@ -340,7 +352,7 @@ def correlate_frames(
             on_error=on_error,
         )
 
-    return Frames(opened(done, layout, key), bool(len(layout.value)), count, states, holds, without)
+    return Frames(opened(done, layout, key), bool(len(layout.value)), count, by_partition, states, holds, without)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:

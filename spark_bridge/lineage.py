@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, get_type_hints
 import attrs
 
 from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Part, Tuple
-from cartesius.families import alone, optional
+from cartesius.families import alone, arrive, optional, totals
 from cartesius.restriction_base import slot_families
 from cartesius.tracing import parameters_of, trace
 
@@ -78,15 +78,20 @@ class Scope(Protocol):
 
 @attrs.frozen
 class InPattern:
-    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
+    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list.
+
+    At the door, where keys are computed, values are what came.
+    """
 
     pattern: Pattern = attrs.field(eq=False)
     of_each: bool = False
+    at_door: bool = False
 
     def part(self, slot: str) -> Origin | None:
         """Return the origin of a slot's payload; of a list it is not told."""
         is_list = slot in self.pattern.lists and not self.of_each
-        return None if is_list else value_of(self.pattern.slots[slot])
+        is_replaced = not self.at_door and slot in replaced_slots(self.pattern)
+        return None if is_list or is_replaced else value_of(self.pattern.slots[slot])
 
     def key(self, slot: str) -> Origin | None:
         """Return the origin of a slot's key: the table's own, or else the first that a `key_by` gives."""
@@ -169,8 +174,12 @@ def value_of(reactive: Reactive) -> Origin | None:
         return Column(reactive)
     if reactive.type is not None:
         return Typed(reactive.type)
-    yields = reactive.pattern.yields
-    return origin(yields, InPattern(reactive.pattern)) if isinstance(yields, Expression) else None
+    return None if are_totalled(reactive.pattern) else _yielded(reactive.pattern)
+
+
+def _yielded(pattern: Pattern) -> Origin | None:
+    yields = pattern.yields
+    return origin(yields, InPattern(pattern)) if isinstance(yields, Expression) else None
 
 
 def key_of(reactive: Reactive) -> Origin | None:
@@ -179,20 +188,21 @@ def key_of(reactive: Reactive) -> Origin | None:
         return Column(reactive, (reactive.key,)) if isinstance(reactive.key, str) else None
     key = table_key(reactive.pattern)
     if callable(key):
-        return extracted(key, value_of(reactive))
+        return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
     slots = slots_named(reactive.pattern, key)
     return InPattern(reactive.pattern).key(slots[0]) if slots else None
 
 
 def table_key(pattern: Pattern) -> Any:
-    """Return the key that `as_table` was given: a slot's name or a function; None if the results are no table."""
-    return next((r.configuration.get("key") for r in pattern.restrictions if r.makes_table), None)
+    """Return the key of the results as it was given: a slot's name or a function; None if they are no table."""
+    made = next((r.configuration for r in pattern.restrictions if r.makes_table), {})
+    return made.get("key", made.get("by"))
 
 
 def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
     """Return the origin of each slot's key in the key space that ``restriction`` opens; empty for most."""
     return {
-        slot: extracted(extract, InPattern(pattern, of_each=True).part(slot))
+        slot: extracted(extract, InPattern(pattern, of_each=True, at_door=True).part(slot))
         for name, extract in restriction.key_space().items()
         for slot in slots_named(pattern, name)
     }
@@ -205,6 +215,9 @@ def extracted(extract: Any, value: Origin | None) -> Origin | None:
         for name in extract.__reduce__()[1][0].split("."):
             found = _item(found, name)
         return found
+    if isinstance(extract, operator.itemgetter):
+        names = extract.__reduce__()[1]
+        return _item(value, names[0]) if len(names) == 1 else None
     parameters = parameters_of(extract)
     if not parameters:
         return None
@@ -239,6 +252,23 @@ def optional_slots(pattern: Pattern) -> set[str]:
         if family is optional
         for slot in slots
     }
+
+
+def replaced_slots(pattern: Pattern) -> set[str]:
+    """Return the slots whose events have other values in memory than they came with."""
+    return {
+        slot
+        for restriction in pattern.restrictions
+        if restriction.keeps_fields is not None
+        for family, slots in clauses(pattern, restriction)
+        if family is arrive
+        for slot in (slots or pattern.slots)
+    }
+
+
+def are_totalled(pattern: Pattern) -> bool:
+    """Whether what comes out are totals over what the body yields."""
+    return any(family is totals for restriction in pattern.restrictions for family, _ in clauses(pattern, restriction))
 
 
 def are_alone(pattern: Pattern) -> bool:

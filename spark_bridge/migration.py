@@ -2,8 +2,9 @@
 
 What is in memory is a matter of inputs and restrictions; `where` and `yields` only look at it. So where those alone
 differ, the memories are taken over. The rows of a table follow from them: what the new rules make of what is there is
-told as changes. Results of a stream that were given stay given: new rules hold from the next event on. What else a
-correlation keeps of what its old rules gave cannot be told anew, and is refused.
+told as changes, also to the correlations that take the table, such as the warnings of a rule pack. Results of a stream
+that were given stay given: new rules hold from the next event on. What else a correlation keeps of what its old rules
+gave cannot be told anew, and is refused.
 
 Spark cannot write a state from outside, so a bucket is carried over when it is next called; one that is still idle when
 the program changes again can be carried over from either.
@@ -25,7 +26,7 @@ from cartesius.columnar.saving import load
 from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST, LATEST
-from cartesius.outputs import Events
+from cartesius.outputs import Events, is_unchanged
 from cartesius.programs import Program
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.views import View
@@ -35,6 +36,7 @@ from spark_bridge.program_cards import differences, memories, program_card, show
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cartesius.events import Time
     from cartesius.join_shape import Join
     from cartesius.lenience import OnError
 
@@ -120,7 +122,7 @@ def _check(outputs: tuple[Reactive, ...], old_card: str, card: str) -> None:
     try:
         for join in program.joins:
             if join.name in changed:
-                reason = _objection(join, program)
+                reason = _objection(join, program, changed)
                 if reason:
                     message = (
                         f"migrate: expected changed rules whose results are not part of the state but {join.name!r}"
@@ -131,17 +133,34 @@ def _check(outputs: tuple[Reactive, ...], old_card: str, card: str) -> None:
         program.drop()
 
 
-def _objection(join: Join, program: Program) -> str:
+def _objection(join: Join, program: Program, changed: set[str]) -> str:
     """Return why the rules of a correlation cannot change while its memory stays; empty if they can."""
-    if any(reactive in program.bound for reactive in join.reactives):
+    further = _further(join, program)
+    if _is_view(join):
+        both = [other.name for other in further if other.name in changed]
+        return f"gives rows to {both[0]!r}, whose rules change, too: change one after the other" if both else ""
+    if further:
         return "gives results that another correlation keeps"
-    if isinstance(join.batch.output, View) and join.batch.versions is None:
-        return ""
     if type(join.batch.output) is not Events:
         return "keeps what it has given"
     if any(one.restriction.retracts for one in join.installed):
         return "takes results back, which the new rules may never have given"
     return ""
+
+
+def _is_view(join: Join) -> bool:
+    """Whether the results of a correlation are the rows of a table that follow from its memory."""
+    return isinstance(join.batch.output, View) and join.batch.versions is None
+
+
+def _further(join: Join, program: Program) -> list[Join]:
+    """Return the correlations that take what this one gives, at once or through others."""
+    found, waiting = [], [join]
+    while waiting:
+        taking = [other for reactive in waiting.pop().reactives for other, _ in program.bound.get(reactive, ())]
+        found += taking
+        waiting += taking
+    return found
 
 
 def carried_over(
@@ -159,13 +178,21 @@ def carried_over(
     load_engine(new, saved)
     clock = new.clock
     time = max(new._latest, EARLIEST if clock == LATEST else clock)
-    changes: list[Event] = []
-    for was, is_ in zip(before, now, strict=True):
-        if is_.table:
-            name, rows, old_rows = new._program.names[is_], new.query(is_), old.query(was)
-            values: list[Update | Delete] = [
-                Update(key, row) for key, row in rows.items() if key not in old_rows or old_rows[key] != row
-            ]
-            values += [Delete(key) for key in old_rows if key not in rows]
-            changes += [Event(value, time, time, 1, name, (name, value.key)) for value in values]
-    return new, changes
+    changed: dict[Reactive, list[Event]] = {}
+    for was, is_ in zip(old._program.joins, new._program.joins, strict=True):
+        if _is_view(is_):
+            changes = _changes(old.query(was.reactives[0]), new.query(is_.reactives[0]), is_.name, time)
+            changed.update(dict.fromkeys(is_.reactives, changes) if changes else {})
+    return new, new._steps.atomically(lambda: new._steps.propagate(changed, set())) if changed else []
+
+
+def _changes(old: Mapping[Any, Any], new: Mapping[Any, Any], name: str, time: Time) -> list[Event]:
+    """Return what makes the new rows of a table of the old ones."""
+    values: list[Update | Delete] = [
+        Update(key, row) for key, row in new.items() if key not in old or not is_unchanged(old[key], row)
+    ]
+    values += [Delete(key) for key in old if key not in new]
+    return [
+        Event(value, time, time, 1, name, (name, value.key), before=(old[value.key],) if value.key in old else ())
+        for value in values
+    ]

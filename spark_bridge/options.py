@@ -105,13 +105,14 @@ def by_source(argument: str, given: Any, frames: Mapping[str, t.StructType | Non
     return dict(given)
 
 
+def key_kind(kind: t.DataType) -> str:
+    """Return a word for a type of keys; keys of different words are never equal."""
+    return "a whole number" if isinstance(kind, t.IntegralType) else kind.simpleString()
+
+
 def check_partition_types(columns: Mapping[str, str], frames: Mapping[str, t.StructType]) -> None:
     """Raise `InvalidArgument` if equal keys could be of different types, and so go to different buckets."""
-    kinds = {name: frames[name][column].dataType for name, column in columns.items()}
-    shown = {
-        name: "a whole number" if isinstance(kind, t.IntegralType) else kind.simpleString()
-        for name, kind in kinds.items()
-    }
+    shown = {name: key_kind(frames[name][column].dataType) for name, column in columns.items()}
     if len(set(shown.values())) > 1:
         listed = ", ".join(f"{name} by {kind}" for name, kind in shown.items())
         message = f"correlate_frames: expected sources that are partitioned by one type but got {listed}; cast them"

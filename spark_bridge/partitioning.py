@@ -13,9 +13,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
-from cartesius.families import admit, alone, completes, displace, first_is_oldest, optional, push, row_key, select
+from cartesius.expressions import Tuple
+from cartesius.families import (
+    admit,
+    alone,
+    completes,
+    displace,
+    first_is_oldest,
+    optional,
+    push,
+    row_key,
+    select,
+    totals,
+)
 from spark_bridge.lineage import (
     Column,
+    Composed,
     InPattern,
     are_alone,
     clauses,
@@ -87,6 +100,8 @@ class Partitioning:
         return True
 
     def _is_partition(self, found: Origin | None) -> bool:
+        if isinstance(found, Composed) and isinstance(found.expression, Tuple):  # of several, one is enough
+            return any(self._is_partition(found.item(place)) for place in range(len(found.expression.items)))
         return isinstance(found, Column) and found.path == (self.columns.get(found.reactive.name),)
 
     def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
@@ -121,11 +136,16 @@ class Partitioning:
         keyed: set[str] = set()
         for restriction in pattern.restrictions:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
-            if restriction.retracts or restriction.makes_table or restriction.is_pointwise:
+            if restriction.retracts or restriction.looks_alone():
                 continue
             found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]
             named = [slot for _, slots in found for slot in slots]
             fix = "put a key_by of the partition's column before it"
+            if any(family is totals for family, _ in found):
+                if not reactive.table:
+                    reason = f"{restriction!r} totals over all keys"
+                    raise _refusal(reactive.name, reason, "total by the partition's column")
+                continue  # its key is looked at below
             if any(family is select for family, _ in found) or (found and not named):
                 raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
             loose = [slot for slot in named if slot in split and slot not in keyed]

@@ -21,7 +21,7 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Expression, Field, KeyOf, Tuple, show
+from cartesius.expressions import Apply, Constant, Expression, Field, KeyOf, Tuple, WindowOf, show
 from spark_bridge.lineage import Column, Composed, Computed, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.values import check_supported
 
@@ -161,11 +161,20 @@ def _names(expression: Any) -> list[str]:
     """Return what the items of a tuple or dict are called: their field, if no other has it, else ``_1``, ``_2``, …."""
     if not isinstance(expression, Tuple):
         return [str(name) for name in expression.names]
-    own = [
-        item.name if isinstance(item, Field) else "key" if isinstance(item, KeyOf) else "" for item in expression.items
-    ]
+    own = [_name(item) for item in expression.items]
     count = Counter(own)
     return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
+
+
+def _name(item: Expression) -> str:
+    match item:
+        case Field(name=name):
+            return name
+        case KeyOf():
+            return "key"
+        case WindowOf():
+            return "window"
+    return ""
 
 
 def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str) -> t.DataType:
@@ -200,6 +209,8 @@ def _type_of_computed(
     match expression:
         case Constant(value=value) if type(value) in _PLAIN:
             return _PLAIN[type(value)]
+        case WindowOf():
+            return t.StructType([t.StructField(name, t.LongType()) for name in ("start", "end")])
         case Field(name="start" | "end"):
             return t.LongType()
         case Apply(function=function, arguments=arguments) if function in (*_ARITHMETIC, operator.truediv):

@@ -6,7 +6,7 @@ Every message names the source and the column, and the near names.
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from pyspark.sql import types as t
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive
 
-_KEY_TYPES = (t.StringType, t.IntegralType, t.BooleanType, t.DateType, t.TimestampType, t.DecimalType, t.BinaryType)
+KEY_TYPES: Final = (
+    t.StringType,
+    t.IntegralType,
+    t.BooleanType,
+    t.DateType,
+    t.TimestampType,
+    t.DecimalType,
+    t.BinaryType,
+)
+"""The types that rows are spread over buckets by."""
 
 
 @attrs.frozen(eq=False)
@@ -79,7 +88,7 @@ def make_source(
     if deleted is not None:
         _check_column(columns, name, deleted, "deleted", (t.BooleanType,), "a Boolean")
     if partition is not None:
-        _check_column(columns, name, partition, "partition_by", _KEY_TYPES, "a text, a whole number, or a date")
+        _check_column(columns, name, partition, "partition_by", KEY_TYPES, "a text, a whole number, or a date")
     helpers = {event_time, sequence, deleted}
     wanted = list(reactive.fields or hints_of(reactive.type) or ())
     fields = wanted or [column for column in columns.names if column not in helpers]
@@ -87,7 +96,7 @@ def make_source(
         _check_there(columns, name, field, "a field")
     key = None
     if reactive.table:
-        key = _table_key(name, reactive)
+        key = table_key(name, reactive)
         if key is not None:
             _check_there(columns, name, key, "the key")
     carried = list(dict.fromkeys([*fields, *([] if key is None else [key]), *([] if deleted is None else [deleted])]))
@@ -110,7 +119,8 @@ def make_source(
     )
 
 
-def _table_key(name: str, reactive: Reactive) -> str | None:
+def table_key(name: str, reactive: Reactive) -> str | None:
+    """Return the column of a table's key, or None if it has one row; raise `InvalidArgument` if it does not say."""
     if reactive.key is None or isinstance(reactive.key, str):
         return reactive.key
     shown = "declares none" if reactive.key is UNDECLARED else f"got key={reactive.key!r}"

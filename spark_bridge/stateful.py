@@ -46,21 +46,7 @@ def run_streaming(
         has_watermark: Whether it has.
         holds: Whether rows wait for the watermark.
     """
-    bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
-
-    def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        bucket = bucket_of[int(key[0])]
-        before = bytes(state.get[0]) if state.exists else None
-        watermark = state.getCurrentWatermarkMs() if has_watermark else 0
-        # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, hence one millisecond more.
-        clock = (watermark + 1) * _MILLISECOND if watermark > 0 else None
-        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _chunks(frames), clock, holds=holds))
-        state.update((outcome.state,))
-        if has_watermark and outcome.due is not None:
-            state.setTimeoutTimestamp(max(watermark + 1, outcome.due // _MILLISECOND))
-        if outcome.parts:
-            yield _to_pandas(bucket, outcome)
-
+    call = streaming_call(buckets, numbers, has_watermark=has_watermark, holds=holds)
     timeout = GroupStateTimeout.NoTimeout
     if has_watermark:
         timeout = GroupStateTimeout.EventTimeTimeout
@@ -73,15 +59,47 @@ def run_streaming(
     return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
 
 
+def streaming_call(
+    buckets: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool = False
+) -> Callable[[Any, Iterable[pd.DataFrame], GroupState], Iterator[pd.DataFrame]]:
+    """Return what Spark calls with the rows of one bucket, or none, and its state; the arguments of `run_streaming`."""
+    bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
+
+    def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+        bucket = bucket_of[int(key[0])]
+        before = bytes(state.get[0]) if state.exists else None
+        watermark = state.getCurrentWatermarkMs() if has_watermark else 0
+        # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, one a microsecond after it does not.
+        clock = watermark * _MILLISECOND + 1 if watermark > 0 else None
+        outcome = _noting(bucket, lambda: buckets.run(bucket, before, _chunks(frames), clock, holds=holds))
+        state.update((outcome.state,))
+        if has_watermark and outcome.due is not None:
+            state.setTimeoutTimestamp(max(watermark, _before(outcome.due), 1))
+        if outcome.parts:
+            yield _to_pandas(bucket, outcome)
+
+    return call
+
+
+def _before(due: int) -> int:
+    """Return the last watermark at which the clock has not reached ``due``: Spark calls once it is beyond that."""
+    return -(-(due - 1) // _MILLISECOND) - 1
+
+
 def run_batch(frame: DataFrame, buckets: Buckets, *, close: bool) -> DataFrame:
     """Return the output of a batch tagged frame."""
+    done = frame.drop("at").groupBy("bucket").applyInPandas(batch_call(buckets, close=close), PART)
+    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
+
+
+def batch_call(buckets: Buckets, *, close: bool) -> Callable[[Any, pd.DataFrame], pd.DataFrame]:
+    """Return what Spark calls with all rows of one bucket."""
 
     def call(key: Any, rows: pd.DataFrame) -> pd.DataFrame:
         bucket = int(key[0])
         return _to_pandas(bucket, _noting(bucket, lambda: buckets.run(bucket, None, _chunks([rows]), close=close)))
 
-    done = frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
-    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
+    return call
 
 
 def _noting(bucket: int, work: Callable[[], Outcome]) -> Outcome:

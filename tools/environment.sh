@@ -12,15 +12,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 needed=(attrs click greenlet hypothesis lark matplotlib numpy pandas pint pyais pyarrow pyspark pytest pytest-xdist rich)
 
 main() {
-    local folder=$PWD/out/env/$1 pins
+    local folder=$PWD/out/env/$1 pins requirement replaced
     shift
     if [ "$(cat "$folder/.made-of" 2>/dev/null)" = "$*" ]; then echo "$folder/bin/python"; return; fi
     echo "environment: making $folder with $*" >&2
     rm -rf "$folder"
     .venv/bin/python -m venv "$folder"
     pins=$folder/pins.txt
-    sed -nE '/^[A-Za-z0-9_.-]+==/ s/ *\\$//p' requirements.lock >"$pins"   # with their markers
-    if [[ " $*" == *" pyspark=="* ]]; then sed -i.all -E '/^(pyspark|py4j)==/d' "$pins"; fi   # py4j goes with PySpark
+    replaced=""
+    for requirement in "$@"; do replaced+="|${requirement%%[=<>~!]*}"; done
+    if [[ $replaced == *"|pyspark"* ]]; then replaced+="|py4j"; fi   # it goes with PySpark
+    sed -nE '/^[A-Za-z0-9_.-]+==/ s/ *\\$//p' requirements.lock | grep -vE "^(${replaced#|})==" >"$pins"   # with their markers
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$pins" "${needed[@]}" "$@" >&2
     echo "$*" >"$folder/.made-of"
     echo "$folder/bin/python"

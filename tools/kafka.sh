@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Starts a Kafka broker of one node (KRaft) on this machine, in the foreground: for tests, and to try things out.
 #
-#   tools/kafka.sh [PORT [FOLDER]]     PORT: 9092, the controller has the next one; FOLDER: out/kafka, emptied first
+#   tools/kafka.sh [PORT [FOLDER [PROPERTY=VALUE...]]]
+#
+# PORT: 9092, the controller has the next one; FOLDER: out/kafka, emptied first; the properties are further ones of the
+# broker, as Kafka's documentation names them.
 #
 # JAVA_HOME says which Java.
 set -euo pipefail
@@ -25,6 +28,7 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 PROPERTIES
+printf '%s\n' "${@:3}" >>"$folder/server.properties"
 "${java[@]}" -cp "$jars/*" kafka.tools.StorageTool format --cluster-id MkU3OEVBNTcwNTJENDM2Qg \
     --config "$folder/server.properties" >"$folder/format.log"
 echo "kafka: a broker at 127.0.0.1:$port; Ctrl-C stops it" >&2

@@ -15,27 +15,25 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.ageing import Ageing
-from cartesius.columnar.feeds import Feed, fed, timed
+from cartesius.columnar.batch_times import by_the_clock, with_times
+from cartesius.columnar.feeds import Feed, fed
 from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.passing_time import advanced, next_deadline
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table
-from cartesius.columnar.row_by_row import is_table, one_by_one, payloads_of
-from cartesius.columnar.rows import FAR, Flow, Rows, nothing
+from cartesius.columnar.row_by_row import is_table, one_by_one
+from cartesius.columnar.rows import Flow, Rows, nothing
 from cartesius.columnar.slicing import between, slice_length, stacked
-from cartesius.columnar.stages import Moment, Stage, State
 from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
-from cartesius.events import EARLIEST, Event
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cartesius.columnar.stages import Late
+    from cartesius.columnar.stages import Late, Stage, State
     from cartesius.engine import Engine
-    from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
 
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
@@ -116,7 +114,7 @@ class Compiled:
             NotColumnar: It cannot be done exactly; nothing has changed.
         """
         world, program = engine._world, self.program
-        moment, late, feed = _by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
+        moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
         flows: dict[Reactive, Flow] = {}
         number, tuples = world.number + 1, 0
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
@@ -172,68 +170,6 @@ def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
 def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
     numbers = (rows.position + ordinal, rows.position + number)
     return Rows(rows.payload, rows.start, rows.end, *numbers, rows.position, rows.key, rows.deletes)
-
-
-def _timed(engine: Engine, feed: Feed) -> Feed:
-    """Return what comes with its times; raise `NotColumnar` if 64 bits may not hold what is computed of them."""
-    latest, clock = engine._latest, engine._world.clock
-    known = [abs(time) for time in (latest, clock, engine._lateness or 0) if time != EARLIEST]
-    if max(known) > FAR:
-        reason = "times are far from 0"
-        raise NotColumnar(reason)
-    feed = timed(feed, latest, clock)
-    for rows in feed.rows.values():
-        rows.check_times()
-    return feed
-
-
-def _by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple[Moment, list[tuple[int, Late]], Feed]:
-    """Return the clock in each step, what comes too late, with its step, and the rest.
-
-    Args:
-        engine: The engine.
-        feed: What comes.
-        timeless: The correlations whose stages do not look at the clock themselves.
-    """
-    world, lateness = engine._world, engine._lateness
-    if lateness is None and world.clock == EARLIEST:
-        return Moment(feed.steps), [], feed
-    ends = np.zeros(feed.steps, np.int64)
-    for one in feed.rows.values():
-        ends[one.position] = one.end
-    clock = np.full(feed.steps, np.iinfo(np.int64).min if world.clock == EARLIEST else int(world.clock), np.int64)
-    if lateness is not None:
-        latest = ends if engine._latest == EARLIEST else np.maximum(ends, int(engine._latest))
-        clock = np.maximum(clock, np.maximum.accumulate(latest) - lateness)
-        if any(item[3].join in timeless for item in world.deadlines.heap):
-            reason = "deadlines are due"
-            raise NotColumnar(reason)
-    is_late = ends < clock
-    moment = Moment(feed.steps, clock, meets_deadlines=lateness is not None)
-    if not is_late.any():
-        return moment, [], feed
-    late: list[tuple[int, Late]] = []
-    rest = {}
-    for reactive, one in feed.rows.items():
-        mine = is_late[one.position]
-        bound = engine._program.bound.get(reactive, ())
-        keeping = [join not in timeless for join, index in bound if join.slots[index].keeps_late]
-        if keeping and mine.any() and not (all(keeping) and len(keeping) == len(bound)):
-            reason = "late events count for some time"
-            raise NotColumnar(reason)
-        if keeping:
-            rest[reactive] = one  # the stages look at the clock themselves
-            continue
-        name = engine._program.names[reactive]
-        aside = one.take(np.flatnonzero(mine))
-        positions, values = aside.position.tolist(), payloads_of(reactive, aside)
-        for position, value, start, end in zip(
-            positions, values, aside.start.tolist(), aside.end.tolist(), strict=True
-        ):
-            event = Event(value, start, end, 1, name, (name, engine._events + 1 + position))
-            late.append((position, (event, name, f"its end {end} is before the clock {int(clock[position])}")))
-        rest[reactive] = one.take(np.flatnonzero(~mine))
-    return moment, late, Feed(rest, feed.steps, is_timed=True)
 
 
 def compiled_of(engine: Engine) -> Compiled:
@@ -292,7 +228,7 @@ def attempt(engine: Engine, feed: Feed, shape: Shape[T]) -> Attempt[T]:
     engine._steps.is_running = True
     try:
         with np.errstate(all="ignore"):
-            feed = _timed(engine, feed)
+            feed = with_times(engine, feed)
             while found.done < feed.steps or not found.made:
                 end = min(found.done + slice_length(compiled.n_retained), feed.steps)
                 made, late = compiled.run(engine, between(feed, found.done, end), shape)

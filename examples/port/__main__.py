@@ -112,7 +112,7 @@ _WRITTEN = (
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
     show_default="fetched from Maven Central",
-    help="The jars of Spark's Kafka connector, for --kafka.",
+    help="The jars of Spark's Kafka connector, for --kafka. Spark 4.3 has none yet: see `make run-kafka`.",
 )
 @click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
 @click.option(

@@ -111,7 +111,8 @@ def reason_in(log: Path) -> str:
     missing = re.search(r"unresolved dependency: ([^\]]+): not found", log.read_text(errors="replace"))
     if missing:
         return (
-            f"Spark does not find {missing[1]} at Maven Central; give a folder of jars, --jars FOLDER ({log} says more)"
+            f"Spark does not find {missing[1]} at Maven Central; `make run-kafka` takes an older Spark, whose connector"
+            f" is there, or give a folder of jars, --jars FOLDER ({log} says more)"
         )
     return f"Spark does not start; {log} says why. It needs Java 17 or newer; without it, use --in-process"
 

@@ -28,7 +28,7 @@ by the first event of the other source that comes after it. State: one time, or 
 # ruff: noqa: D102 - the class says it, and so do the names of its clauses
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from cartesius import Duration, Reactive, Restriction, Slot, arrive, correlate, forward, handles, state
 from restrictions import key_by, most_recently
@@ -36,6 +36,8 @@ from restrictions import key_by, most_recently
 
 class failing_over(Restriction):
     """Let `preferred` events of `slot` through; others only after more than `silence` without one."""
+
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
     silence: Duration

@@ -66,14 +66,14 @@ def kafka_connector() -> Path:
 
 
 @contextmanager
-def kafka_broker(folder: Path) -> Iterator[str]:
-    """Start a broker of one node, and stop it; give its bootstrap servers."""
+def kafka_broker(folder: Path, *properties: str) -> Iterator[str]:
+    """Start a broker of one node with further properties, and stop it; give its bootstrap servers."""
     port, log = free_port(), folder / "kafka.log"
     if shutil.which("mvn") is None:
         pytest.skip("Kafka's jars come by Maven, which is not there: apt-get install maven")
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [ROOT / "tools" / "kafka.sh", str(port), str(folder / "kafka")], stdout=output, stderr=output
+            [ROOT / "tools" / "kafka.sh", str(port), str(folder / "kafka"), *properties], stdout=output, stderr=output
         )
         try:
             wait_for_port(port, process, log)

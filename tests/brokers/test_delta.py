@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("delta", reason="delta-spark is not installed; `make test-delta` brings it")
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -29,6 +28,8 @@ DELTA = {
 @pytest.fixture(scope="module")
 def options():
     """What a session needs for Delta: the jars of the library's version for this Spark."""
+    # Not at the top: a run that leaves slow tests out would show it as skipped.
+    pytest.importorskip("delta", reason="delta-spark is not installed; `make test-delta` brings it")
     minor = ".".join(pyspark.__version__.split(".")[:2])
     version = importlib.metadata.version("delta-spark")
     artifact = (

@@ -1,6 +1,6 @@
 """Kafka, a real broker: the port's sources as topics, verdict changes to a topic, and no repeat that a reader sees.
 
-`make test-kafka` runs these tests; they are slow.
+`make test-kafka` runs these tests, also through kills of the driver and of executors; they are slow.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.brokers.servers import ROOT, kafka_broker, kafka_connector
+from tests.faults.comparing import disturbed, undisturbed
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,25 @@ def connector():
 def servers(connector, tmp_path_factory):
     with kafka_broker(tmp_path_factory.mktemp("kafka")) as servers:
         yield servers
+
+
+@pytest.fixture(scope="module")
+def spread(tmp_path_factory):
+    """A broker whose topics have several partitions, so that a record has to come again where it came before."""
+    with kafka_broker(tmp_path_factory.mktemp("spread"), "num.partitions=3") as servers:
+        yield servers
+
+
+@pytest.fixture(scope="module")
+def expected(spread, connector, tmp_path_factory):
+    """What a reader has of the topic of an undisturbed run, and the seconds that a micro-batch took."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAULTS_SPARK_OPTIONS", jars_of(connector))
+        return undisturbed(tmp_path_factory.mktemp("undisturbed"), f"kafka:undisturbed:{spread}")
+
+
+def jars_of(folder):
+    return f"spark.jars={','.join(map(str, sorted(folder.glob('*.jar'))))}"
 
 
 def port(out, *options):
@@ -43,3 +64,16 @@ def test_the_port_through_kafka_gives_the_verdicts_of_this_process(servers, conn
     assert there == here
     assert ".verdicts" in said
     assert "micro-batch 0: " in said
+
+
+@pytest.mark.parametrize("target", ["driver", "executor"])
+def test_a_reader_has_each_record_once_and_in_order_whatever_died(
+    expected, spread, connector, tmp_path, monkeypatch, target
+):
+    rows, seconds = expected
+    assert len(rows["topic"]) == len(rows["results"]) > 500
+    assert rows["repeats"] == []
+    monkeypatch.setenv("FAULTS_SPARK_OPTIONS", jars_of(connector))
+    found = disturbed(tmp_path, f"kafka:{target}:{spread}", target, seconds)
+    print(f"repeats, by micro-batch: {dict(Counter(found['repeats']))}")
+    assert {**found, "repeats": []} == rows

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import sys
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,15 @@ import pyarrow.parquet as pq
 
 from cartesius import Reactive, correlate
 from restrictions import as_table, key_by, optionally, retracting, within, without
+from tests.faults.killing import AT_WORK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_bridge import Frames
+    from spark_bridge.queries import Sink
 
+ROOT = Path(__file__).resolve().parents[2]
 START = datetime(2024, 6, 30, tzinfo=UTC)
 SECOND = 1_000_000
 SLICES = 10
@@ -37,6 +41,7 @@ COLUMNS = {
     "call": {"mmsi": pa.int64(), "n": pa.int64()},
     "answer": {"mmsi": pa.int64(), "n": pa.int64()},
 }
+DDL = {pa.int64(): "bigint", pa.string(): "string", pa.bool_(): "boolean", pa.float64(): "double"}
 
 ship = Reactive("ship", table=True, key="mmsi")
 berth = Reactive("berth", table=True, key="id")
@@ -96,7 +101,7 @@ def frames_of(spark: SparkSession, root: Path, outputs: list[Reactive]) -> Frame
     used = ["ship", "berth", *(["call", "answer"] if call_is_used(outputs) else [])]
     streams = {}
     for source in used:
-        schema = spark.read.parquet(f"{root}/in/{source}").schema
+        schema = ", ".join(["at timestamp", *(f"{name} {DDL[kind]}" for name, kind in COLUMNS[source].items())])
         streams[source] = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{root}/in/{source}")
     partitions = {name: "mmsi" for name in used if name != "berth"}
     return correlate_frames(
@@ -131,21 +136,25 @@ def run(spark: SparkSession, root: Path, sink: str) -> None:
     else:
         results = {
             "parquet": lambda: sinks.to_parquet(f"{root}/out"),
+            "kafka": lambda: into_files_and_topic(root, *where.split(":", 1)),
             "postgresql": lambda: upserts.to_postgresql(*reversed(where.split(":", 1))),
             "delta": lambda: upserts.to_delta(f"{root}/out"),
         }[kind]()
         dead = sinks.to_parquet(f"{root}/dead")
         query = frames.start(results=results, dead=dead, checkpoint=checkpoint, trigger=trigger)
+    (root / AT_WORK).write_text(str(os.getpid()))
     query.awaitTermination()
     found: dict[str, list[Any]] = {}
     if kind == "files":
         found["all"] = spark.read.parquet(f"{root}/out").collect()
     else:
         found["dead"] = spark.read.parquet(f"{root}/dead").collect()
-    if kind in ("parquet", "delta"):
-        found["results"] = spark.read.format(kind).load(f"{root}/out").collect()
+    if kind in ("parquet", "kafka", "delta"):
+        found["results"] = spark.read.format("delta" if kind == "delta" else "parquet").load(f"{root}/out").collect()
     if kind == "postgresql":
         found["results"] = rows_of(*where.split(":", 1))
+    if kind == "kafka":
+        found["topic"], found["repeats"] = records_of(spark, *where.split(":", 1))
     rows = {
         name: sorted(repr(row.asDict(recursive=True) if isinstance(row, Row) else row) for row in each)
         for name, each in found.items()
@@ -161,12 +170,57 @@ def rows_of(table: str, connection: str) -> list[Any]:
         return list(database.execute(f"SELECT * FROM {table}"))  # type: ignore[call-overload, unused-ignore]  # where psycopg is there, it wants a literal
 
 
+def into_files_and_topic(root: Path, topic: str, servers: str) -> Sink:
+    """Return a sink of two: so what is in the topic can be compared with what is in the files."""
+    from spark_bridge import sinks
+
+    both = sinks.to_parquet(f"{root}/out"), sinks.to_kafka(servers, topic)
+    return lambda batch, number: [sink(batch, number) for sink in both]
+
+
+def records_of(spark: SparkSession, topic: str, servers: str) -> tuple[list[Any], list[Any]]:
+    """Return what a reader has of a topic, each record with its place among those of its key, and what it drops.
+
+    Of what it drops, the number of the micro-batch. What has no key has no order either.
+    """
+    from spark_bridge.sinks import Repeats
+
+    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
+    records = reader.option("includeHeaders", "true").load().orderBy("partition", "offset").collect()
+    repeats, kept, dropped = Repeats(), defaultdict(list), []
+    for record in records:
+        headers = [(name, bytes(value)) for name, value in record["headers"]]
+        key = bytes(record["key"])
+        if repeats.is_repeat(record["partition"], key, headers):
+            dropped.append(int(dict(headers)["batch"]))
+        else:
+            kept[key].append(bytes(record["value"]).decode())
+    for key, values in kept.items():
+        if json.loads(key)["key"] is None:
+            values.sort()
+    return [(key, place, value) for key, values in kept.items() for place, value in enumerate(values)], dropped
+
+
+def shared_classes() -> str:
+    """Return the option of Java by which a first run keeps the classes that it has loaded, and the others use them.
+
+    A Java starts in half the time, and each kill is followed by a start.
+    """
+    import pyspark
+
+    archive = ROOT / "out" / "classes" / f"spark-{pyspark.__version__}.jsa"
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    return f"-XX:SharedArchiveFile={archive}" if archive.exists() else f"-XX:ArchiveClassesAtExit={archive}"
+
+
 def main(root: Path, sink: str, master: str) -> None:
     """Start Spark with ``master``, and run."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName("faults")
-    for name, value in OPTIONS.items():
+    java = f"{JAVA} {shared_classes()}"
+    javas = {f"spark.{part}.extraJavaOptions": java for part in ("driver", "executor")}
+    for name, value in (OPTIONS | javas).items():
         builder = builder.config(name, value)
     for option in os.environ.get("FAULTS_SPARK_OPTIONS", "").split():
         builder = builder.config(*option.split("=", 1))
@@ -176,6 +230,7 @@ def main(root: Path, sink: str, master: str) -> None:
     spark.stop()
 
 
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a short life on few cores
 _STATE = "org.apache.spark.sql.execution.streaming.state"
 OPTIONS = {
     "spark.ui.enabled": "false",
@@ -184,7 +239,6 @@ OPTIONS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "900m",
     "spark.executor.memory": "600m",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on few cores
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",

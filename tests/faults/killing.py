@@ -1,7 +1,8 @@
 """Killing parts of a running query at random points, and starting it again until it is done.
 
-A point is a micro-batch, by the offsets that Spark writes when it begins one, and a time after that, drawn between
-nothing and what a micro-batch takes. What is killed gets SIGKILL, so it cannot tidy up.
+A point is a micro-batch, by the offsets that Spark writes when it begins one, and a time after that, or after the job
+has begun to go on with it, drawn between nothing and what two micro-batches take. What is killed gets SIGKILL, so it
+cannot tidy up.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 900  # seconds for whatever is waited for, on a machine that has other work
+PATIENCE = 900  # seconds for each thing that is waited for, on a machine that has other work
+AT_WORK = "at_work"
+"""The file, beside the checkpoint, into which a job writes its number once its query has started."""
 _TICK = 0.02
 
 Job: TypeAlias = "subprocess.Popen[bytes]"
@@ -105,13 +108,13 @@ class Killer:
     def run(self) -> None:
         """Run the job until it ends by itself after the last kill."""
         draw = random.Random(self.seed)
-        # None in the last two, or the job might be done before the last kill.
-        points = sorted((draw.randrange(self.batches - 2), draw.random() * self.seconds) for _ in range(self.times))
-        deadline = time.monotonic() + PATIENCE
+        # None in the last three, or the job might be done before the last kill.
+        points = sorted((draw.randrange(self.batches - 3), draw.random() * 2 * self.seconds) for _ in range(self.times))
         job = self._start()
         try:
             for batch, delay in points:
-                while not (self.checkpoint / "offsets" / str(batch)).exists():
+                deadline = time.monotonic() + PATIENCE
+                while not (is_at_work(job, self.checkpoint) and (self.checkpoint / "offsets" / str(batch)).exists()):
                     job = self._kept_going(job, deadline)
                 until = time.monotonic() + delay
                 while time.monotonic() < until:
@@ -147,6 +150,12 @@ class Killer:
     def log(self) -> Path:
         """What the job says."""
         return self.checkpoint.parent / "job.log"
+
+
+def is_at_work(job: Job, checkpoint: Path) -> bool:
+    """Return whether a job has started its query; before, it has offsets only of the one that was killed."""
+    note = checkpoint.parent / AT_WORK
+    return note.exists() and note.read_text() == str(job.pid)
 
 
 def start_job(command: list[str], log: int) -> Job:

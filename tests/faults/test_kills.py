@@ -1,6 +1,6 @@
 """Parts of a query are killed at random points, ten times over; the sink has what it has of an undisturbed run.
 
-`make faults` runs these tests, and `make test-long`.
+`make test-faults` runs these tests, and `make test-long`.
 """
 
 from __future__ import annotations

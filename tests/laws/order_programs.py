@@ -7,13 +7,15 @@ code: an input is a trace, a class of sequences under swaps of adjacent independ
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 
-from cartesius import ROW, Delete, Engine, Reactive, Update, correlate, ordered, unordered
+from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, unordered
 from cartesius.errors import InvalidArgument, OrderMismatch
+from cartesius.records import Record
 from cartesius.testing import streams_equivalent
 from restrictions import (
     affinely,
@@ -65,7 +67,14 @@ STREAMS = [
     ordered("k", among="log"),
     ordered(among="log"),
 ]
-TABLES = [unordered(), unordered(distinct=()), ordered(ROW), ordered("k"), ordered(), ordered(ROW, among="log")]
+TABLES = [
+    unordered(),
+    unordered(distinct=()),
+    ordered(per_row=True),
+    ordered("k"),
+    ordered(),
+    ordered(per_row=True, among="log"),
+]
 
 
 def restrictions_of(a: str, b: str | None) -> list[Any]:
@@ -127,10 +136,18 @@ def _made(draw: Any, slots: dict[str, Reactive], number: int) -> Reactive:
     """Draw a correlation of slots."""
     names = list(slots)
     a, b = names[0], names[1] if len(names) > 1 else None
-    pool = restrictions_of(a, b)
-    restrict = fifo()
-    for one in draw(st.lists(st.sampled_from(pool), max_size=4)):
-        restrict = restrict | one
+    both = names[:2]
+    parts: list[Any] = [fifo()]
+    if draw(st.integers(0, 3)) == 0:
+        parts.append(retracting())
+    if draw(st.integers(0, 2)) == 0:
+        parts.append(key_by(**dict.fromkeys(both, "k")))
+    parts += draw(st.lists(st.sampled_from(restrictions_of(a, b)), min_size=1, max_size=2))
+    if draw(st.integers(0, 3)) == 0:
+        parts.append(in_event_time(LONG))
+    restrict = parts[0]
+    for part in parts[1:]:
+        restrict = restrict | part
     wheres: list[Any]
     yields: list[Any]
     if b is None:
@@ -180,7 +197,7 @@ def programs(draw: Any) -> tuple[Reactive, list[Reactive], list[OrderMismatch]]:
     x = Reactive("x", order=draw(st.sampled_from(STREAMS)))
     y = Reactive("y", order=draw(st.sampled_from(STREAMS)))
     t = Reactive("t", table=True, key="k", order=draw(st.sampled_from(TABLES)))
-    shapes = [{"a": x}, {"a": x, "b": y}, {"a": x, "b": x}, {"a": x, "b": t}, {"a": t}, {"a": t, "b": x}]
+    shapes = [{"a": x, "b": y}, {"a": x, "b": t}, {"a": x, "b": x}, {"a": t, "b": x}, {"a": x}, {"a": t}]
     output: Reactive | None = None
     reports = []
     for number in range(draw(st.sampled_from([2, 1, 3]))):
@@ -251,7 +268,7 @@ def _are_as_many(one: Any, other: Any) -> bool:
 def _field(value: Any, key: str) -> Any:
     if isinstance(value, Update | Delete):
         return value.key
-    return value[key]
+    return value[key] if isinstance(value, Mapping | Record) else getattr(value, key)
 
 
 @st.composite

@@ -26,6 +26,7 @@ from restrictions import (
     aligning,
     as_table,
     at_most,
+    by_arrival,
     cartesian,
     earliest,
     every_nth,
@@ -64,6 +65,8 @@ from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
 from restrictions.stages import Stage, ageing, collating
 from restrictions.tables import count, sum_
+from restrictions.template_base import template, template_of_key
+from restrictions.templates import in_order_per_key, per_item, unordered_per_key
 from restrictions.window_base import windowing
 from restrictions.windows import accumulated, dstream, filtered, istream, keeping, rstream
 
@@ -292,6 +295,11 @@ TABLE: dict[str, Line] = {
     "ageing": Line(st.just(ageing("x", Everlasting()))),  # of tables
     "aligning": Line(ALIGNING, ("most_recently", "earliest", "at_most", "affinely", "momentarily")),
     "announcing": Line(st.just(announcing("x"))),  # of tables
+    "by_arrival": Line(
+        SLOTS.map(lambda slots: by_arrival(*slots)),
+        (EVERYTHING,),
+        SLOTS.map(lambda slots: (by_arrival(*slots) | by_arrival("x"), by_arrival("x"))),
+    ),
     "apart": Line(
         BOUNDS.map(lambda bounds: apart("x", "y", *bounds)),
         ("apart",),
@@ -424,6 +432,9 @@ TABLE: dict[str, Line] = {
         ),
     ),
 }
+BASES = {one.__name__ for one in (of_streams, windowing, template, template_of_key)}
+TEMPLATES = {one.__name__ for one in (per_item, in_order_per_key, unordered_per_key)}
+"""What users derive operators from: tests/unit/restrictions/test_templates.py."""
 FEWER = settings(max_examples=settings().max_examples // 2)  # of each of some forty parameters
 COMMUTING = [name for name, line in TABLE.items() if line.commutes]
 LAWFUL = [name for name, line in TABLE.items() if line.law is not None]
@@ -460,7 +471,7 @@ def test_the_table_has_a_line_for_each_restriction():
         gives = value.__name__ if isinstance(value, type) else value.__annotations__["return"]
         if "Reactive" not in gives and gives != "Composition":  # else it makes a reactive, or is made of the others
             assert set(functions.get(name, (name,))) <= set(TABLE), name
-    assert set(_classes()) - {of_streams.__name__, windowing.__name__} == set(TABLE)
+    assert set(_classes()) - BASES - TEMPLATES == set(TABLE)
 
 
 def test_what_a_line_claims_is_in_the_table():
@@ -498,8 +509,7 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
 
 @pytest.mark.parametrize("said", ["State:", "elies on", "ommute", "Law:"])
 def test_every_restriction_states_its_law_its_state_the_order_it_relies_on_and_with_what_it_commutes(said):
-    bases = {of_streams.__name__, windowing.__name__}
-    assert [name for name, kind in _classes().items() if name not in bases and said not in (kind.__doc__ or "")] == []
+    assert [name for name, kind in _classes().items() if name not in BASES and said not in (kind.__doc__ or "")] == []
 
 
 def _classes() -> dict[str, type[Restriction]]:

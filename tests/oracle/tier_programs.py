@@ -54,7 +54,7 @@ from restrictions.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 T = TypeVar("T")
 NAMES = ("a", "b", "c", "d")
@@ -62,11 +62,33 @@ NAN = float("nan")
 
 
 class Choices:
-    """Choices read off bytes; the first option once they are used up."""
+    """Choices read off bytes; the first option once they are used up.
 
-    def __init__(self, data: bytes) -> None:
+    Args:
+        data: The bytes.
+        unit: How long a time unit is.
+        table: What a table declares that has no other key.
+        made: The inputs that there are already, by name.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        unit: int = 1,
+        table: Mapping[str, Any] | None = None,
+        made: dict[str, Reactive] | None = None,
+    ) -> None:
         self.data = data
         self.at = 0
+        self.unit = unit
+        self.table = table or {}
+        self.made = {} if made is None else made
+
+    def input(self, name: str, **options: Any) -> Reactive:
+        """An input, the same one for the same name."""
+        if name not in self.made:
+            self.made[name] = Reactive(name, **options)
+        return self.made[name]
 
     def byte(self) -> int:
         self.at += 1
@@ -236,7 +258,7 @@ def zipped(choices: Choices, names: list[str]) -> list[Any]:
 
 
 def banded(choices: Choices, names: list[str]) -> list[Any]:
-    found: list[Any] = [*keys(choices, names), within(choices.of([2, 0, 5]), *names)]
+    found: list[Any] = [*keys(choices, names), within(choices.of([2, 0, 5]) * choices.unit, *names)]
     if choices.rarely():
         found.append(choices.of([optionally(names[-1]), affinely(*names), most_recently(*names), retracting()]))
     return found
@@ -275,14 +297,14 @@ def stream_join(choices: Choices, sources: Sequence[Reactive], name: str = "out"
 
 def joins(choices: Choices) -> Case:
     """One join of streams."""
-    sources = tuple(Reactive(f"in{place}") for place in range(4))
+    sources = tuple(choices.input(f"in{place}") for place in range(4))
     out = stream_join(choices, sources)
     return Case("join", sources, (out,), options_of(choices))
 
 
 def nested(choices: Choices) -> Case:
     """Joins of joins, several outputs, streams in between."""
-    sources = tuple(Reactive(f"in{place}") for place in range(3))
+    sources = tuple(choices.input(f"in{place}") for place in range(3))
     nodes: list[Reactive] = list(sources)
     for place in range(choices.of([2, 3])):
         some = choices.some(nodes[-3:], 2)
@@ -326,7 +348,8 @@ def records_of(table: Reactive, choices: Choices) -> Reactive:
 def tables(choices: Choices) -> Case:
     """The algebra in chains and diamonds."""
     declared = [
-        Reactive("t", table=True), Reactive("u", table=True), Reactive("w", table=True, key="k"), Reactive("s"),
+        choices.input("t", table=True, **choices.table), choices.input("u", table=True, **choices.table),
+        choices.input("w", table=True, key="k"), choices.input("s"),
     ]  # fmt: skip
     records = [*declared[:3], to_table(declared[3], key=choices.of(["k", "j"]))]
     if choices.rarely():
@@ -393,13 +416,14 @@ MORE: list[list[Any]] = [
 
 def windows(choices: Choices) -> Case:
     """Aggregates and joins in windows."""
-    sources = (Reactive("in0"), Reactive("in1"))
-    lateness = choices.of([0, 3])
+    sources = (choices.input("in0"), choices.input("in1"))
+    unit = choices.unit
+    lateness = choices.of([0, 3]) * unit
     span = choices.of(
         [
-            lambda: tumbling(4, lateness=lateness),
-            lambda: sliding(4, 2, lateness=lateness),
-            lambda: tumbling(3, offset=1),
+            lambda: tumbling(4 * unit, lateness=lateness),
+            lambda: sliding(4 * unit, 2 * unit, lateness=lateness),
+            lambda: tumbling(3 * unit, offset=unit),
         ]
     )()
     group = choices.of([count, sum_.of("k"), mean.of("j"), sum_.of("v")])
@@ -433,10 +457,10 @@ FAMILIES: dict[str, Callable[[Choices], Case]] = {
 }
 
 
-def case_of(family: str, data: bytes) -> Case | None:
-    """The program that bytes stand for; None if its restrictions refuse each other."""
+def case_of(family: str, data: bytes, **about: Any) -> Case | None:
+    """The program that bytes stand for, and what else `Choices` takes; None if its restrictions refuse each other."""
     try:
-        return FAMILIES[family](Choices(data))
+        return FAMILIES[family](Choices(data, **about))
     except CartesiusError:
         return None
 

@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from cartesius import Reactive, correlate
+from cartesius import Engine, Reactive, correlate
+from dsl import RulePack, Source, require
+from dsl.units import metres
 from restrictions import as_table, retracting
 from spark_bridge import correlate_frames
 
@@ -29,11 +31,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def started(spark, folder, **options):
+def started(spark, folder, program=inverse, **options):
     schema = spark.read.parquet(str(folder / "ship")).schema
     streams = {"ship": spark.readStream.schema(schema).parquet(str(folder / "ship"))}
     frames = correlate_frames(
-        inverse, streams, event_time="at", order="arrival", partition_by="mmsi", buckets=3, **options
+        program, streams, event_time="at", order="arrival", partition_by="mmsi", buckets=3, **options
     )
     found = {"results": [], "dead": []}
     query = frames.start(
@@ -74,3 +76,30 @@ def test_the_driver_is_told_it_of_a_batch_as_well(spark, folder):
     assert '{"mmsi":7,"berth":"B"}' in str(caught.value)
     found = correlate_frames(inverse, frames, event_time="at", on_error="dead_letter")
     assert sorted(row.berth for row in found.results.collect()) == ["A", "C"]
+
+
+def test_a_rule_of_a_pack_is_named_and_may_be_unknown_from_the_same_checkpoint_on(spark, folder):
+    vessel = Source("ship", key="mmsi", mmsi=int, berth=metres)  # which is a text in the frame
+    pack = RulePack("port", subject=vessel)
+    with pack:
+        require(vessel.berth <= 15 * metres, name="depth")
+        require(vessel.mmsi > 7, name="number")
+    query, _ = started(spark, folder, pack.table())
+    with pytest.raises(StreamingQueryException) as caught:
+        query.awaitTermination()
+    raised = "TypeError: '<=' not supported between instances of 'str' and 'int'"
+    told = f"{raised} (in the requirement 'depth': ship.berth <= 15 m, in 'port': yields judge(ship))"
+    assert f"the query of 'port': expected rules that can be computed but {told}" in str(caught.value)
+    query, found = started(spark, folder, pack.table(), on_error="unknown")
+    query.awaitTermination()
+    engine, expected = Engine(pack.table(), on_error="unknown"), {}
+    for time, (mmsi, berth) in enumerate([(8, "A"), (7, "B"), (9, "C")]):
+        [event] = engine.push(pack.sources["ship"], {"mmsi": mmsi, "berth": berth}, at=time)
+        expected[mmsi] = event.value.value
+    assert {row.key: row.status for row in found["results"]} == {7: "restricted", 8: "unknown", 9: "unknown"}
+    assert {row.key: said(row) for row in found["results"]} == {key: said(one) for key, one in expected.items()}
+    assert found["dead"] == []
+
+
+def said(verdict):
+    return verdict.status, [(reason.name, tuple(reason.missing)) for reason in verdict.because]

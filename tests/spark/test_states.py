@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as f
 
 from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, cartesian, retracting
 from spark_bridge import correlate_frames, migrate, state_report
+from spark_bridge.bucket_states import BucketStates
 from spark_bridge.shuffles import PARTITIONS, bucket_numbers, spark_hash
 
 START = datetime(2024, 6, 30, tzinfo=UTC)
@@ -131,6 +133,26 @@ def test_a_checkpoint_from_its_beginning_to_a_changed_program(spark, query, capl
     assert query.run(migrate(moored(5), moored(10))) == shallow
     query.add("ship", mmsi=[7], berth=["A"])
     assert query.run(moored(5)) == [("update", 7, 15.0)]
+
+
+class Damaging(BucketStates):
+    """Writes bucket 3 with one bit flipped."""
+
+    def seal(self, opened):
+        blob = super().seal(opened)
+        return blob[:-1] + bytes([blob[-1] ^ 1]) if opened.bucket == 3 else blob
+
+
+@pytest.mark.slow
+def test_a_damaged_state_stops_the_query_with_its_bucket_and_version(query, monkeypatch):
+    monkeypatch.setattr("spark_bridge.frames.BucketStates", Damaging)
+    query.run(moored(10))
+    monkeypatch.undo()
+    query.add("berth", id=["C"], depth=[1.0])
+    with pytest.raises(StreamingQueryException, match=r"its checksum differs \(it says bucket 3, version 1, "):
+        query.run(moored(10))
+    with pytest.raises(SnapshotMismatch, match="bucket 3, version 1"):
+        state_report(query.checkpoint)
 
 
 def test_new_columns_are_reported_once(query, caplog):

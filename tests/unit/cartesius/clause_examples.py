@@ -13,7 +13,6 @@ from cartesius import (
     forward,
     handles,
     notify_at,
-    state,
     tick,
 )
 
@@ -38,7 +37,6 @@ class waking(Restriction):
 
     slot: Slot
     asks: Callable[[Entry], Any]
-    woken: list[int] = state([])
 
     @handles(arrive, "slot")
     def ask(self, slot, event):

@@ -79,7 +79,7 @@ def test_an_answer_cannot_be_changed():
     answer = streams_equivalent("a", "a")
     assert answer == Equivalence()
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        answer.reason = "?"  # type: ignore[misc]
+        answer.reason = "?"  # type: ignore[misc]  # it is frozen
 
 
 def test_it_is_decided_online():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cartesius import ROW, Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
+from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
 from cartesius.errors import OrderMismatch
 from cartesius.testing import streams_equivalent
 from restrictions import (
@@ -27,7 +27,7 @@ from restrictions import (
 from restrictions.aggregation import totalling
 from restrictions.folding import accumulating
 from restrictions.rows import announcing
-from restrictions.streams import combine_latest, filter_, group_by, map_, stream_table_join, zip_
+from restrictions.streams import combine_latest, either, filter_, group_by, map_, merge, stream_table_join, zip_
 from restrictions.tables import count, foreign_join, inner_join, map_table, sum_
 from restrictions.windows import on_close, rstream
 from tests.laws.order_programs import depend
@@ -37,7 +37,7 @@ timed = Reactive("timed", order=unordered(distinct=("k",)))
 late = Reactive("late", order=unordered(marked=False))
 keyed = Reactive("keyed", order=ordered("k", among="log"))
 beside = Reactive("beside", order=ordered("id", among="log"))
-t = Reactive("t", table=True, key="k", order=ordered(ROW))
+t = Reactive("t", table=True, key="k", order=ordered(per_row=True))
 u = Reactive("u", table=True, key="k", order=ordered("k"))
 free = Reactive("free", table=True, key="k", order=unordered())
 
@@ -222,6 +222,7 @@ ACCEPTED: dict[str, tuple[Any, str]] = {
         "ordered per its row, corrected",
     ),
     "windows that report when they close": (lambda: one(x, tumbling(9, report=on_close)), "unordered"),
+    "a union": (lambda: merge(x, y), "unordered"),
     "a fold per key": (lambda: group_by(keyed, "k"), "ordered per its row, corrected"),
     "nothing declared": (lambda: combine_latest(Reactive("p"), Reactive("q")), "None"),
     "something not declared": (lambda: stream_table_join(Reactive("p"), t, on="k"), "None"),
@@ -287,3 +288,21 @@ def test_a_total_of_a_table_by_group_is_accepted_as_it_is_corrected():
     made = reduce(t, count, by=lambda value: value.v)
     assert str(made.order) == "ordered per its row, corrected"
     assert standing(made, [(t, Update(0, A), 1), (t, Delete(0), 2)]) == {1: "None"}
+
+
+def test_alternatives_that_consume_need_their_inputs_in_one_order():
+    log = [Reactive(name, order=ordered(among="log")) for name in "pqr"]
+    done = two(log[0], log[1], affinely("a", "b"))
+    assert str(either(done, two(log[0], log[2], affinely("a", "b"))).order) == "ordered among log"
+    other = Reactive("other", order=ordered())
+    with pytest.raises(OrderMismatch, match=r"consumes what comes first, but p is ordered among log and other is"):
+        either(done, one(other, affinely("a")))
+
+
+def test_alternatives_may_be_accepted_by_arrival():
+    w, f, t = (Reactive(name, order=ordered()) for name in "wft")
+    accepted = [two(w, source, affinely("a", "b"), by_arrival("a", "b")) for source in (f, t)]
+    output = either(*accepted)
+    assert str(output.order) == "ordered among arrival"
+    trace = [(w, A, 1), (f, B, 2), (t, C, 3)]
+    assert standing(output, trace) != standing(output, [trace[0], trace[2], trace[1]])

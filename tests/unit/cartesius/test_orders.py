@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cartesius import ROW, Reactive, Reliance, ordered, unordered
+from cartesius import Reactive, Reliance, ordered, unordered
 from cartesius.errors import InvalidArgument
 
 WRONG: Any = 3
@@ -19,7 +19,7 @@ WRONG: Any = 3
         (unordered(distinct=("mmsi", "kind")), "unordered, at distinct times per mmsi and kind"),
         (ordered(), "ordered"),
         (ordered("mmsi"), "ordered per mmsi"),
-        (ordered(ROW), "ordered per its row"),
+        (ordered(per_row=True), "ordered per its row"),
         (ordered("mmsi", among="ais"), "ordered per mmsi among ais"),
     ],
 )

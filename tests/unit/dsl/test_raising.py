@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, correlate
 from cartesius.columnar.results import events_of
 from cartesius.errors import InvalidArgument
-from dsl import RulePack, Source, not_, require, when
+from dsl import RulePack, Source, against, another, not_, require, when
 from dsl.units import centimetres, metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, berth=str)
@@ -190,3 +190,28 @@ def test_a_batch_of_columns_gives_what_pushes_give(draught):
     found = many.push_many({PORT.sources["vessel"]: {**batch, "at": list(range(2, 202))}})
     expected = [event for n, ship in enumerate(ships) for event in singly.push(PORT.sources["vessel"], ship, at=n + 2)]
     assert [repr(event.value) for event in events_of(found)] == [repr(event.value) for event in expected]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_requirement_about_pairs_is_unknown_with_those_with_whom_it_raises(tier):
+    other = another(vessel, "other")
+    pack = RulePack("pairs", subject=vessel)
+    with pack, against(other, where=other.berth == vessel.berth):
+        require(other.draught + vessel.draught <= 30 * metres, name="together")
+    ships = [{**SHIP, "mmsi": 1}, {**SHIP, "mmsi": 2}, {**SHIP, "mmsi": 3, "draught": "deep"}, {**SHIP, "mmsi": 4}]
+    rows = [("vessel", ship) for ship in [*ships, {**SHIP, "mmsi": 5, "draught": 25.0}]]
+    with pytest.raises(TypeError) as caught:
+        judged(rows, pack, tier=tier)
+    assert "pairs.pairs-1" in "\n".join(caught.value.__notes__)
+    _, table = judged(rows, pack, on_error="unknown", tier=tier)
+    told = {mmsi: (one.status, [reason.others for reason in one.because]) for mmsi, one in table.items()}
+    assert told == {
+        1: ("restricted", [(5,)]),
+        2: ("restricted", [(5,)]),
+        3: ("unknown", [(1, 2, 4, 5)]),
+        4: ("restricted", [(5,)]),
+        5: ("restricted", [(1, 2, 4)]),
+    }
+    assert all("raised TypeError" in name for name in table[3].because[0].missing)
+    _, table = judged([*rows, ("vessel", ships[0] | {"mmsi": 3})], pack, on_error="unknown", tier=tier)
+    assert table[3].because[0].others == (5,)

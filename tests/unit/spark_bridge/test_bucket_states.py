@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import struct
 
 import attrs
 import pytest
@@ -220,3 +221,24 @@ def test_other_columns_are_refused_by_name(fields, told):
         buckets_of(named, inputs=inputs).run(1, state, [])
     assert told in str(caught.value)
     assert "bucket 1, version 1" in str(caught.value)
+
+
+SEALED = run(buckets_of(*PROGRAM), 7, run(buckets_of(*PROGRAM), 7, None, make_rows(0, 90, 3)).state, []).state
+
+
+@given(st.dictionaries(st.integers(0, len(SEALED) - 1), st.integers(1, 255), min_size=1, max_size=3))
+def test_no_flipped_byte_of_a_state_is_gone_on_from(flips):
+    """Of a state that a program wrote: the bucket is named, and the version where that is not what was damaged."""
+    damaged = bytearray(SEALED)
+    for place, bits in flips.items():
+        damaged[place] ^= bits
+    with pytest.raises(SnapshotMismatch, match="bucket 7") as caught:
+        buckets_of(*PROGRAM).run(7, bytes(damaged), {})
+    numbers = struct.calcsize(">8sHiQ")  # magic, format, bucket and version come first
+    assert "version 2" in str(caught.value) or min(flips) < numbers
+
+
+@given(st.binary(max_size=300))
+def test_foreign_bytes_are_no_state(foreign):
+    with pytest.raises(SnapshotMismatch, match="expected the state of bucket 7 but got"):
+        buckets_of(latest).run(7, foreign, {})

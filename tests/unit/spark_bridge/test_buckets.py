@@ -15,7 +15,8 @@ from pyspark.sql import types as t
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import SnapshotMismatch
-from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting
+from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting, tumbling
+from restrictions.tables import aggregate, count
 from spark_bridge.arrivals import Input
 from spark_bridge.buckets import Buckets
 from spark_bridge.schemas import result_schema
@@ -281,6 +282,22 @@ def test_values_of_a_declared_class_are_made_of_the_row():
     outcome = run(program, 0, None, rows)
     assert shown(outcome) == [("event", None, {"level": 4.0}, 1)]
     assert dead(outcome)[0][2].startswith("its payload cannot be read: ")
+
+
+def test_totals_in_windows_have_the_window_in_their_key():
+    level = Reactive("level")
+    totals = aggregate(level, count, by="k", restrict=tumbling(10))
+    value = t.StructType([t.StructField("value", t.LongType())])
+    schema = result_schema(totals, "totals", {"level": ROUND_NUMBERS}, value)
+    levels = Input("level", ROUND_NUMBERS, ("k", "n"), is_split=True)
+    program = Buckets((totals,), (levels,), layout_of({totals.name: schema}), frozenset())
+    rows = [Row(0, time, 0, {"k": 7, "n": time}) for time in (1, 2, 13)]
+    found = shown(run(program, 0, None, rows))
+    assert [(key["k"], key["window"]["start"], value["value"]) for _, key, value, _ in found] == [
+        (7, 0, 1),
+        (7, 0, 2),
+        (7, 10, 1),
+    ]
 
 
 def test_a_program_travels():

@@ -6,6 +6,7 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql import types as t
 
 from cartesius import Delete, Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument, SnapshotMismatch
@@ -14,8 +15,10 @@ from dsl.units import metres
 from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, within
 from restrictions.tables import map_table
 from spark_bridge import migrate
+from spark_bridge.arrivals import Input
 from spark_bridge.bucket_states import BucketStates
-from tests.unit.spark_bridge.bucket_rows import results, run, shown
+from tests.unit.spark_bridge import bucket_rows
+from tests.unit.spark_bridge.bucket_rows import Row, results, run, shown
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, left, make_rows, right
 from tests.unit.spark_bridge.test_buckets import INPUTS, at_berth, at_ship, berth, ship
 
@@ -144,21 +147,99 @@ def test_results_of_a_stream_hold_from_the_next_event_on():
     assert 0 < len(found) < len(without)
 
 
-def test_a_new_requirement_of_a_rule_pack():
-    vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres)
+vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, length=metres, destination=str)
+pier = Source("pier", key="id", id=str, depth=metres)
+LENGTHS = t.StructType([t.StructField(name, kind) for name, kind in (
+    ("mmsi", t.LongType()), ("draught", t.DoubleType()), ("length", t.DoubleType()), ("destination", t.StringType()),
+)])  # fmt: skip
+DEPTHS = t.StructType([t.StructField("id", t.StringType()), t.StructField("depth", t.DoubleType())])
+HARBOUR = (
+    Input("vessel", LENGTHS, tuple(LENGTHS.names), True, "mmsi", is_split=True),
+    Input("pier", DEPTHS, tuple(DEPTHS.names), True, "id"),
+)
+BY_COUNT = {"table": lambda pack: pack.table(), "warnings": lambda pack: pack.warnings()}
 
-    def pack(*, is_stricter):
-        made = RulePack("port", subject=vessel)
-        with made, when(vessel.draught >= 1 * metres):
-            require(vessel.draught <= 10 * metres, name="draught")
-            if is_stricter:
-                require(vessel.length <= 100 * metres, name="length")
-        return made
 
-    old, new = pack(is_stricter=False).table(), pack(is_stricter=True).table()
-    carried = migrate(new, old)
-    (before,) = carried.before.values()
-    assert before == (old,)
+def pack(requirements):
+    """A rule pack with the first of three requirements."""
+    made = RulePack("port", subject=vessel, links=[pier.id == vessel.destination])
+    with made:
+        require(pier.depth - vessel.draught >= 1 * metres, name="clearance")
+        if requirements > 1:
+            require(vessel.length <= 100 * metres, name="length")
+        if requirements > 2:
+            with when(vessel.draught >= 5 * metres):
+                require(pier.depth >= 9 * metres, name="depth")
+    return made
+
+
+def some_rows(some, time):
+    for number, (source, key, value) in enumerate(some):
+        if source == "vessel":
+            columns = {"mmsi": key, "draught": float(value % 9), "length": 20.0 * value, "destination": "AB"[value % 2]}
+        else:
+            columns = {"id": "AB"[key % 2], "depth": float(value)}
+        yield Row(0, time + number, ("vessel", "pier").index(source), columns)
+
+
+def meaning(because):
+    """What failed, and what is missing: by that verdicts differ."""
+    reasons = list(because)
+    failed = {name for name, missing in reasons if not missing}
+    return failed, {part for _, missing in reasons for part in missing}
+
+
+def over_harbour(reactive):
+    """Buckets of a pack, which may be a migration."""
+    outputs = getattr(reactive, "outputs", (reactive,))
+    made = bucket_rows.buckets_of(*outputs, inputs=HARBOUR)
+    made.states = BucketStates(outputs, HARBOUR, before=getattr(reactive, "before", {}))
+    return made
+
+
+calls = st.lists(
+    st.tuples(st.sampled_from(["vessel", "vessel", "pier"]), st.integers(1, 5), st.integers(1, 12)), max_size=20
+)
+
+
+@settings(max_examples=30)
+@given(calls, calls, st.integers(1, 3), st.integers(1, 3), st.sampled_from(sorted(BY_COUNT)))
+def test_a_new_requirement_of_a_rule_pack(first, then, old, new, output):
+    """From then on it says what an engine says that had the requirement from the beginning."""
+    before, after = BY_COUNT[output](pack(old)), BY_COUNT[output](pack(new))
+    fresh, was = Engine(BY_COUNT[output](pack(new))), Engine(BY_COUNT[output](pack(old)))
+
+    def pushed(engine, some, time):
+        return [
+            (event.value.key, None if isinstance(event.value, Delete) else event.value.value)
+            for row in some_rows(some, time)
+            for event in engine.push(engine.inputs[HARBOUR[row.source].name], row.columns, at=row.time)
+        ]
+
+    def told(outcome):
+        return [
+            (key, value and (value["status"], meaning((one["name"], one["missing"]) for one in value["because"])))
+            for _, key, value, _ in shown(outcome)
+        ]
+
+    def flat(changes):
+        return [
+            (key, verdict and (verdict.status, meaning((one.name, one.missing) for one in verdict.because)))
+            for key, verdict in changes
+        ]
+
+    for engine in (fresh, was):
+        pushed(engine, first, 0)
+    state = run(over_harbour(before), 0, None, list(some_rows(first, 0))).state
+    carried = over_harbour(migrate(after, before))
+    outcome = run(carried, 0, state, [])
+    known = dict(flat(was.query(was.outputs[0]).items()))
+    for key, verdict in told(outcome):
+        assert known.get(key) != verdict  # nothing is told twice
+        known[key] = verdict
+    assert known == dict(flat(fresh.query(fresh.outputs[0]).items()))
+    rest = run(carried, 0, outcome.state, list(some_rows(then, 100)))
+    assert told(rest) == flat(pushed(fresh, then, 100))
 
 
 @pytest.mark.parametrize(
@@ -191,11 +272,30 @@ def test_results_that_are_part_of_the_state_are_refused():
 
     with pytest.raises(InvalidArgument, match="'sums' keeps what it has given"):
         migrate(kept(1), kept(2))
-    with pytest.raises(InvalidArgument, match="'moored' gives results that another correlation keeps"):
-        migrate(
-            correlate(x=moored(1), yields=lambda x: x.depth, restrict=retracting() | as_table("x"), name="z"),
-            correlate(x=moored(2), yields=lambda x: x.depth, restrict=retracting() | as_table("x"), name="z"),
+
+
+def test_results_that_another_correlation_keeps_are_refused():
+    def counted(n):
+        sums = correlate(left=left, yields=lambda left: left.n + n, restrict=most_recently("left"), name="sums")
+        return correlate(x=sums, yields=lambda x: x, restrict=most_recently("x"), name="z")
+
+    with pytest.raises(InvalidArgument, match="'sums' gives results that another correlation keeps"):
+        migrate(counted(1), counted(2))
+
+
+def test_rules_that_change_one_on_top_of_the_other_are_refused():
+    def shallow(least, most):
+        return correlate(
+            x=moored(least),
+            where=lambda x: x.depth < most,
+            yields=lambda x: x.depth,
+            restrict=retracting() | as_table("x"),
+            name="shallow",
         )
+
+    assert len(migrate(shallow(1, 20), shallow(1, 30)).before) == 1
+    with pytest.raises(InvalidArgument, match="'moored' gives rows to 'shallow', whose rules change, too: change one"):
+        migrate(shallow(1, 20), shallow(2, 30))
 
 
 def test_what_is_no_program():
@@ -205,3 +305,15 @@ def test_what_is_no_program():
         migrate(moored(1), "old")  # type: ignore[arg-type]  # that is what it tests
     with pytest.raises(InvalidArgument, match="expected programs"):
         migrate([], Reactive("x"))
+
+
+def test_rows_that_wait_are_judged_by_the_new_rules():
+    """Carried over between their arrival and the moment when the clock passes them."""
+    state = run(program(moored(10)), 0, None, SHIPS, 0, holds=True).state
+    carried = program(migrate(moored(1), moored(10)))
+    outcome = run(carried, 0, state, [], 5, holds=True)
+    assert [row[:3] for row in shown(outcome)] == [
+        ("update", 7, {"mmsi": 7, "depth": 15.0}),
+        ("update", 8, {"mmsi": 8, "depth": 3.0}),
+    ]
+    assert [row[1] for row in shown(run(program(moored(1)), 0, outcome.state, [], 6, holds=True))] == [9]

@@ -28,8 +28,13 @@ from restrictions import (
     most_recently,
     optionally,
     retracting,
+    session,
+    sliding,
+    tumbling,
     without,
 )
+from restrictions.tables import aggregate, count, reduce
+from restrictions.windows import last
 from spark_bridge.partitioning import Partitioning
 
 ship = Reactive("ship", table=True, key="mmsi")
@@ -108,6 +113,16 @@ SOUND = {
     "absence of what every bucket has": correlate(
         left=left, yields=lambda left: left, restrict=without(wind, after="left", within=5)
     ),
+    "windowed join": correlate(
+        left=left,
+        right=right,
+        where=lambda left, right: left.k == right.k,
+        yields=lambda left, right: left,
+        restrict=tumbling(5),
+    ),
+    "latest in windows, per key": per_key(tumbling(5) | most_recently("left", "right")),
+    "totals by key": reduce(ship, count, by="mmsi"),
+    "totals in windows by key": aggregate(left, count, by="k", restrict=sliding(6, 3)),
     "broadcast alone": combine_latest(wind, berth),
     "two levels": correlate(
         pair=per_key(most_recently("left", "right")),
@@ -118,6 +133,10 @@ SOUND = {
 }
 
 REFUSED = {
+    "session(5) chooses among the events of all keys": per_key(session(5)),
+    "tumbling(5, content=last()) chooses among": per_key(tumbling(5, content=last())),
+    "totalling(count) totals over all keys": reduce(ship, count),
+    "several buckets would have rows of one key; key": reduce(ship, count, by="berth"),
     "left and right meet without": correlate(
         left=left, yields=lambda left: left, restrict=without(right, after="left", within=5)
     ),

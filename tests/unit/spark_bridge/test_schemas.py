@@ -15,7 +15,9 @@ from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, require
 from dsl.units import metres
-from restrictions import as_table, cartesian, combine_latest, retracting
+from restrictions import as_table, cartesian, combine_latest, retracting, tumbling
+from restrictions.folding import buffering
+from restrictions.tables import aggregate, combine_updates, count, reduce, sum_
 from spark_bridge.schemas import result_schema
 
 LONG, DOUBLE, TEXT = t.LongType(), t.DoubleType(), t.StringType()
@@ -227,6 +229,30 @@ def test_a_key_that_cannot_be_told_is_refused():
 
     with pytest.raises(InvalidArgument, match="type of the key of 'out': its key is computed by a function"):
         derived(of(lambda ship, berth: (ship.name,), restrict=retracting() | as_table(odd)))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        combine_updates(ship, 0, lambda total, row: total + row.draught),
+        reduce(ship, sum_.of("draught")),
+        correlate(x=Reactive("ship"), yields=lambda x: x.name, restrict=buffering("x", 2)),
+    ],
+    ids=["fold of updates", "total", "lists"],
+)
+def test_the_type_of_what_takes_the_place_of_a_value_is_not_guessed(output):
+    """It was taken for the value's own, and the first result was refused when it came."""
+    with pytest.raises(InvalidArgument, match="cannot tell the schema of the results"):
+        derived(output)
+    assert derived(output, struct(value=LONG)).value == struct(value=LONG)
+
+
+def test_the_key_of_totals_is_what_they_are_by():
+    value = struct(value=LONG)
+    by_name = reduce(ship, count, by="name")
+    assert derived(by_name, value).key == TEXT
+    in_windows = aggregate(Reactive("berth"), count, by="id", restrict=tumbling(5))
+    assert derived(in_windows, value).key.simpleString() == "struct<id:string,window:struct<start:bigint,end:bigint>>"
 
 
 def test_verdicts_of_a_rule_pack_have_a_schema():

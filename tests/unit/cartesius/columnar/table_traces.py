@@ -40,9 +40,6 @@ Change = tuple[int, int, Any, int]
 """The number of the input, key, value (None: a deletion), and time."""
 
 
-NULLS = "keys are null on both sides of an outer join"  # as groups may be
-
-
 def score(value: Any) -> int:
     """Return an int that depends on all that is in a value."""
     if isinstance(value, tuple):

@@ -1,0 +1,299 @@
+"""Spark's part in the bridge, played in Python: what holds here needs no JVM to be tried a thousand times.
+
+`planned` runs `correlate_frames` on frames that are schemas alone, and keeps what it would have handed to Spark: the
+sources and the functions that Spark calls. `MicroBatches` then does as Spark does: rows come in partitions, each
+packed by a worker of its own; chunks are shuffled; a bucket is called if it has rows or if its timeout lies before the
+watermark; the watermark that a call sees is what the micro-batches before it have given; a task may be repeated, and
+another worker may go on. What Spark leaves open (how rows are cut into batches, chunks and frames, which order they
+have there) is drawn.
+
+Source: Spark's FlatMapGroupsInPandasWithStateExec, EventTimeWatermarkExec and WatermarkTracker; SPARK_FACTS.md.
+tests/spark/test_laws.py runs the same programs on Spark itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import attrs
+import pandas as pd
+import pyarrow as pa
+
+from spark_bridge import correlate_frames
+from spark_bridge.emission import CHANGES, LETTERS, NO_OUTPUT, PART
+from spark_bridge.engine_cache import ENGINES
+from spark_bridge.packing import EVERYWHERE, chunk_schema, packer
+from spark_bridge.stateful import batch_call, streaming_call
+from spark_bridge.values import arrow_type
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import types as t
+
+    from spark_bridge.buckets import Buckets
+    from spark_bridge.sources import Source
+
+MILLISECOND = 1_000
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+
+
+@attrs.frozen
+class Frame:
+    """All of a DataFrame that is asked before Spark comes in."""
+
+    schema: t.StructType
+    isStreaming: bool = True
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What `correlate_frames` would have handed to Spark."""
+
+    sources: tuple[Source, ...]
+    runner: Buckets
+    count: int
+    has_watermark: bool
+    holds: bool
+    close: bool
+    numbers: tuple[int, ...]
+
+
+def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: bool, **options: Any) -> Plan:
+    """Run `correlate_frames` up to where Spark comes in; raises what it raises."""
+    found: dict[str, Any] = {"has_watermark": False, "holds": False, "close": False, "numbers": ()}
+    sources: list[Source] = []
+
+    def tagged(source: Source, count: int, _: object) -> None:
+        sources.append(source)
+        found["count"] = count
+
+    def streaming(_: object, runner: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool) -> None:
+        found.update(runner=runner, numbers=tuple(numbers), has_watermark=has_watermark, holds=holds)
+
+    def batch(_: object, runner: Buckets, *, close: bool) -> None:
+        found.update(runner=runner, close=close)
+
+    frames: Any = {name: Frame(schema, is_streaming) for name, schema in schemas.items()}
+    nothing = mock.Mock(return_value=None)
+    with mock.patch.multiple(
+        "spark_bridge.frames",
+        tagged=tagged,
+        united=nothing,
+        opened=nothing,
+        _watermarked=nothing,
+        run_streaming=streaming,
+        run_batch=batch,
+    ):
+        correlate_frames(program, frames, event_time="at", **options)
+    return Plan(sources=tuple(sources), **found)
+
+
+@attrs.frozen
+class Row:
+    """A row of a frame: of which source, when (in microseconds), its place in the order, its columns."""
+
+    source: str
+    at: int
+    columns: Mapping[str, Any]
+    sequence: int = 0
+
+
+@attrs.define
+class GroupState:
+    """Of Spark's GroupState what the bridge uses, as strict as Spark's own."""
+
+    blob: bytes | None
+    watermark: int
+    has_timeout: bool
+    timeout: int | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a state."""
+        return self.blob is not None
+
+    @property
+    def get(self) -> tuple[bytes | None]:
+        """The state."""
+        return (self.blob,)
+
+    def update(self, new: tuple[bytes]) -> None:
+        """Set the state."""
+        (self.blob,) = new
+
+    def getCurrentWatermarkMs(self) -> int:
+        """Return the watermark."""
+        assert self.has_timeout, "no watermark is defined in this query"
+        return self.watermark
+
+    def setTimeoutTimestamp(self, timestamp: int) -> None:
+        """Ask to be called once the watermark has passed a time."""
+        assert self.has_timeout
+        assert timestamp > 0
+        assert timestamp >= self.watermark
+        self.timeout = timestamp
+
+
+class MicroBatches:
+    """A query at work.
+
+    Args:
+        plan: What runs.
+        draw: Decides what Spark leaves open.
+        delay: That of the watermark, in milliseconds: of the union, or of each source.
+    """
+
+    def __init__(self, plan: Plan, draw: random.Random, delay: int | Mapping[str, int] = 0) -> None:
+        self.plan = plan
+        self.watermark = 0
+        self.results: list[dict[str, Any]] = []
+        self.letters: list[dict[str, Any]] = []
+        self._draw = draw
+        self._delays = delay if not isinstance(delay, int) else {"": delay}
+        self._marks: dict[str, int] = {}
+        self._before = 0  # the watermark of the last micro-batch
+        self._states: dict[int, bytes] = {}
+        self._timeouts: dict[int, int] = {}
+        self._call: Any = streaming_call(
+            plan.runner, plan.numbers or (0,), has_watermark=plan.has_watermark, holds=plan.holds
+        )
+
+    def run(self, rows: Sequence[Row]) -> None:
+        """Run a micro-batch of these rows."""
+        chunks = self._shuffled(rows)
+        timed_out = {bucket for bucket, timeout in self._timeouts.items() if timeout < self.watermark}
+        called = [*chunks, *sorted(timed_out - set(chunks))]
+        self._draw.shuffle(called)
+        for bucket in called:
+            self._call_bucket(bucket, chunks.get(bucket, []))
+        self._before = self.watermark
+        if self.plan.has_watermark and len(self._marks) == len(self._delays):
+            self.watermark = max(self.watermark, min(self._marks.values()))
+
+    def settle(self) -> None:
+        """Run micro-batches without rows, as Spark does while the watermark has moved."""
+        while self.plan.has_watermark and self.watermark > self._before:
+            self.run([])
+
+    def run_batch(self, rows: Sequence[Row]) -> None:
+        """Run all rows as a batch DataFrame."""
+        call = batch_call(self.plan.runner, close=self.plan.close)
+        for bucket, chunks in self._shuffled(rows).items():
+            self._keep(bucket, [call((bucket,), _frame(chunks))])
+
+    @property
+    def clock(self) -> int | None:
+        """The clock of the next call, in microseconds: nothing that is as late for Spark comes any more."""
+        return self.watermark * MILLISECOND + 1 if self.watermark else None
+
+    def _call_bucket(self, bucket: int, chunks: list[tuple[int, bytes]]) -> None:
+        number = self.plan.numbers[bucket]
+        if self._draw.random() < 0.3:
+            ENGINES._kept.clear()  # another worker
+        times = 2 if self._draw.random() < 0.1 else 1
+        for _ in range(times):  # the first attempt failed after its work was done
+            state = GroupState(self._states.get(bucket), self.watermark, self.plan.has_watermark)
+            parts = list(self._call((number,), iter(self._frames(chunks)), state))
+        assert state.blob is not None
+        self._states[bucket] = state.blob
+        self._timeouts.pop(bucket, None)
+        if state.timeout is not None:
+            self._timeouts[bucket] = state.timeout
+        self._keep(bucket, parts)
+
+    def _frames(self, chunks: list[tuple[int, bytes]]) -> list[pd.DataFrame]:
+        """Return the chunks of a bucket, in any order, as frames of any length; one empty frame if there are none."""
+        if not chunks:
+            return [_frame([])]
+        chunks = self._draw.sample(chunks, len(chunks))
+        each = self._draw.randint(1, len(chunks))
+        return [_frame(chunks[first : first + each]) for first in range(0, len(chunks), each)]
+
+    def _shuffled(self, rows: Sequence[Row]) -> dict[int, list[tuple[int, bytes]]]:
+        """Return the chunks of each bucket with the place of their source, and move the watermark."""
+        found: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+        for source in self.plan.sources:
+            mine = [row for row in rows if row.source == source.input.name]
+            self._draw.shuffle(mine)
+            partitions = self._draw.randint(1, 3)
+            for partition in range(partitions):
+                for at, bucket, chunk in self._packed(source, mine[partition::partitions]):
+                    everywhere = range(self.plan.count) if bucket == EVERYWHERE else [bucket]
+                    for one in everywhere:
+                        found[one].append((source.number, chunk))
+                    self._mark(source.input.name, at)
+        return found
+
+    def _packed(self, source: Source, rows: Sequence[Row]) -> list[tuple[int, int, bytes]]:
+        """Return time, bucket and rows of the chunks that a worker makes of its partition."""
+        if not rows:
+            return []
+        columns = [
+            [self._bucket(source, row) for row in rows],
+            [0 if source.sequence is None else row.sequence for row in rows],
+            [row.at for row in rows],
+            [None] * len(rows),
+            *([row.columns[field.name] for row in rows] for field in source.schema),
+        ]
+        kinds = [pa.int32(), *chunk_schema(source.schema).types]
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        whole = pa.RecordBatch.from_arrays(arrays, names=[f"column {place}" for place in range(len(arrays))])
+        size = self._draw.randint(1, len(rows))
+        batches = [whole.slice(first, size) for first in range(0, len(rows), size)]
+        packed = pa.Table.from_batches(list(packer(source.schema)(iter(batches))))
+        times = packed.column("at").cast(pa.int64()).to_pylist()
+        return list(zip(times, packed.column("bucket").to_pylist(), packed.column("chunk").to_pylist(), strict=True))
+
+    def _bucket(self, source: Source, row: Row) -> int:
+        """Return a bucket that depends on the key alone, as Spark's hash does."""
+        if self.plan.count == 1:
+            return 0
+        if source.partition is None:
+            return EVERYWHERE
+        key = row.columns[source.partition]
+        return (int(key) if isinstance(key, int) else sum(str(key).encode())) * 7919 % 65537 % self.plan.count
+
+    def _mark(self, source: str, at: int) -> None:
+        name = source if source in self._delays else ""
+        if name in self._delays:
+            mark = max(0, at // MILLISECOND - self._delays[name])
+            self._marks[name] = max(mark, self._marks.get(name, 0))
+
+    def _keep(self, bucket: int, parts: list[pd.DataFrame]) -> None:
+        """Take the parts that a call gave, as rows."""
+        layout, schema = self.plan.runner.layout, [(field.name, arrow_type(field.dataType)) for field in PART]
+        for frame in parts:
+            assert list(frame["bucket"]) == [bucket] * len(frame)
+            batch = pa.RecordBatch.from_pandas(frame, pa.schema(schema), preserve_index=False)
+            for row in (row for made in layout.rows([batch]) for row in made.to_pylist()):
+                if row["output"] == NO_OUTPUT:
+                    self.letters.append(row | {"kind": LETTERS[row["code"]]})
+                else:
+                    self.results.append(self._result(row))
+
+    def _result(self, row: dict[str, Any]) -> dict[str, Any]:
+        layout = self.plan.runner.layout
+        name = layout.names[row["output"]]
+        value = row.get("value") and {field: row["value"][field] for field in layout.own(name).names}
+        key = row[f"key_{layout.keys.index(layout.schemas[name].key)}"]
+        times = {"start": _micros(row["start"]), "end": _micros(row["end"])}
+        return {
+            "output": name,
+            "bucket": row["bucket"],
+            "change": CHANGES[row["code"]],
+            "key": key,
+            "value": value,
+        } | times
+
+
+def _frame(chunks: Sequence[tuple[int, bytes]]) -> pd.DataFrame:
+    return pd.DataFrame({"source": [source for source, _ in chunks], "chunk": [chunk for _, chunk in chunks]})
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND

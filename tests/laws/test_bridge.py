@@ -1,0 +1,189 @@
+"""The law of the bridge: however rows are cut into micro-batches, chunks and buckets, results are those of one engine.
+
+Without Spark, whose part tests/laws/spark_model.py plays: so there are thousands of programs, traces and cuts.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import types as t
+
+from cartesius import Reactive, correlate
+from cartesius.errors import InvalidArgument
+from cartesius.testing import streams_equivalent
+from restrictions import sliding
+from restrictions.tables import aggregate, sum_
+from restrictions.windows import final, on_close, on_content_change
+from tests.laws.bridge_programs import as_rows, by_output, drawn_from, drawn_of, in_order, in_process, unit_of
+from tests.laws.spark_model import MicroBatches, planned
+from tests.oracle.tier_programs import FAMILIES, Case
+
+MODES = ("batch", "event_time", "sequence", "arrival")
+REFUSALS = r"number of buckets|spread over buckets|as the key is|to be a text|by one type"
+ran = settings().max_examples
+EXAMPLES = settings(max_examples=max(15, ran // 4))
+
+
+class Trial:
+    """A program on the bridge, and what an engine in this process gives.
+
+    Args:
+        drawn: The program and its rows.
+        mode: Batch, or in which order a stream is used.
+        draw: Decides the options, the cuts, and what Spark leaves open.
+        is_derived: Whether the program itself says how its rows are spread.
+    """
+
+    def __init__(self, drawn, mode, draw, *, is_derived=False):
+        self.drawn, self.mode, self.draw = drawn, mode, draw
+        self.delay = draw.choice([1, 3, 10]) * max(1, drawn.unit // 1000)
+        self.schemas = drawn.schemas
+        self.options = {"is_streaming": mode != "batch", "unbounded": True, "on_error": "dead_letter"}
+        if any(one.table for one in drawn.inputs.values()):
+            self.options["deleted"] = "gone"
+        if drawn.given:
+            self.options["schema"] = drawn.given
+        if mode == "batch":
+            self.options["close"] = draw.random() < 0.5
+        elif mode == "event_time":
+            self.options["watermark"] = f"{self.delay} milliseconds"
+        elif mode == "sequence":
+            self.options["sequence"] = "place"
+            place = t.StructField("place", t.LongType())
+            self.schemas = {name: t.StructType([*kind, place]) for name, kind in drawn.schemas.items()}
+        else:
+            self.options["order"] = "arrival"
+        self.rows = in_order(drawn.rows, drawn.inputs, by_place=mode == "sequence")
+        self.plan = self._planned(None if is_derived or draw.random() < 0.7 else self._partition())
+
+    def _planned(self, partition):
+        try:
+            return planned(
+                self.drawn.outputs,
+                self.schemas,
+                buckets=self.draw.choice([2, 3, 5]),
+                partition_by=partition,
+                **self.options,
+            )
+        except InvalidArgument as refusal:
+            if not re.search(REFUSALS, str(refusal)):
+                raise
+        return planned(self.drawn.outputs, self.schemas, buckets=1, **self.options)
+
+    def _partition(self):
+        """A column for some of the sources, mostly the same one."""
+        usual = self.draw.choice("kkj")
+        return {
+            name: reactive.key if reactive.table else usual if self.draw.random() < 0.9 else self.draw.choice("kj")
+            for name, reactive in self.drawn.inputs.items()
+            if self.draw.random() < 0.8
+        }
+
+    def run(self):
+        """Run it, cut at random within what is promised."""
+        model = MicroBatches(self.plan, self.draw, self.delay)
+        if self.mode == "batch":
+            model.run_batch(self.rows)
+            return model
+        arriving = self.rows
+        if self.mode == "event_time":  # none comes later than the delay allows
+            arriving = sorted(self.rows, key=lambda row: row.at + self.draw.randrange(self.delay * 1000))
+        places = sorted(self.draw.randint(0, len(arriving)) for _ in range(self.draw.randint(0, 4)))
+        for first, last in pairwise([0, *places, len(arriving)]):
+            model.run(arriving[first:last])
+            if self.draw.random() < 0.5:
+                model.settle()
+        model.settle()
+        return model
+
+    def expected(self, clock):
+        """What an engine in this process gives, and how many rows it does not use."""
+        if self.mode != "event_time":
+            return in_process(self.drawn, self.rows, lateness=None, clock=None, close=self.plan.close)
+        rows = [row for row in self.rows if clock is not None and row.at < clock]
+        return in_process(self.drawn, rows, lateness=0, clock=clock, close=False)
+
+
+def check(drawn, mode, draw, *, is_derived=False):
+    trial = Trial(drawn, mode, draw, is_derived=is_derived)
+    plan, model = trial.plan, trial.run()
+    event(f"{mode}: {min(plan.count, 2)} buckets")
+    events, unused = trial.expected(model.clock)
+    if plan.count > 1 and unused["dead"] and not all(source.partition for source in plan.sources):
+        event("a row that some buckets raise on")
+        return trial
+    assert Counter(letter["kind"] for letter in model.letters) == Counter(unused), model.letters
+    expected, found = by_output(as_rows(events, plan.runner.layout)), by_output(model.results)
+    assert expected.keys() == found.keys()
+    for name, items in expected.items():
+        is_table = items[0][0] in ("update", "delete")
+        same = streams_equivalent(items, found[name], dependent=same_key if is_table else None, equal=equal)
+        assert same, (name, same)
+        if plan.count == 1:
+            assert found[name] == items
+    check_retractions(model.results)
+    return trial
+
+
+def same_key(one, other):
+    return one[1] == other[1]
+
+
+def equal(one, other):
+    return one == other
+
+
+def check_retractions(results):
+    """Nothing is taken back before it was given, in the order in which a bucket tells it."""
+    standing = Counter()
+    for row in results:
+        if row["change"] in ("event", "retract"):
+            what = repr((row["bucket"], row["output"], row["start"], row["end"], row["value"]))
+            standing[what] += 1 if row["change"] == "event" else -1
+            assert standing[what] >= 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("family", FAMILIES)
+@given(
+    program=st.binary(min_size=24, max_size=24),
+    trace=st.binary(min_size=20, max_size=100),
+    seed=st.integers(0, 2**32),
+)
+@EXAMPLES
+def test_results_are_those_of_one_engine(family, mode, program, trace, seed):
+    drawn = drawn_of(family, program, trace)
+    if drawn is not None:
+        check(drawn, mode, random.Random(seed))
+
+
+@pytest.mark.parametrize("report", [on_content_change, on_close, final], ids=str)
+@pytest.mark.parametrize("kind", ["totals", "joins"])
+@given(trace=st.binary(min_size=40, max_size=100), seed=st.integers(0, 2**32))
+@EXAMPLES
+def test_windows_are_split_by_a_key(kind, report, trace, seed):
+    left, right = Reactive("in0"), Reactive("in1")
+    unit = unit_of(trace)
+    windows = sliding(6 * unit, 3 * unit, report=report)
+    if kind == "totals":
+        out = aggregate(left, sum_.of("n"), by="k", restrict=windows)
+    else:
+        out = correlate(
+            left=left,
+            right=right,
+            where=lambda left, right: left.k == right.k,
+            yields=lambda left, right: (left.n, right.n),
+            restrict=windows,
+        )
+    drawn = drawn_from(Case("window", (left, right), (out,)), trace)
+    draw = random.Random(seed)
+    trial = check(drawn, draw.choice(["batch", "event_time"]), draw, is_derived=True)
+    is_whole = not isinstance(drawn.schemas["in0"]["k"].dataType, t.DoubleType)
+    assert (trial.plan.count > 1) == is_whole

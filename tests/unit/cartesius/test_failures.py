@@ -1,0 +1,73 @@
+"""Where something raised: in which correlation, for which outputs, and whether a deadline was due."""
+
+from __future__ import annotations
+
+import pytest
+
+from cartesius import Engine, Reactive, correlate
+from cartesius.errors import InvalidArgument, shortened
+from cartesius.failures import Failure
+from restrictions import most_recently, only, without
+
+level, quiet = Reactive("level"), Reactive("quiet")
+inverse = correlate(x=level, yields=lambda x: 1 / x, restrict=most_recently("x"), name="inverse")
+silent = correlate(x=level, yields=lambda x: x, restrict=without(quiet, after="x", within=5), name="silent")
+inverse_of_silent = correlate(x=silent, yields=lambda x: 1 / x, restrict=most_recently("x"), name="inverse of silent")
+
+
+def failure_of(engine, call, *arguments, error=ZeroDivisionError, **options):
+    with pytest.raises(error) as caught:
+        getattr(engine, call)(*arguments, **options)
+    return engine.take_failure(), getattr(caught.value, "__notes__", [])
+
+
+@pytest.mark.parametrize("tier", [None, "in_place", "reference"])
+def test_a_body_that_raises_is_told_with_the_outputs_that_are_made_from_it(tier):
+    twice = correlate(y=inverse, yields=lambda y: 2 * y, restrict=most_recently("y"), name="twice")
+    other = correlate(x=level, yields=lambda x: x, restrict=most_recently("x"), name="other")
+    engine = Engine(other, twice, inverse, tier=tier)
+    engine.push(level, 2, at=1)
+    expected = Failure("inverse", "yields (1 / x)", ("twice", "inverse"), None)
+    assert failure_of(engine, "push", level, 0, at=2)[0] == expected
+    assert engine.take_failure() is None
+
+
+def test_so_is_what_a_restriction_calls():
+    kept = correlate(x=level, yields=lambda x: x, restrict=only("x", lambda x: 1 / x > 0), name="kept")
+    failure, notes = failure_of(Engine(kept), "push", level, 0, at=1)
+    assert failure == Failure("kept", "yields x", ("kept",), None)
+    assert any("only" in note for note in notes)
+
+
+def test_a_deadline_is_told_apart_from_the_event_that_moves_the_clock():
+    engine = Engine(inverse_of_silent, lateness=0)
+    engine.push(level, 0, at=1)
+    expected = Failure("inverse of silent", "yields (1 / x)", ("inverse of silent",), 6)
+    for call, arguments in (("push", (level, 1, 20)), ("advance", (20,)), ("close", ())):
+        failure, notes = failure_of(engine, call, *arguments)
+        assert failure == expected
+        assert "while a deadline of without(quiet, after='x', within=5) was due, at 6" in notes
+
+
+def test_what_is_refused_before_it_begins_has_none_whatever_failed_before():
+    engine = Engine(inverse)
+    with pytest.raises(ZeroDivisionError):
+        engine.push(level, 0, at=1)
+    engine.push(level, 1, at=1)
+    assert failure_of(engine, "push", quiet, 1, at=2, error=InvalidArgument)[0] is None
+
+
+def test_a_row_of_a_batch_is_told_as_a_push_is():
+    engine = Engine(inverse)
+    failure, _ = failure_of(engine, "push_many", {level: {"value": [1, 0, 2]}})
+    assert failure == Failure("inverse", "yields (1 / x)", ("inverse",), None)
+
+
+def test_long_bodies_and_values_are_shortened():
+    text = "y" * 400
+    same = correlate(x=level, where=lambda x: x.a != text, yields=lambda x: x.b, name="same")
+    failure, notes = failure_of(Engine(same), "push", level, {"a": "z" * 5000}, at=1, error=AttributeError)
+    assert failure is not None
+    assert failure.pattern == f"where (x.a != '{'y' * 291}… (111 characters more) yields x.b"
+    assert max(map(len, notes)) < 700
+    assert shortened("a" * 9, 8) == "aaaaaaaa… (1 characters more)"
