@@ -18,7 +18,7 @@ import attrs
 from cartesius.expressions import Expression, Field, KeyOf, Part
 from cartesius.families import alone, arrive, push, relation, tick, totals
 from cartesius.orders import ROW, Reliance
-from cartesius.reactives import Undeclared
+from cartesius.reactives import UNDECLARED, Undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -200,8 +200,8 @@ def row_feature(join: Join, slot: Slot) -> Feature:
     if not slot.reactive.table:
         for one in join.installed:
             for field in one.restriction.keeps_rows:
-                key = one.restriction.configuration.get("key")  # `collating` gives keys by functions of its own
-                if slot in one.slots[field] and key is not None and not isinstance(key, Undeclared):
+                key = one.restriction.configuration.get("key", UNDECLARED)  # a life has one of its own
+                if slot in one.slots[field] and not isinstance(key, Undeclared):
                     return key  # type: ignore[no-any-return]  # a name or a function
     return ROW
 
