@@ -28,7 +28,12 @@ def test_a_query_has_a_line_per_micro_batch_with_what_came_out_late_and_dead(spa
     try:
         stream = spark.readStream.schema("at timestamp, v int").option("maxFilesPerTrigger", 1)
         frames = correlate_frames(
-            same, {"n": stream.parquet(f"{tmp_path}/in/*")}, event_time="at", order="arrival", watermark="5 minutes"
+            same,
+            {"n": stream.parquet(f"{tmp_path}/in/*")},
+            event_time="at",
+            order="arrival",
+            watermark="5 minutes",
+            unbounded=True,
         )
         query = frames.start(
             results=lambda batch, _: batch.count(),
