@@ -120,8 +120,7 @@ def in_map(spark: SparkSession, folder: Path, states: Callable[[BucketStates], A
         bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
         buckets.states = states(buckets.states)
         done = frame.drop("at").withColumn("bucket", _spread(numbers)).groupBy("bucket")
-        parts = done.transformWithState(Processor(buckets, bucket_of), PART, "append", "None")
-        return parts.mapInArrow(buckets.layout.rows, buckets.layout.schema)
+        return done.transformWithState(Processor(buckets, bucket_of), PART, "append", "None")
 
     with patch("spark_bridge.frames.run_streaming", run):  # all else is the library's
         return ours(spark, folder, BUCKETS)

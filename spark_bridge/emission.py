@@ -1,7 +1,8 @@
 """Emission: what the calls of a bucket give, results and rows that were not used, as columns, and back to Spark's.
 
-A bucket gives parts: an Arrow record batch each, of the results of one output or of letters, with only the columns
-that these have. A worker makes them rows of the one frame that comes back, by ``mapInArrow``.
+A bucket gives parts: an Arrow record batch each, of the results of one output or of letters of one kind, with only the
+columns that these have. A worker makes them rows of a frame, by ``mapInArrow``, with only the columns that are asked
+for: what a row costs is mostly what Spark does for each column of it.
 
 Invariant: results of one output are in the order in which the engine gave them.
 """
@@ -28,15 +29,16 @@ if TYPE_CHECKING:
 
 CHANGES: Final = ("event", "retract", "update", "delete")
 """What a result says, by its code."""
-_EVENT, _RETRACT, _UPDATE, _DELETE = range(4)
-LETTERS: Final = ("dead", "late", "warning")
-"""What became of a row that was not used, by its code; the last is of no row, but what a bucket says of itself."""
-NO_OUTPUT: Final = -1
-"""Stands for no output: the part is of letters."""
+_EVENT, _RETRACT, _UPDATE, DELETE = range(4)
+LETTERS: Final = {"dead": -1, "late": -2, "warning": -3}
+"""What became of a row that was not used; the last is of no row, but what a bucket says of itself.
+
+Each kind has a number that stands in place of an output's."""
 PART: Final = t.StructType(
     [
         t.StructField("bucket", t.IntegerType()),
         t.StructField("output", t.IntegerType()),
+        t.StructField("rows", t.LongType()),
         t.StructField("part", t.BinaryType()),
     ]
 )
@@ -45,7 +47,6 @@ PART: Final = t.StructType(
 _INSTANT: Final = t.TimestampType()
 _LETTER: Final = pa.schema(
     [
-        ("kind", pa.int8()),
         ("source", pa.string()),
         ("reason", pa.string()),
         ("at", pa.int64()),
@@ -55,13 +56,35 @@ _LETTER: Final = pa.schema(
 _SMALL: Final = 10_000  # rows of a batch for Spark, at least, while there are more
 
 
+def kind_of(output: int) -> str:
+    """Return what a part is of: ``result``, or one of `LETTERS`."""
+    return next((kind for kind, number in LETTERS.items() if number == output), "result")
+
+
+def _columns(fields: Iterable[tuple[str, t.DataType]]) -> t.StructType:
+    return t.StructType([t.StructField(name, kind) for name, kind in fields])
+
+
+LETTER: Final = _columns(
+    [
+        ("output", t.IntegerType()),
+        ("bucket", t.IntegerType()),
+        ("source", t.StringType()),
+        ("reason", t.StringType()),
+        ("at", _INSTANT),
+        ("payload", t.StringType()),
+    ]
+)
+"""The columns of letters for Spark."""
+
+
 @attrs.frozen
 class Layout:
     """The columns of what comes back.
 
     Args:
         schemas: How the results of each output look, by the output's name, in the order of the outputs.
-        keys: The types that the keys of the outputs have, each once.
+        keys: The types that the keys of the tables among the outputs have, each once.
         value: All fields of all values.
     """
 
@@ -81,7 +104,7 @@ class Layout:
 
     def part(self, output: int) -> pa.Schema:
         """Return the columns of a part."""
-        if output == NO_OUTPUT:
+        if output < 0:
             return _LETTER
         name = self.names[output]
         fields = [("change", pa.int8()), ("key", arrow_type(self.schemas[name].key))]
@@ -89,29 +112,39 @@ class Layout:
         return pa.schema(fields)
 
     @property
-    def schema(self) -> t.StructType:
-        """The columns for Spark."""
-        text = t.StringType()
-        fields: list[tuple[str, t.DataType]] = [("output", t.IntegerType()), ("bucket", t.IntegerType())]
-        fields += [("code", t.ByteType()), *((f"key_{place}", kind) for place, kind in enumerate(self.keys))]
+    def result_schema(self) -> t.StructType:
+        """The columns of results for Spark; what is the same in all of them is left out."""
+        fields: list[tuple[str, t.DataType]] = [("output", t.IntegerType())] if len(self.names) > 1 else []
+        fields += [("change", t.ByteType()), *((f"key_{place}", kind) for place, kind in enumerate(self.keys))]
         fields += [("start", _INSTANT), ("end", _INSTANT)]
-        fields += [("value", self.value)] if len(self.value) else []
-        fields += [("source", text), ("reason", text), ("at", _INSTANT), ("payload", text)]
-        return t.StructType([t.StructField(name, kind) for name, kind in fields])
+        return _columns([*fields, *((f"value_{place}", field.dataType) for place, field in enumerate(self.value))])
 
-    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Make rows of parts, for Spark's ``mapInArrow``."""
+    @property
+    def schema(self) -> t.StructType:
+        """The columns of results and letters together."""
+        return t.StructType([*LETTER, *(field for field in self.result_schema if field.name != "output")])
+
+    def rows(self, batches: Iterable[pa.RecordBatch], schema: t.StructType) -> Iterator[pa.RecordBatch]:
+        """Make rows of parts, for Spark's ``mapInArrow``.
+
+        Args:
+            batches: Parts, with the columns of `PART`.
+            schema: The columns of the rows: `schema`, `result_schema` or `LETTER`.
+        """
+        target = pa.schema([(field.name, arrow_type(field.dataType)) for field in schema])
         together: list[pa.RecordBatch] = []
         for batch in batches:
-            for bucket, output, part in zip(*(batch.column(place) for place in range(3)), strict=True):
-                together.append(self._rows(bucket.as_py(), output.as_py(), part.as_buffer()))
+            names = batch.schema.names
+            columns = [batch.column(names.index(name)) for name in ("bucket", "output", "part")]
+            for bucket, output, part in zip(*columns, strict=True):
+                together.append(self._rows(bucket.as_py(), output.as_py(), part.as_buffer(), target))
                 if sum(one.num_rows for one in together) >= _SMALL:
                     yield _one(together)
                     together = []
         if together:
             yield _one(together)
 
-    def _rows(self, bucket: int, output: int, part: pa.Buffer) -> pa.RecordBatch:
+    def _rows(self, bucket: int, output: int, part: pa.Buffer, target: pa.Schema) -> pa.RecordBatch:
         found = pa.ipc.read_record_batch(part, self.part(output))
         n = found.num_rows
         arrays = {name: found.column(place) for place, name in enumerate(found.schema.names)}
@@ -119,28 +152,17 @@ class Layout:
             "output": pa.repeat(pa.scalar(output, pa.int32()), n),
             "bucket": pa.repeat(pa.scalar(bucket, pa.int32()), n),
         }
-        arrays["code"] = arrays.pop("kind" if output == NO_OUTPUT else "change")
-        if output != NO_OUTPUT:
+        if output >= 0:
             schema = self.schemas[self.names[output]]
-            arrays[f"key_{self.keys.index(schema.key)}"] = arrays.pop("key")
-            arrays["value"] = self._value(arrays["value"])
-        target = pa.schema([(field.name, arrow_type(field.dataType)) for field in self.schema])
+            if schema.key in self.keys:
+                arrays[f"key_{self.keys.index(schema.key)}"] = arrays.pop("key")
+            own = arrays.pop("value")
+            items = dict(zip((field.name for field in own.type), own.flatten(), strict=True))
+            arrays |= {f"value_{place}": items[name] for place, name in enumerate(self.value.names) if name in items}
         columns = [
             arrays[field.name].cast(field.type) if field.name in arrays else pa.nulls(n, field.type) for field in target
         ]
         return pa.RecordBatch.from_arrays(columns, schema=target)
-
-    def _value(self, own: pa.StructArray) -> pa.StructArray:
-        """Return the values of one output with the fields of all."""
-        if not len(self.value):
-            return own
-        names = [field.name for field in own.type]
-        items = own.flatten()
-        fields = [
-            items[names.index(field.name)] if field.name in names else pa.nulls(len(own), arrow_type(field.dataType))
-            for field in self.value
-        ]
-        return pa.StructArray.from_arrays(fields, fields=list(arrow_type(self.value)), mask=own.is_null())
 
 
 def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -160,7 +182,7 @@ class Emission:
         self._places = {name: place for place, name in enumerate(layout.names) if name not in silent}
         self._parts: list[tuple[int, pa.RecordBatch]] = []
         self._events: list[Event] = []
-        self._letters: list[tuple[int, str, str, int | None, str]] = []
+        self._letters: dict[str, list[tuple[str, str, int | None, str]]] = {}
 
     def add(self, events: Sequence[Event]) -> None:
         """Take events that an engine gave."""
@@ -173,18 +195,17 @@ class Emission:
 
     def letter(self, kind: str, source: str, reason: str, time: int | None, payload: str) -> None:
         """Take a row that was not used."""
-        self._letters.append((LETTERS.index(kind), source, reason, time, payload))
+        self._letters.setdefault(kind, []).append((source, reason, time, payload))
 
     def parts(self) -> list[tuple[int, pa.RecordBatch]]:
-        """Return all of it: of each part the place of the output, and its rows."""
+        """Return all of it: of each part the place of the output, or the number of the kind, and its rows."""
         self._settle()
-        if self._letters:
+        for kind, letters in self._letters.items():
             columns = [
-                pa.array(column, kind)
-                for column, kind in zip(zip(*self._letters, strict=True), _LETTER.types, strict=True)
+                pa.array(column, type_) for column, type_ in zip(zip(*letters, strict=True), _LETTER.types, strict=True)
             ]
-            self._parts.append((NO_OUTPUT, pa.RecordBatch.from_arrays(columns, schema=_LETTER)))
-            self._letters = []
+            self._parts.append((LETTERS[kind], pa.RecordBatch.from_arrays(columns, schema=_LETTER)))
+        self._letters = {}
         return self._parts
 
     def _settle(self) -> None:
@@ -200,7 +221,7 @@ class Emission:
             value, key, change = event.value, None, _EVENT if event.weight > 0 else _RETRACT
             if isinstance(value, Update | Delete):
                 key = None if value.key == () else value.key
-                change = _UPDATE if isinstance(value, Update) else _DELETE
+                change = _UPDATE if isinstance(value, Update) else DELETE
                 value = value.value if isinstance(value, Update) else None
             changes.append(change)
             keys.append(key)
@@ -232,7 +253,7 @@ class Emission:
             change = np.zeros(n, np.int8) if flow.weight is None else np.where(flow.weight > 0, _EVENT, _RETRACT)
             keys = pa.nulls(n, arrow_type(schema.key))
         else:
-            change = np.full(n, _UPDATE) if gone is None else np.where(gone, _DELETE, _UPDATE)
+            change = np.full(n, _UPDATE) if gone is None else np.where(gone, DELETE, _UPDATE)
             keys = array_of(flow.key, schema.key, f"the key of {name}")
         values = array_of(flow.value, own, name, is_row=schema.is_row, gone=gone)
         arrays = [pa.array(change.astype(np.int8)), keys, pa.array(flow.start), pa.array(flow.end), values]

@@ -1,4 +1,4 @@
-"""The envelope: all inputs as one tagged frame, and the one frame that comes back.
+"""The envelope: all inputs as one tagged frame, and frames of the parts that come back (see `emission`).
 
 Out: bucket, source, chunk (the packed rows, see `packing`), and ``at``, which carries the watermark: the latest of the
 chunk's times. What must not move the watermark has a time that cannot.
@@ -6,7 +6,7 @@ chunk's times. What must not move the watermark has a time that cannot.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from spark_bridge.dead_letters import NO_TIME
-from spark_bridge.emission import CHANGES, LETTERS, NO_OUTPUT
+from spark_bridge.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.packing import EVERYWHERE, PACKED, packer
 
 if TYPE_CHECKING:
@@ -70,26 +70,46 @@ def united(frames: Iterable[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionByName, frames)
 
 
-def opened(frame: DataFrame, layout: Layout, key: t.DataType) -> DataFrame:
-    """Return the frame of all that came back: codes by their names, and one column for the key."""
-    is_letter = f.col("output") == NO_OUTPUT
-    keys = [f.col(f"key_{place}").cast(key) for place in range(len(layout.keys))]
-    return frame.select(
-        f.when(is_letter, _named(LETTERS)).otherwise(f.lit("result")).alias("kind"),
-        "bucket",
-        f.when(~is_letter, _named(layout.names, f.col("output"))).alias("output"),
-        f.when(~is_letter, _named(CHANGES)).alias("change"),
-        f.coalesce(*keys).alias("key"),
-        "start",
-        "end",
-        *(["value"] if len(layout.value) else []),
-        "source",
-        "reason",
-        "at",
-        "payload",
-    )
+def opened(parts: DataFrame, layout: Layout, key: t.DataType) -> DataFrame:
+    """Return the frame of all that parts hold: codes by their names, and one column for the key."""
+    rows = _unpacked(parts, layout, layout.schema)
+    kind = f.coalesce(_named(LETTERS, -1 - f.col("output")), f.lit("result"))
+    fields = _fields(layout)
+    is_row = f.col("output") >= 0
+    value = [f.when(is_row & (f.col("change") != DELETE), f.struct(*fields)).alias("value")] if fields else []
+    output = f.when(is_row, _named(layout.names, f.col("output"))).alias("output")
+    columns: list[Column | str] = [kind.alias("kind"), "bucket", output, *_of_results(layout, key), *value]
+    return rows.select(*columns, "source", "reason", "at", "payload")
 
 
-def _named(names: Iterable[str], code: Column | None = None) -> Column:
-    """Return the name of a code."""
-    return f.get(f.array(*map(f.lit, names)), f.col("code") if code is None else code)
+def results_of(parts: DataFrame, layout: Layout, key: t.DataType) -> DataFrame:
+    """Return the frame of the results alone, with a column for each field of the values."""
+    rows = _unpacked(parts.where(f.col("output") >= 0), layout, layout.result_schema)
+    output = _named(layout.names, f.col("output")) if len(layout.names) > 1 else f.lit(*layout.names)
+    return rows.select(output.alias("output"), *_of_results(layout, key), *_fields(layout))
+
+
+def letters_of(parts: DataFrame, layout: Layout, kinds: Iterable[str]) -> DataFrame:
+    """Return the frame of the letters of some kinds."""
+    mine = parts.where(f.col("output").isin([LETTERS[kind] for kind in kinds]))
+    return _unpacked(mine, layout, LETTER).select("source", "reason", "at", "payload", "bucket")
+
+
+def _unpacked(parts: DataFrame, layout: Layout, schema: t.StructType) -> DataFrame:
+    return parts.mapInArrow(partial(layout.rows, schema=schema), schema)
+
+
+def _of_results(layout: Layout, key: t.DataType) -> list[Column]:
+    """Return the columns that results of all outputs have."""
+    keys = [f.col(f"key_{place}").cast(key) for place in range(len(layout.keys))] or [f.lit(None).cast(key)]
+    change = _named(CHANGES, f.col("change")).alias("change")
+    return [change, f.coalesce(*keys).alias("key"), f.col("start"), f.col("end")]
+
+
+def _fields(layout: Layout) -> list[Column]:
+    return [f.col(f"value_{place}").alias(name) for place, name in enumerate(layout.value.names)]
+
+
+def _named(names: Iterable[str], code: Column) -> Column:
+    """Return the name of a code; null if it is of no name."""
+    return f.get(f.array(*map(f.lit, names)), code)

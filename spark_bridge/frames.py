@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
 
@@ -29,7 +28,7 @@ from spark_bridge.buckets import Buckets
 from spark_bridge.checkpoints import CheckpointNote, settled
 from spark_bridge.dead_letters import Plausible
 from spark_bridge.emission import Layout
-from spark_bridge.envelope import opened, tagged, united
+from spark_bridge.envelope import letters_of, opened, results_of, tagged, united
 from spark_bridge.memory_limits import check_bounded, checked_limit
 from spark_bridge.migration import Migration
 from spark_bridge.options import (
@@ -44,7 +43,7 @@ from spark_bridge.options import (
 )
 from spark_bridge.partition_choice import chosen_partition, splittable
 from spark_bridge.partitioning import Partitioning
-from spark_bridge.queries import log_warnings, start_query
+from spark_bridge.queries import Share, log_warnings, start_query
 from spark_bridge.raising import checked_policy, for_engines
 from spark_bridge.schemas import result_schema
 from spark_bridge.shuffles import bucket_numbers, partitioned
@@ -52,7 +51,7 @@ from spark_bridge.sources import make_source
 from spark_bridge.stateful import run_batch, run_streaming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from pyspark.sql.streaming.query import StreamingQuery
@@ -82,16 +81,18 @@ class Frames:
 
     def __init__(
         self,
-        everything: DataFrame,
-        keys: bool,
+        parts: DataFrame,
+        layout: Layout,
+        key: t.DataType,
         buckets: int,
         partition: Mapping[str, str],
         states: BucketStates,
         waits: bool,
         without: Callable[[Mapping[str, list[str]]], Frames],
     ) -> None:
-        self._all = everything
-        self._has_fields = keys
+        self._parts = parts
+        self._layout = layout
+        self._key = key
         self._buckets = buckets
         self._partition = partition
         self._states = states
@@ -104,7 +105,7 @@ class Frames:
 
         Of a kind of its own, ``warning``, is what a bucket has to say of itself, such as that its state grows large.
         """
-        return self._all
+        return opened(self._parts, self._layout, self._key)
 
     @property
     def partition_by(self) -> dict[str, str]:
@@ -119,17 +120,17 @@ class Frames:
         ``key``; a deleted row's fields are null). The key is null for an output that is no table, and a text if outputs
         have keys of several types. A field of several types (``str | int``) is a text: a string as it is, else JSON.
         """
-        return self._results(self._all)
+        return self._results(self._parts)
 
     @property
     def dead(self) -> DataFrame:
         """The rows that could not be used: source, reason, at, payload (JSON), bucket."""
-        return self._letters(self._all, "dead")
+        return self._letters(("dead",), self._parts)
 
     @property
     def late(self) -> DataFrame:
         """The rows that came after the clock had passed them: source, reason, at, payload (JSON), bucket."""
-        return self._letters(self._all, "late")
+        return self._letters(("late",), self._parts)
 
     def start(
         self,
@@ -173,32 +174,27 @@ class Frames:
             InvalidArgument: The frames are no streams.
             SnapshotMismatch: The checkpoint is another query's; the message says what differs.
         """
-        if not self._all.isStreaming:
+        if not self._parts.isStreaming:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
-        spark = self._all.sparkSession
+        spark = self._parts.sparkSession
         note = self._states.note(self._buckets, waits=self._waits)
         new = {} if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
         if new:
             again = partial(self._without(new).start, results=results, dead=dead, late=late, checkpoint=checkpoint)
             return again(trigger=trigger, name=name, **options)
-        sinks: list[tuple[Sink | None, Any]] = [(results, self._results)]
-        if late is None:
-            sinks.append((dead, lambda batch: self._letters(batch, "dead", "late")))
-        else:
-            sinks += [(dead, lambda batch: self._letters(batch, "dead"))]
-            sinks += [(late, lambda batch: self._letters(batch, "late"))]
-        sinks.append((log_warnings, lambda batch: self._letters(batch, "warning")))
+        shares = [Share(results, ("result",), self._results)]
+        for sink, kinds in [(dead, ("dead", "late"))] if late is None else [(dead, ("dead",)), (late, ("late",))]:
+            shares.append(Share(sink, kinds, partial(self._letters, kinds)))
+        shares.append(Share(log_warnings, ("warning",), partial(self._letters, ("warning",))))
         with partitioned(spark, self._buckets):
-            return start_query(self._all, sinks, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
+            return start_query(self._parts, shares, checkpoint=checkpoint, trigger=trigger, name=name, options=options)
 
-    def _results(self, batch: DataFrame) -> DataFrame:
-        columns = ["output", "change", "key", "start", "end", *(["value.*"] if self._has_fields else [])]
-        return batch.where(f.col("kind") == "result").select(*columns)
+    def _results(self, parts: DataFrame) -> DataFrame:
+        return results_of(parts, self._layout, self._key)
 
-    @staticmethod
-    def _letters(batch: DataFrame, *kinds: str) -> DataFrame:
-        return batch.where(f.col("kind").isin(*kinds)).select("source", "reason", "at", "payload", "bucket")
+    def _letters(self, kinds: tuple[str, ...], parts: DataFrame) -> DataFrame:
+        return letters_of(parts, self._layout, kinds)
 
 
 def correlate_frames(
@@ -292,8 +288,7 @@ def correlate_frames(
     else:
         by_partition = by_source("partition_by", partition_by, schemas_in)
     by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
-    tables = {name: kind for name, kind in schemas_in.items() if inputs[name].table}
-    by_deleted = by_source("deleted", deleted, tables)
+    by_deleted = by_source("deleted", deleted, {name: schemas_in[name] for name in schemas_in if inputs[name].table})
     if sequence is not None and len(by_sequence) < len(names):
         missing = next(name for name in names if name not in by_sequence)
         message = f"correlate_frames: expected sequence= for every source but {missing!r} has none"
@@ -325,7 +320,7 @@ def correlate_frames(
     everywhere = frozenset(
         name for name, output in zip(output_names, outputs, strict=True) if count > 1 and not split.is_split(output)
     )
-    layout, key = _common(schemas)
+    layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
     sources_in = tuple(source.input for source in sources)
     policy = for_engines(checked_policy(on_error, outputs))
     states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy)
@@ -358,7 +353,7 @@ def correlate_frames(
             on_error=on_error,
         )
 
-    return Frames(opened(done, layout, key), bool(len(layout.value)), count, by_partition, states, holds, without)
+    return Frames(done, layout, key, count, by_partition, states, holds, without)
 
 
 def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
@@ -372,9 +367,10 @@ def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> Da
     return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
 
 
-def _common(schemas: Mapping[str, ResultSchema]) -> tuple[Layout, t.DataType]:
+def _common(schemas: Mapping[str, ResultSchema], tables: Iterable[str]) -> tuple[Layout, t.DataType]:
     """Return the columns of all results, and the type of the key column."""
     keys = {schema.key.simpleString(): schema.key for schema in schemas.values()}
+    keys_of_tables = {schemas[name].key.simpleString(): schemas[name].key for name in tables}
     fields: dict[str, tuple[t.StructField, str]] = {}
     for name, schema in schemas.items():
         for field in schema.value:
@@ -390,4 +386,4 @@ def _common(schemas: Mapping[str, ResultSchema]) -> tuple[Layout, t.DataType]:
                 raise InvalidArgument(message)
     key: t.DataType = next(iter(keys.values())) if len(keys) == 1 else t.StringType()
     value = t.StructType([t.StructField(field.name, field.dataType) for field, _ in fields.values()])
-    return Layout(schemas, tuple(keys.values()), value), key
+    return Layout(schemas, tuple(keys_of_tables.values()), value), key

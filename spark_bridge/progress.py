@@ -14,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from cartesius.errors import InvalidArgument
+from spark_bridge.emission import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
     )
 
 _COUNTED: Final = "cartesius"
-_KINDS: Final = {"result": "results", "late": "late", "dead": "dead"}
+_KINDS: Final = ("results", "late", "dead")
 _NO_WATERMARK: Final = "1970-01-01T00:00:00.000Z"  # Spark's "none yet"
 _UNITS: Final = ("B", "KB", "MB", "GB")
 
 
-def counted(frame: DataFrame) -> DataFrame:
-    """Return the frame of all that comes out, whose rows Spark counts by kind as they pass."""
-    return frame.observe(_COUNTED, *(f.count_if(f.col("kind") == kind).alias(name) for kind, name in _KINDS.items()))
+def counted(parts: DataFrame) -> DataFrame:
+    """Return the parts that come out (see `emission`), whose rows Spark counts by kind as they pass."""
+    output = f.col("output")
+    of_kind = {name: output >= 0 if name == "results" else output == LETTERS[name] for name in _KINDS}
+    sums = [f.sum(f.when(is_mine, f.col("rows")).otherwise(0)).alias(name) for name, is_mine in of_kind.items()]
+    return parts.observe(_COUNTED, *sums)
 
 
 @final
@@ -87,7 +91,7 @@ def progress_line(progress: Mapping[str, Any]) -> str | None:
         return None
     rows, milliseconds = progress["numInputRows"], progress["batchDuration"]
     speed = 1000 * rows / max(milliseconds, 1)
-    came = ", ".join(f"{counts[name]:,} {name}" for name in _KINDS.values())
+    came = ", ".join(f"{counts[name] or 0:,} {name}" for name in _KINDS)
     states = progress["stateOperators"]
     state = sum(each["numRowsTotal"] for each in states), sum(each["memoryUsedBytes"] for each in states)
     watermark = progress["eventTime"].get("watermark", _NO_WATERMARK)

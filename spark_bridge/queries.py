@@ -1,4 +1,7 @@
-"""One streaming query for all that a program gives: each micro-batch is computed once, and split."""
+"""One streaming query for all that a program gives: each micro-batch is computed once, and split.
+
+Invariant: every sink of the caller's is called once a micro-batch, with rows or without.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from spark_bridge.emission import kind_of
 from spark_bridge.progress import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -23,26 +28,53 @@ _LOG = logging.getLogger("spark_bridge")
 _SHOWN = 5  # reasons in one warning
 
 
+@attrs.frozen
+class Share:
+    """What one sink is given of a micro-batch.
+
+    Args:
+        sink: The sink; None: the number of rows and their reasons are logged.
+        kinds: Of which kinds its rows are: ``result``, or some of `LETTERS`.
+        view: Makes its rows of parts (see `emission`).
+    """
+
+    sink: Sink | None
+    kinds: tuple[str, ...]
+    view: Callable[[DataFrame], DataFrame]
+
+    def hand_over(self, parts: DataFrame, there: Set[str], number: int) -> None:
+        """Hand a micro-batch over, in which there are rows of the kinds ``there``."""
+        if not there.isdisjoint(self.kinds):
+            (self.sink or _warn)(self.view(parts), number)
+        elif self.sink not in (None, log_warnings):
+            self.sink(self.view(parts.limit(0)), number)  # no parts, no task of Python's for each partition
+
+
 def start_query(
-    frame: DataFrame,
-    sinks: Sequence[tuple[Sink | None, Callable[[DataFrame], DataFrame]]],
+    parts: DataFrame,
+    shares: Sequence[Share],
     *,
     checkpoint: str,
     trigger: Mapping[str, Any] | None,
     name: str | None,
     options: Mapping[str, Any],
 ) -> StreamingQuery:
-    """Start one query that gives each sink its part of every micro-batch; what has no sink is logged."""
+    """Start one query that gives each sink its share of every micro-batch; what has no sink is logged.
+
+    The parts of a micro-batch are kept meanwhile, not the rows that they hold, which take Spark longer to keep than
+    it takes to make them again.
+    """
 
     def hand_over(batch: DataFrame, number: int) -> None:
         batch.persist()
         try:
-            for sink, part in sinks:
-                (sink or _warn)(part(batch), number)
+            there = {kind_of(row.output) for row in batch.select("output").distinct().collect()}
+            for share in shares:
+                share.hand_over(batch, there, number)
         finally:
             batch.unpersist()
 
-    stream = counted(frame).writeStream.outputMode("append")
+    stream = counted(parts).writeStream.outputMode("append")
     writer = stream.option("checkpointLocation", checkpoint).foreachBatch(hand_over)
     for option, value in options.items():
         writer = writer.option(option, value)

@@ -37,7 +37,7 @@ _MILLISECOND = 1_000
 def run_streaming(
     frame: DataFrame, buckets: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool = False
 ) -> DataFrame:
-    """Return the output of a streaming tagged frame.
+    """Return the parts that a streaming tagged frame gives.
 
     Args:
         frame: The tagged frame, with a watermark on ``at`` if it has one.
@@ -55,8 +55,7 @@ def run_streaming(
     if len(numbers) > 1:
         spread = f.element_at(f.array(*map(f.lit, numbers)), f.col("bucket") + 1)
         frame = frame.withColumn("bucket", spread)
-    done = frame.groupBy("bucket").applyInPandasWithState(call, PART, _STATE, "append", timeout)
-    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
+    return frame.groupBy("bucket").applyInPandasWithState(call, PART, _STATE, "append", timeout)
 
 
 def streaming_call(
@@ -87,7 +86,7 @@ def _before(due: int) -> int:
 
 
 def run_batch(frame: DataFrame, buckets: Buckets, *, follows: bool, close: bool) -> DataFrame:
-    """Return the output of a batch tagged frame.
+    """Return the parts that a batch tagged frame gives.
 
     Args:
         frame: The tagged frame.
@@ -96,8 +95,7 @@ def run_batch(frame: DataFrame, buckets: Buckets, *, follows: bool, close: bool)
         close: Whether all sources end.
     """
     call = batch_call(buckets, follows=follows, close=close)
-    done = frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
-    return done.mapInArrow(buckets.layout.rows, buckets.layout.schema)
+    return frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
 
 
 def batch_call(buckets: Buckets, *, follows: bool, close: bool) -> Callable[[Any, pd.DataFrame], pd.DataFrame]:
@@ -129,6 +127,11 @@ def _chunks(frames: Iterable[pd.DataFrame]) -> dict[int, list[bytes]]:
 
 
 def _to_pandas(bucket: int, outcome: Outcome) -> pd.DataFrame:
-    outputs = [output for output, _ in outcome.parts]
-    parts = [part.serialize().to_pybytes() for _, part in outcome.parts]
-    return pd.DataFrame({"bucket": bucket, "output": outputs, "part": parts})
+    return pd.DataFrame(
+        {
+            "bucket": bucket,
+            "output": [output for output, _ in outcome.parts],
+            "rows": [part.num_rows for _, part in outcome.parts],
+            "part": [part.serialize().to_pybytes() for _, part in outcome.parts],
+        }
+    )

@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 
 from spark_bridge import correlate_frames
-from spark_bridge.emission import CHANGES, LETTERS, NO_OUTPUT, PART
+from spark_bridge.emission import CHANGES, DELETE, PART, kind_of
 from spark_bridge.engine_cache import ENGINES
 from spark_bridge.packing import EVERYWHERE, chunk_schema, packer
 from spark_bridge.stateful import batch_call, streaming_call
@@ -271,24 +271,25 @@ class MicroBatches:
         for frame in parts:
             assert list(frame["bucket"]) == [bucket] * len(frame)
             batch = pa.RecordBatch.from_pandas(frame, pa.schema(schema), preserve_index=False)
-            for row in (row for made in layout.rows([batch]) for row in made.to_pylist()):
-                if row["output"] == NO_OUTPUT:
-                    self.letters.append(row | {"kind": LETTERS[row["code"]]})
+            for row in (row for made in layout.rows([batch], layout.schema) for row in made.to_pylist()):
+                if row["output"] < 0:
+                    self.letters.append(row | {"kind": kind_of(row["output"])})
                 else:
                     self.results.append(self._result(row))
 
     def _result(self, row: dict[str, Any]) -> dict[str, Any]:
         layout = self.plan.runner.layout
         name = layout.names[row["output"]]
-        value = row.get("value") and {field: row["value"][field] for field in layout.own(name).names}
-        key = row[f"key_{layout.keys.index(layout.schemas[name].key)}"]
+        change, schema, places = row["change"], layout.schemas[name], layout.value.names
+        fields = {field: row[f"value_{places.index(field)}"] for field in layout.own(name).names}
+        key = row[f"key_{layout.keys.index(schema.key)}"] if schema.key in layout.keys else None
         times = {"start": _micros(row["start"]), "end": _micros(row["end"])}
         return {
             "output": name,
             "bucket": row["bucket"],
-            "change": CHANGES[row["code"]],
+            "change": CHANGES[change],
             "key": key,
-            "value": value,
+            "value": None if change == DELETE else fields,
         } | times
 
 

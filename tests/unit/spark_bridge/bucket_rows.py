@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from spark_bridge.buckets import Buckets
-from spark_bridge.emission import CHANGES, LETTERS, NO_OUTPUT, Layout
+from spark_bridge.emission import CHANGES, Layout, kind_of
 from spark_bridge.packing import chunk_schema
 from spark_bridge.schemas import ResultSchema, result_schema
 
@@ -75,7 +75,7 @@ def results(outcome: Outcome) -> list[tuple[int, str, Any, Any, int, int]]:
     return [
         (output, CHANGES[row["change"]], row["key"], row["value"], row["start"], row["end"])
         for output, part in outcome.parts
-        if output != NO_OUTPUT
+        if output >= 0
         for row in part.to_pylist()
     ]
 
@@ -92,9 +92,4 @@ def by_output(found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 def letters(outcome: Outcome) -> list[dict[str, Any]]:
     """Return the rows that were not used."""
-    return [
-        row | {"kind": LETTERS[row["kind"]]}
-        for output, part in outcome.parts
-        if output == NO_OUTPUT
-        for row in part.to_pylist()
-    ]
+    return [row | {"kind": kind_of(output)} for output, part in outcome.parts if output < 0 for row in part.to_pylist()]
