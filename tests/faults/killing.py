@@ -1,8 +1,8 @@
 """Killing parts of a running query at random points, and starting it again until it is done.
 
 A point is a micro-batch, by the offsets that Spark writes when it begins one, and a time after that, or after the job
-has begun to go on with it, drawn between nothing and what two micro-batches take. What is killed gets SIGKILL, so it
-cannot tidy up.
+has begun to go on with it, drawn between nothing and what two micro-batches take; but not after these are over, as the
+machine may be less busy than when they were timed. What is killed gets SIGKILL, so it cannot tidy up.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ class Killer:
                 while not (is_at_work(job, self.checkpoint) and (self.checkpoint / "offsets" / str(batch)).exists()):
                     job = self._kept_going(job, deadline)
                 until = time.monotonic() + delay
-                while time.monotonic() < until:
+                overdue = self.checkpoint / "offsets" / str(batch + 2)
+                while time.monotonic() < until and not overdue.exists():
                     job = self._kept_going(job, deadline)
                 while not (found := victims(job.pid, self.target)):
                     job = self._kept_going(job, deadline)
