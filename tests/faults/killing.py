@@ -125,6 +125,7 @@ class Killer:
                 os.kill(draw.choice(found), signal.SIGKILL)
                 if self.target == "driver":
                     job.kill()
+                    job.wait()
                 self.killed.append((batch, delay))
             while job.wait(PATIENCE) != 0:
                 job = self._start()
@@ -154,9 +155,9 @@ class Killer:
 
 
 def is_at_work(job: Job, checkpoint: Path) -> bool:
-    """Return whether a job has started its query; before, it has offsets only of the one that was killed."""
+    """Return whether a job runs that has started its query; before, it has offsets only of the one that was killed."""
     note = checkpoint.parent / AT_WORK
-    return note.exists() and note.read_text() == str(job.pid)
+    return job.poll() is None and note.exists() and note.read_text() == str(job.pid)
 
 
 def start_job(command: list[str], log: int) -> Job:
