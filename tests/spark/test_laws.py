@@ -118,6 +118,7 @@ def check_everywhere(spark, root, seed, amount):
     trial.check(cut, clock=clock, close=False)
 
 
+@pytest.mark.slow  # the law of tests/laws/test_bridge.py, on Spark itself
 def test_random_programs_give_the_same_everywhere(spark, tmp_path):
     check_everywhere(spark, tmp_path, 1, 8)
 
