@@ -124,6 +124,6 @@ def test_random_programs_give_the_same_everywhere(spark, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("seed", [4, 6, 7, 11])  # of which the program uses all rows
 def test_more_random_programs_give_the_same_everywhere(spark, tmp_path, seed):
     check_everywhere(spark, tmp_path, seed, 12)
