@@ -1,8 +1,8 @@
 """Killing parts of a running query at random points, and starting it again until it is done.
 
 A point is a micro-batch, by the offsets that Spark writes when it begins one, and a time after that, or after the job
-has begun to go on with it, drawn between nothing and what two micro-batches take. What is killed gets SIGKILL, so it
-cannot tidy up.
+has begun to go on with it, drawn between nothing and what two micro-batches take; but not after these are over, as the
+machine may be less busy than when they were timed. What is killed gets SIGKILL, so it cannot tidy up.
 """
 
 from __future__ import annotations
@@ -117,13 +117,15 @@ class Killer:
                 while not (is_at_work(job, self.checkpoint) and (self.checkpoint / "offsets" / str(batch)).exists()):
                     job = self._kept_going(job, deadline)
                 until = time.monotonic() + delay
-                while time.monotonic() < until:
+                overdue = self.checkpoint / "offsets" / str(batch + 2)
+                while time.monotonic() < until and not overdue.exists():
                     job = self._kept_going(job, deadline)
                 while not (found := victims(job.pid, self.target)):
                     job = self._kept_going(job, deadline)
                 os.kill(draw.choice(found), signal.SIGKILL)
                 if self.target == "driver":
                     job.kill()
+                    job.wait()
                 self.killed.append((batch, delay))
             while job.wait(PATIENCE) != 0:
                 job = self._start()
@@ -153,9 +155,9 @@ class Killer:
 
 
 def is_at_work(job: Job, checkpoint: Path) -> bool:
-    """Return whether a job has started its query; before, it has offsets only of the one that was killed."""
+    """Return whether a job runs that has started its query; before, it has offsets only of the one that was killed."""
     note = checkpoint.parent / AT_WORK
-    return note.exists() and note.read_text() == str(job.pid)
+    return job.poll() is None and note.exists() and note.read_text() == str(job.pid)
 
 
 def start_job(command: list[str], log: int) -> Job:
