@@ -107,19 +107,18 @@ class BucketStates:
         about = json.loads(self._header.about)
         return {"program": self._header.program, "about": about, "buckets": buckets, "waits": waits}
 
-    def open(self, bucket: int, blob: bytes | None, *, holds: bool = False, follows: bool = False) -> Opened:
+    def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
         """Return the bucket as its last call left it, or as new.
 
         Args:
             bucket: Its number.
             blob: What `seal` returned at the end of the last call; None: there was none.
-            holds: Whether rows wait for the clock in this query, and so are used each at its own time.
-            follows: Whether they are without waiting, as all rows of a batch are there.
+            holds: Whether each row is used at its own time, so that the clock follows the rows.
 
         Raises:
             SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns.
         """
-        lateness = 0 if holds or follows else None  # the clock follows the rows
+        lateness = 0 if holds else None
         if blob is None:
             engine = Engine(*self.outputs, lateness=lateness, on_error=self.on_error)
             return Opened(bucket, 0, engine, {} if holds else None)

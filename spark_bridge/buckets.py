@@ -114,7 +114,7 @@ class Buckets:
             RuleRaised: The program raised, and no row is to be set aside for it.
         """
         # Not durable=True: what is pushed was read from Arrow, and so is plain data.
-        opened = self.states.open(bucket, state, holds=holds, follows=follows)
+        opened = self.states.open(bucket, state, holds=holds or follows)
         engine, waiting = opened.engine, opened.held or {}
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
         out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)

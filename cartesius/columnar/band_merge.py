@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.arrivals import arrival, by_key
-from cartesius.columnar.band_pairs import FAR
+from cartesius.columnar.band_pairs import FAR, extent
 from cartesius.columnar.rows import BEFORE
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ class Merge:
         self.steps = steps
         self.n_left = len(rows[0])
         ends, code = _both([one.end for one in rows]), _both(codes)
-        self.low = int(ends.min(initial=0))
-        span = int(ends.max(initial=0)) - self.low + 1
+        self.low, span = extent([ends])
         self.is_possible = span * (nobody + 2) <= FAR
         if not self.is_possible:
             return

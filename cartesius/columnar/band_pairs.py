@@ -119,8 +119,7 @@ def near(
         bounds: What must hold.
     """
     n = len(ends)
-    low, high = min(int(mine.min(initial=0)) for mine in ends), max(int(mine.max(initial=0)) for mine in ends)
-    span = high - low + 1
+    low, span = extent(ends)
     if span * (nobody + 2) > FAR:
         reason = "times are too far apart"
         raise NotColumnar(reason)
@@ -152,6 +151,18 @@ def near(
             for slot in range(n):
                 found[slot].append(parts[slot])
     return [np.concatenate(mine) if mine else np.zeros(0, np.int64) for mine in found]
+
+
+def extent(times: Sequence[Ints]) -> tuple[int, int]:
+    """Return the least of all times, and how many instants there are from it to the greatest.
+
+    >>> import numpy as np
+    >>> extent([np.array([7, 5]), np.array([], int), np.array([9])])
+    (5, 5)
+    """
+    there = [mine for mine in times if len(mine)]
+    low = min((int(mine.min()) for mine in there), default=0)
+    return low, max((int(mine.max()) for mine in there), default=0) - low + 1
 
 
 def _sorted(rows: Ints, codes: Ints, ends: Ints, span: int) -> Side:

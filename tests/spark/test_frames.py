@@ -346,6 +346,7 @@ def worker(spark):
     return frame.collect()[0].id
 
 
+@pytest.mark.slow
 def test_no_greenlet_is_left_when_workers_are_not_reused(spark, folder):
     rows = make_rows(3, 20)
     spark.conf.set("spark.sql.shuffle.partitions", "1")  # a worker a micro-batch

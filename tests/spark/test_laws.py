@@ -118,11 +118,12 @@ def check_everywhere(spark, root, seed, amount):
     trial.check(cut, clock=clock, close=False)
 
 
+@pytest.mark.slow  # the law of tests/laws/test_bridge.py, on Spark itself
 def test_random_programs_give_the_same_everywhere(spark, tmp_path):
     check_everywhere(spark, tmp_path, 1, 8)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("seed", [4, 6, 7, 11])  # of which the program uses all rows
 def test_more_random_programs_give_the_same_everywhere(spark, tmp_path, seed):
     check_everywhere(spark, tmp_path, seed, 12)

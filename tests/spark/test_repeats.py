@@ -41,6 +41,7 @@ def slices(source):
     ]
 
 
+@pytest.mark.slow
 def test_what_comes_again_after_the_sink_had_it_is_there_once(spark, tmp_path):
     from pyspark.errors import StreamingQueryException
 

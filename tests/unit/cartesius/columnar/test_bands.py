@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,3 +155,25 @@ def test_times_that_are_too_far_apart_are_left_to_python() -> None:
     batch["right"] = {"value": [3], "at": [far + 5], "order": [2]}
     assert [event.value for event in events_of(engine.push_many(batch))] == [(2, 3)]
     assert engine._why_row_by_row == "times are far from 0"
+
+
+@pytest.mark.parametrize("inputs", [INPUTS[:2], INPUTS], ids=["merged", "paired"])
+def test_instants_of_this_century_and_many_keys_are_compiled(inputs: tuple[Reactive, ...]) -> None:
+    """It is their distance that counts: microseconds since 1970 times the number of keys would leave 64 bits."""
+    keys = {one.name: "id" for one in inputs}
+    near_each_other = key_by(**keys) | within(10_000_000, *inputs)
+    found = []
+    for since in (0, 1_600_000_000_000_000):
+        engine = Engine(cartesian(*inputs, restrict=near_each_other))
+        given_back = []
+        for turn in range(2):
+            batch = {}
+            for number, one in enumerate(inputs):
+                n = np.arange(4_000)
+                at = since + (turn * len(n) + n) * 2_000
+                batch[one] = {"id": n % 3_000, "at": at, "order": n * len(inputs) + number}
+            given_back += [(e.value, e.start - since, e.end - since) for e in events_of(engine.push_many(batch))]
+            assert engine._why_row_by_row == ""
+        found.append(given_back)
+    assert found[0] == found[1]
+    assert len(found[0]) > 8_000
