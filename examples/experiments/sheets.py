@@ -100,5 +100,5 @@ def shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 or value == 0 else f"{value:.3g}"
+        return f"{value:,.0f}" if abs(value) >= 1000 or value == 0 else f"{value:.4g}"
     return str(value).replace("|", "\\|")
