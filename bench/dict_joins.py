@@ -35,7 +35,7 @@ class _Unary:
         self.lefts: dict[Any, Any] = {}
 
     def right(self, change: Change) -> list[Any]:
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
 
 class _Binary:

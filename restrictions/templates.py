@@ -64,7 +64,7 @@ class per_item(template):
 
     def on_item(self, key: Any, value: Any) -> Iterable[Keyed]:
         """Return what comes out for an item."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
     def on_marker(self, marker: int) -> Iterable[Keyed]:
         """Return what comes out for a marker before which something came."""
@@ -128,7 +128,7 @@ class in_order_per_key(template_of_key):
 
     def on_item(self, state: Any, key: Any, value: Any) -> tuple[Any, Iterable[Any]]:
         """Return the new state, and the values that come out for an item."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
     def on_marker(self, state: Any, key: Any, marker: int) -> tuple[Any, Iterable[Any]]:
         """Return the new state, and the values that come out for a marker before which an item of the key came."""

@@ -74,18 +74,19 @@ class Collating(Stage):
         """Let one event after the other come to its row."""
         rows: dict[Any, Row] = dict(state.more or {})
         coming = arriving.get(0)
-        meets = moment.clock is not None and moment.meets_deadlines and len(moment.clock) > 0
+        clock = moment.clock if moment.meets_deadlines and moment.clock is not None and len(moment.clock) else None
+        due = float("-inf")  # not after the first deadline
         if coming is None or not len(coming):
-            if meets and moment.clock is not None:
-                _check_due(rows, int(moment.clock[-1]))
+            if clock is not None:
+                _first_due(rows, due, int(clock[-1]))
             return Outcome(nothing(), state, 0)
         changes: list[_Change] = []
         tuples = 0
         columns = (coming.start.tolist(), coming.end.tolist(), coming.number.tolist(), coming.position.tolist())
         for value, start, end, number, position in zip(coming.payload.to_list(), *columns, strict=True):
             now = end if moment.clock is None else max(end, int(moment.clock[position]))
-            if meets and moment.clock is not None:
-                _check_due(rows, int(moment.clock[position]))
+            if clock is not None:
+                due = _first_due(rows, due, int(clock[position]))
             key, before, stage = self._come(rows, value, end, now)
             if stage is None:
                 if rows.pop(key, None) is not None:
@@ -94,10 +95,12 @@ class Collating(Stage):
             tuples += 1
             rows.pop(key, None)  # what has come last is the last in order
             rows[key] = Row(stage.value, start, end, number, stage.until)
+            if stage.until is not None:
+                due = min(due, stage.until)
             if before is None or not is_unchanged(before, stage.value):
                 changes.append(_Change(key, position, start, end, stage.value))
-        if meets and moment.clock is not None:
-            _check_due(rows, int(moment.clock[-1]))
+        if clock is not None:
+            _first_due(rows, due, int(clock[-1]))
         return Outcome(_flow(changes), State((_retained(rows),), rows), tuples)
 
     def _come(self, rows: Mapping[Any, Row], value: Any, end: int, now: int) -> tuple[Any, Any, Any]:
@@ -143,10 +146,15 @@ class Collating(Stage):
         store_deadlines(self.installed, [row.until for row in known if row.until is not None])
 
 
-def _check_due(rows: Mapping[Any, Row], clock: int) -> None:
-    if any(row.until is not None and row.until <= clock for row in rows.values()):
+def _first_due(rows: Mapping[Any, Row], due: float, clock: int) -> float:
+    """Return a time that is not after the first deadline, if that is to come; ``due`` is one that was known before."""
+    if clock < due:
+        return due
+    due = min((row.until for row in rows.values() if row.until is not None), default=float("inf"))
+    if due <= clock:
         reason = "what was collected is forgotten in the batch"
         raise NotColumnar(reason)
+    return due
 
 
 def _flow(changes: list[_Change]) -> Flow:

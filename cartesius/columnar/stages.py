@@ -112,7 +112,7 @@ class Stage:
         Raises:
             NotColumnar: Columns cannot do it exactly.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
     def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
         """Return the state without some rows."""
@@ -128,7 +128,7 @@ class Stage:
 
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the state that the objects hold; the types are those of what arrives."""

@@ -92,11 +92,11 @@ class Operator:
 
     def left(self, change: Change) -> Iterator[Change]:
         """Take a message."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says, where it has such an input
 
     def right(self, change: Change) -> Iterator[Change]:
         """Take a message of the other input; for most operators there is none."""
-        raise NotImplementedError
+        raise NotImplementedError  # each subclass says, where it has such an input
 
 
 class Passing(Operator):

@@ -117,7 +117,7 @@ def test_combine_latest_completes_as_in_rxpy(steps, count, is_restored):
 
 
 def test_combine_latest_is_rxpys(left, right):
-    reactivex = pytest.importorskip("reactivex")
+    reactivex = pytest.importorskip("reactivex", reason="the extra dev is not installed")
     from reactivex.subject import Subject
 
     subjects = {left: Subject(), right: Subject()}
