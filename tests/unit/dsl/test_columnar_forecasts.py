@@ -5,14 +5,15 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dsl
-from cartesius import Delete
+from cartesius import Delete, Engine
 from dsl import RulePack, Source, instant, not_, now, optional
 from dsl.units import knots, metres, microseconds
-from tests.unit.dsl.rule_batches import check_batches
+from tests.unit.dsl.rule_batches import check_batches, pushed_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,3 +115,21 @@ def test_batches_give_what_the_reference_gives(
 ):
     outputs = (pack.table(), pack.warnings()) if with_warnings else (pack.table(),)
     check_batches(pack, outputs, trace, cuts, lateness=lateness, reasons=MAY_BE)
+
+
+@pytest.mark.parametrize(("waits", "why"), [(1, ""), (4, "what was collected is forgotten in the batch")])
+def test_what_is_forgotten_in_the_midst_of_a_batch_is_not_looked_up_after_it(waits: int, why: str):
+    ship = Source("ship", key="id", id=int, eta=instant)
+    wind = Source("wind", key=None, velocity=knots, forecast=True, retention=2 * microseconds)
+    pack = RulePack("harbour", subject=ship)
+    with pack:
+        dsl.require(wind.at(ship.eta).velocity <= 2 * knots)
+    breeze = {"issued": 0, "start": 0, "end": 8, "velocity": 1.0}
+    gale = {"issued": 1, "start": 8, "end": 30, "velocity": 9.0}
+    trace: list[Step] = [("wind", breeze, 0), ("wind", gale, 1)]
+    trace += [("ship", {"id": n, "eta": 4}, 2 + n * waits) for n in range(4)] + [("wind", {**gale, "issued": 2}, 15)]
+    trace = trace if why else trace[:-1]
+    check_batches(pack, (pack.table(),), trace, [(2, "many"), (2, "many")], lateness=0, reasons=(why, ""))
+    engine = Engine(pack.table(), lateness=0)
+    pushed_at_once(engine, pack, trace)
+    assert engine._why_row_by_row == why
