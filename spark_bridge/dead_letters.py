@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_TIME: Final = -(2**63)
 """Stands for a missing event time in the tagged frame, so that the column has no nulls."""
 
-_AHEAD = "INTERVAL 1 DAY"
+_TOMORROW: Final = 1  # day from today
 
 
 class Plausible:
@@ -30,7 +30,7 @@ class Plausible:
 
     Args:
         bounds: The earliest and the latest, both inclusive, as aware datetimes; None for either: no bound, but nothing
-            is believed that is more than a day ahead of the micro-batch's own clock.
+            is believed that is later than tomorrow, by the session's calendar.
 
     Raises:
         InvalidArgument: It is not a pair of those.
@@ -50,14 +50,18 @@ class Plausible:
 
     def objection(self, time: Column) -> Column:
         """Return why ``time``, a timestamp, is not believed; null if it is."""
-        latest = f.current_timestamp() + f.expr(_AHEAD) if self.latest is None else f.lit(self.latest)
+        if self.latest is None:
+            # By the day: Spark writes the moment of a micro-batch into its code, which it would compile for each anew.
+            is_beyond = f.to_date(time) > f.date_add(f.current_date(), _TOMORROW)
+        else:
+            is_beyond = time > f.lit(self.latest)
         shown = time.cast("string")
         found = f.when(time.isNull(), f.lit("its event time is null"))
         if self.earliest is not None:
             found = found.when(
                 time < f.lit(self.earliest), f.concat(f.lit("its event time "), shown, f.lit(" is absurdly early"))
             )
-        return found.when(time > latest, f.concat(f.lit("its event time "), shown, f.lit(" is absurdly late")))
+        return found.when(is_beyond, f.concat(f.lit("its event time "), shown, f.lit(" is absurdly late")))
 
 
 def unreadable(error: Exception | str) -> str:

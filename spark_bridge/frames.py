@@ -253,8 +253,8 @@ def correlate_frames(
         deleted: A Boolean column, in the tables that have it, or a mapping from source to column: true deletes the row.
         schema: The value's fields, as DDL or StructType, where they cannot be derived; with several outputs a mapping
             from output.
-        plausible: The earliest and latest event time that is believed, or None for either. By default nothing more than
-            a day ahead of the clock is. Other rows are dead letters, and do not move the watermark.
+        plausible: The earliest and latest event time that is believed, or None for either. By default nothing later
+            than tomorrow is, by the session's calendar. Other rows are dead letters, and do not move the watermark.
         close: Whether the sources of a batch end with it; False gives what a stream of the same rows would have given.
         unbounded: Whether a stream may have a program whose memory grows for ever.
         soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import time
@@ -261,6 +262,21 @@ def test_bad_and_late_rows_are_told_and_the_good_ones_are_used(folder):
     clock = MICROS + 50 * MINUTE + 1
     assert late.payload == '{"mmsi":11,"berth":"late"}'
     assert late.reason == f"its end {MICROS + 5 * MINUTE} is before the clock {clock}"
+
+
+def test_what_is_dated_later_than_tomorrow_is_not_believed(spark):
+    """By the calendar: with the moment in its plan, Spark would compile its code anew for each micro-batch."""
+    now = datetime.now(UTC)
+    rows = ships(*[(now + timedelta(days=day), day, "") for day in (-1, 0, 1, 3, 30_000)])  # 2: midnight may pass
+    seen = correlate(ship=ship, yields=lambda ship: {"number": ship.mmsi}, restrict=as_table("ship"), name="seen")
+    frames = correlate_frames(seen, {"ship": spark.createDataFrame(rows)}, event_time="at", buckets=2)
+    assert {row.number for row in frames.results.collect()} == {-1, 0, 1}
+    dead = {json.loads(row.payload)["mmsi"]: row.reason for row in frames.dead.collect()}
+    assert set(dead) == {3, 30_000}
+    assert all(reason.endswith("is absurdly late") for reason in dead.values())
+    plan = frames.all._jdf.queryExecution().logical().toString()
+    assert "current_date" in plan
+    assert "current_timestamp" not in plan
 
 
 def test_an_input_that_ends_or_idles_does_not_stop_the_clock(folder):
