@@ -19,6 +19,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cartesius.columnar.vectors import Vector
     from cartesius.expressions import Expression
 
 SUBJECT: Final = ""
@@ -54,6 +55,13 @@ class Columnwise(Protocol):
 
     def in_columns(self) -> Form | Asked | str:
         """Return what it computes, or why that cannot be said: a clause like "it looks at the clock"."""
+
+
+class AtOnce(Protocol):
+    """A function of values that can be asked for many rows at once."""
+
+    def of_vectors(self, *columns: Vector) -> Vector | None:
+        """Return what it gives for each row of ``columns``, or None if these are none that it can take at once."""
 
 
 @attrs.frozen
@@ -230,6 +238,15 @@ def first_known(value: Any, default: Any) -> Any:
     3
     """
     return default if value is None else value
+
+
+def complete(value: Any) -> Any:
+    """Return a tuple; missing if one of its items is, or is no number.
+
+    >>> complete((1.0, 2.0)), complete((1.0, None))
+    ((1.0, 2.0), None)
+    """
+    return None if any(item is None or item != item for item in value) else value  # noqa: PLR0124 - NaN
 
 
 def least(left: Any, right: Any) -> Any:

@@ -25,7 +25,7 @@ from dsl.checking import common, exact_in
 from dsl.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.instants import instant_of
 from dsl.lookups import Span, predicted
-from dsl.places import finder, great_circle
+from dsl.places import Closest, great_circle
 from dsl.points import measures_of_operands
 from dsl.ranges import lies_between
 from dsl.sharing import once
@@ -151,7 +151,7 @@ def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
         case Now():
             return lambda situation: situation.now
         case Nearest(places, position, _):
-            return _placed(finder(places), compiled(position, slots))
+            return _placed(Closest(places), compiled(position, slots))
         case Total():
             return _observed(slots[repr(term)], "value", term.kind, False)
         case Prediction(source, field, at):
@@ -313,5 +313,9 @@ def _opposite(operand: Evaluate) -> Evaluate:
     return negate
 
 
-def _placed(find: Callable[[Any], Any], position: Evaluate) -> Evaluate:
-    return lambda situation: find(position(situation))
+def _placed(closest: Closest, position: Evaluate) -> Evaluate:
+    def place(situation: Situation) -> Any:
+        found = position(situation)
+        return None if found is None else closest(found)
+
+    return place

@@ -11,19 +11,21 @@ Source: thesis, chapter 5 (there: one join per operator); DESIGN.md, sections 3 
 from __future__ import annotations
 
 import operator
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Constant, Field, Part
+from cartesius.missing_values import Form
 from dsl.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.evaluation import Situation, compiled
 from dsl.forms import form_of_status
 from dsl.negations import conjuncts
 from dsl.passing import Passage, Passing
 from dsl.presence import Presence
+from dsl.term_forms import InexpressibleError, expressed
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
 from dsl.texts import text
@@ -33,8 +35,8 @@ from restrictions import as_table, optionally, retracting
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cartesius.columnar.vectors import Vector
     from cartesius.expressions import Expression
-    from cartesius.missing_values import Form
     from dsl.evaluation import Evaluate
     from dsl.judging import Judge
     from dsl.links import Link
@@ -194,9 +196,26 @@ class Computed:
         """Compute the value; None where it is missing."""
         return self._evaluate(Situation([dict(zip(self._fields, values, strict=True))]))
 
+    def of_vectors(self, *columns: Vector) -> Vector | None:
+        """Compute the values of many rows at once, if columns can."""
+        from cartesius.columnar.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
+
+        form = _form(self.term)
+        return None if form is None else column_of(form, self._fields, columns)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the term; closures are compiled anew."""
         return Computed, (self.term,)
+
+
+@lru_cache(maxsize=256)
+def _form(term: Term) -> Form | None:
+    """Return what a term that observes one source computes, None if that cannot be said."""
+    try:
+        value = expressed(term)
+    except InexpressibleError:
+        return None
+    return Form((), value) if len({each.source for each in observations(term)}) == 1 else None
 
 
 def _expression(value: Term) -> Expression:

@@ -13,6 +13,8 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from dsl.dimensions import NUMBER, POSITION, TEXT, described
 from dsl.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.fluent import Expression, lift
@@ -20,7 +22,9 @@ from dsl.terms import Nearest
 from dsl.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+    from cartesius.columnar.vectors import Vector
 
 _POLE, _DATE_LINE = 90, 180
 _EARTH_RADIUS = 6_371_008.8
@@ -57,24 +61,34 @@ def nearest(
     return Expression(Nearest(table, term, TEXT if isinstance(ids[0], str) else NUMBER))
 
 
-def finder(
-    places: tuple[tuple[str | int, float, float], ...],
-) -> Callable[[tuple[float, float] | None], str | int | None]:
-    """Return the function from a position to the closest id: what `nearest` means. None gives None.
+@attrs.frozen
+class Closest:
+    """The function from a position to the closest of some places: what `nearest` means.
 
-    >>> find = finder((("east", 0.0, 10.0), ("west", 0.0, -10.0)))
-    >>> find((5.0, 1.0)), find((5.0, 0.0)), find(None)
-    ('east', 'east', None)
+    >>> closest = Closest((("east", 0.0, 10.0), ("west", 0.0, -10.0)))
+    >>> closest((5.0, 1.0)), closest((5.0, 0.0))
+    ('east', 'east')
+
+    Args:
+        places: Id, latitude and longitude of each, in degrees, by id.
     """
 
-    @lru_cache(maxsize=4096)
-    def closest(latitude: float, longitude: float) -> str | int:
-        return min(places, key=lambda place: (great_circle((latitude, longitude), place[1:]), place[0]))[0]
+    places: tuple[tuple[str | int, float, float], ...]
 
-    def find(position: tuple[float, float] | None) -> str | int | None:
-        return None if position is None else closest(*position)
+    def __call__(self, position: tuple[float, float]) -> str | int:
+        """Return the id of the closest, of equally close ones the smallest."""
+        return _closest(self.places, *position)
 
-    return find
+    def of_vectors(self, positions: Vector) -> Vector | None:
+        """Return the ids for many positions: by columns where one place is closer by far, one by one elsewhere."""
+        from cartesius.columnar.spheres import closest_places  # noqa: PLC0415 - with Arrow, which rules do without
+
+        return closest_places(self.places, positions, self)
+
+
+@lru_cache(maxsize=4096)
+def _closest(places: tuple[tuple[str | int, float, float], ...], latitude: float, longitude: float) -> str | int:
+    return min(places, key=lambda place: (great_circle((latitude, longitude), place[1:]), place[0]))[0]
 
 
 def great_circle(first: tuple[float, float], second: tuple[float, float]) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from datetime import datetime
-from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.expressions import Apply, Constant, Part
@@ -21,6 +20,7 @@ from cartesius.missing_values import (
     Unmarked,
     Valid,
     both,
+    complete,
     either,
     first_known,
     greatest,
@@ -34,7 +34,7 @@ from dsl.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.evaluation import constant_in
 from dsl.instants import instant_of
 from dsl.margins import around, unit_of_distance
-from dsl.places import finder, great_circle
+from dsl.places import Closest, great_circle
 from dsl.points import measures_of_operands
 from dsl.ranges import slack, turn
 from dsl.schedules import SCHEDULE
@@ -149,7 +149,7 @@ def _expressed(term: Term) -> Expression:
         case Distance(left, right):
             return lifted(great_circle, expressed(left), expressed(right))
         case Nearest(places, position, _):
-            return lifted(finder(places), expressed(position))
+            return lifted(Closest(places), expressed(position), name="nearest")
         case Prediction(source, field, at):
             valid = Apply(Valid(SCHEDULE), (row_of(source), expressed(at)), f"{source.name} at {text(at)}")
             return _observed(Observation(source, field), valid)
@@ -164,12 +164,8 @@ def _observed(term: Observation, row: Expression) -> Expression:
     members = kind.members if isinstance(kind, Choice) else None
     value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row,), term.field)
     if kind == POSITION:
-        return lifted(_position, value)
+        return lifted(complete, value)
     return lifted(_instant, value) if kind == INSTANT else value
-
-
-def _position(position: Any) -> Any:
-    return None if any(degrees is None or isnan(degrees) for degrees in position) else position
 
 
 def _instant(value: Any) -> Any:

@@ -43,7 +43,7 @@ def ordered(sequences: Sequence[Ints], times: Sequence[Ints], tables: Sequence[p
         alike[1:] &= key[order[1:]] == key[order[:-1]]
     if not alike.any():
         return order
-    group = np.cumsum(~alike)
+    group = np.cumsum(~alike).astype(np.int64)
     is_tied = alike.copy()
     is_tied[:-1] |= alike[1:]
     first = 0
@@ -51,16 +51,32 @@ def ordered(sequences: Sequence[Ints], times: Sequence[Ints], tables: Sequence[p
         places = np.flatnonzero(is_tied & (source[order] == number))
         if len(places):
             rows = order[places]
-            codes = list(_codes(table.take(pa.array(rows - first))))
-            order[places] = rows[np.lexsort((*reversed(codes), group[places]))]
+            order[places] = rows[_by_values(table, rows - first, group[places])]
         first += table.num_rows
     return order
 
 
-def _codes(table: pa.Table) -> Iterator[Ints]:
-    """Iterate over ints that are ordered as the values of the columns are."""
+def _by_values(table: pa.Table, rows: Ints, group: Ints) -> Ints:
+    """Return the order of rows by their values, in groups that come one after the other.
+
+    Columns are looked at one by one, up to the one that leaves no two rows of a group alike.
+    """
+    order = np.arange(len(rows))
+    for codes in _codes(table, rows):
+        order = order[np.lexsort((codes[order], group[order]))]
+        is_other = (group[order[1:]] != group[order[:-1]]) | (codes[order[1:]] != codes[order[:-1]])
+        if is_other.all():
+            break
+        group = group.copy()
+        group[order] = np.append(0, np.cumsum(is_other))
+    return order
+
+
+def _codes(table: pa.Table, rows: Ints) -> Iterator[Ints]:
+    """Iterate over ints that are ordered as the values of the columns of some rows are."""
+    chosen = pa.array(rows)
     for column in table.columns:
-        yield from _codes_of(whole(column))
+        yield from _codes_of(whole(column.take(chosen)))
 
 
 def _codes_of(array: pa.Array) -> Iterator[Ints]:

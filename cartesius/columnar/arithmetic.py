@@ -19,7 +19,7 @@ from cartesius.columnar.conversions import of_values
 from cartesius.columnar.vectors import Leaf, NotColumnar, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,8 +27,16 @@ _EXACT: Final = 2**53
 _INT64: Final = np.iinfo(np.int64)
 
 
+def at_once(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector | None:
+    """Return what ``function`` gives for all rows, if it can be asked for that (`missing_values.AtOnce`)."""
+    ask: Callable[..., Vector | None] | None = getattr(function, "of_vectors", None)
+    return None if ask is None else ask(*arguments)
+
+
 def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
     """Call ``function`` for each row; what it raises is raised when the rows are pushed one by one."""
+    if (found := at_once(function, arguments)) is not None:
+        return found
     try:
         return of_values([function(*values) for values in zip(*[one.to_list() for one in arguments], strict=True)])
     except Exception as error:

@@ -15,6 +15,7 @@ import numpy as np
 from cartesius import made_values as mk
 from cartesius import missing_values as mv
 from cartesius.columnar import lanes, making
+from cartesius.columnar.absent import Absent
 from cartesius.columnar.lane_functions import first_known, lifted
 from cartesius.columnar.lanes import Lane, Truth
 from cartesius.columnar.predicted import valid_at
@@ -36,26 +37,39 @@ _FEW: Final = 8
 """What is made in less than one row of this many is made for those alone."""
 
 
-def _only_if(condition: Truth, make: Callable[..., Vector], n: int, *parts: Linked) -> Vector:
-    mask = lanes.spread(condition.true, n)
-    count = int(np.count_nonzero(mask))
-    if not n or count * _FEW > n:
+class _OnlyIf:
+    """Makes values where a condition holds; remembers how they look, for where it never does."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Callable[..., Vector], Struct] = {}
+
+    def __call__(self, condition: Truth, make: Callable[..., Vector], n: int, *parts: Linked) -> Vector:
+        """Return what ``make`` gives for ``n`` rows of ``parts``, None where the condition does not hold."""
+        mask = lanes.spread(condition.true, n)
+        count = int(np.count_nonzero(mask))
+        if not count and make in self._seen:
+            return Absent(self._seen[make], n)
+        if not n or count * _FEW > n:
+            vector = self._made(make, n, parts)
+            return Struct(vector.kind, vector.names, vector.items, n, None if count == n else mask)
+        there = np.flatnonzero(mask) if count else np.zeros(1, np.int64)
+        vector = self._made(make, len(there), [part.chosen(there) for part in parts])
+        if not count:
+            return Absent(vector, n)
+        indices = np.full(n, MISSING, np.int64)
+        indices[there] = np.arange(count)
+        return vector.take(indices, may_miss=True)
+
+    def _made(self, make: Callable[..., Vector], n: int, parts: Sequence[Linked]) -> Struct:
         vector = make(n, *parts)
         assert isinstance(vector, Struct)  # Invariant: what is made has fields
-        return Struct(vector.kind, vector.names, vector.items, n, None if count == n else mask)
-    there = np.flatnonzero(mask) if count else np.zeros(1, np.int64)
-    vector = make(len(there), *[part.chosen(there) for part in parts])
-    assert isinstance(vector, Struct)  # Invariant: what is made has fields
-    if not count:
-        empty = making.nulls_like(vector, n)
-        assert isinstance(empty, Struct)  # Invariant: it is like what is made
-        return Struct(empty.kind, empty.names, empty.items, n, mask)
-    indices = np.full(n, MISSING, np.int64)
-    indices[there] = np.arange(count)
-    return vector.take(indices, may_miss=True)
+        if make not in self._seen:
+            self._seen[make] = vector.slice(0, 0)
+        return vector
 
 
-def _vector(given: Lane | Truth | Vector, n: int) -> Vector:
+def vector_of(given: Lane | Truth | Vector, n: int) -> Vector:
+    """Return ``n`` values as a vector, whatever a form gives."""
     return given if isinstance(given, Leaf | Struct) else lanes.lane(given).vector(n)
 
 
@@ -76,15 +90,14 @@ _SCOPE: Final[dict[str, Any]] = {
     "truth": lanes.truth,
     "first_case": lambda function, n, *conditions: lanes.first_case(function.values, conditions, n),
     "constant": making.constant,
-    "made": lambda function, n, *items: making.made(function, n, [_vector(item, n) for item in items]),
+    "made": lambda function, n, *items: making.made(function, n, [vector_of(item, n) for item in items]),
     "present": lambda function, n, *items: making.present(function, n, items),
     "chained": lambda function, n, *items: making.chained(function, n, items),
     "named": lambda function, n, *masks: making.named(
         function, n, [lanes.spread(lanes.truth(mask).true, n) for mask in masks]
     ),
-    "labelled": lambda function, n, *items: making.labelled(function, n, [_vector(item, n) for item in items]),
+    "labelled": lambda function, n, *items: making.labelled(function, n, [vector_of(item, n) for item in items]),
     "noted": lambda function, n, item: making.noted(function, _leaf(item, n)),
-    "only_if": _only_if,
 }
 _MAKERS: Final = {
     mk.Made: "made", mk.Present: "present", mk.Chained: "chained", mk.Labelled: "labelled", mk.Noted: "noted",
@@ -92,7 +105,7 @@ _MAKERS: Final = {
 
 
 def _leaf(item: Lane | Truth, n: int) -> Leaf:
-    leaf = _vector(item, n)
+    leaf = vector_of(item, n)
     assert isinstance(leaf, Leaf)  # Invariant: notes are of numbers
     return leaf
 
@@ -119,7 +132,7 @@ class FormCode:
         code = "\n\n".join(self._texts)
         self.text = f"{constants}\n{code}"
         text = code + "\n\ndef both_functions():\n    return meaning, value\n"
-        functions = define("both_functions", text, {**_SCOPE, **self._constants.bound})
+        functions = define("both_functions", text, {**_SCOPE, "only_if": _OnlyIf(), **self._constants.bound})
         self.meaning: Callable[..., list[Lane | Truth]]
         self.value: Callable[..., Vector]
         self.meaning, self.value = functions()
@@ -190,7 +203,7 @@ class _Lines:
     def _text(self, expression: Expression, *, is_item: bool) -> str:
         match expression:
             case Constant(value=value) if is_item:
-                return f"constant({self._code.bound(value)}, n)"
+                return f"constant({self._code.bound(making.constant_kind(value))}, n)"
             case Constant(value=value):
                 return f"Lane({self._code.bound(value)})"
             case Apply(function=function, arguments=arguments):

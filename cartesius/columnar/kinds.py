@@ -8,6 +8,7 @@ Invariant: a kind says all that is needed, so that what was written in one proce
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.codec import registered, unpack
@@ -49,6 +50,7 @@ def _labelled(names: tuple[str, ...], parameter: str) -> Callable[[tuple[Any, ..
     return lambda values: function(*values)
 
 
+@lru_cache(maxsize=4096)
 def _constant(parameter: str) -> Callable[[list[Any]], list[Any]]:
     value = _unpacked(parameter)
     return lambda values: [value] * len(values)

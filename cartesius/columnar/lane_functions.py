@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cartesius.columnar.arithmetic import at_once
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.lanes import (
     EXACT,
@@ -31,8 +32,8 @@ from cartesius.columnar.lanes import (
     wholeness,
     without_nan,
 )
-from cartesius.columnar.vectors import Leaf, NotColumnar
-from cartesius.missing_values import Turning, greatest, least
+from cartesius.columnar.vectors import MISSING, TUPLE, Leaf, NotColumnar, Struct
+from cartesius.missing_values import Turning, complete, greatest, least
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,6 +63,8 @@ def lifted(function: Callable[..., Any], keeps_nan: bool, n: int, *given: Lane |
             return _chosen(function, *lanes)
         if isinstance(function, Turning):
             return _turned(function, *lanes)
+    if function is complete and len(lanes) == 1 and (found := _completed(lanes[0])) is not None:
+        return found
     return _called(function, keeps_nan, n, lanes)
 
 
@@ -170,11 +173,33 @@ def _compared_texts(function: Any, a: Any, b: Any) -> NDArray[np.bool_]:
     return equal
 
 
+def _completed(given: Lane) -> Lane | None:
+    """Return tuples of numbers, of which those that lack one are missing; None if they are no such tuples."""
+    tuples = given.values
+    if not isinstance(tuples, Struct) or tuples.kind != TUPLE:
+        return None
+    valid = given.valid
+    for item in tuples.items:
+        if not isinstance(item, Leaf) or item.kind or not item.is_number:
+            return None
+        there = without_nan(Lane(item.numbers, item.valid)).valid
+        if there is not None:
+            valid = there if valid is None else valid & there
+    return Lane(tuples, valid)
+
+
 def _called(function: Any, keeps_nan: bool, n: int, lanes: Sequence[Lane]) -> Lane:
     """Call a function that columns do not know, row by row."""
     valid = all_valid(*lanes)
     there = np.arange(n) if valid is None else np.flatnonzero(spread(valid, n))
-    columns = [one.vector(n).take(there).to_list() for one in lanes]
+    vectors = [one.vector(n).take(there) for one in lanes]
+    if (whole := at_once(function, vectors)) is not None:
+        if valid is None:
+            return without_nan(of_vector(whole))
+        places = np.full(n, MISSING, np.int64)
+        places[there] = np.arange(len(there))
+        return without_nan(of_vector(whole.take(places, may_miss=True)))
+    columns = [one.to_list() for one in vectors]
     found: list[Any] = [None] * n
     is_given = len(lanes) == 1  # whether it gives back what it is asked about, where that is something
     for place, values in zip(there.tolist(), zip(*columns, strict=True), strict=True):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from cartesius.codec import registered_name
@@ -28,9 +27,14 @@ if TYPE_CHECKING:
     from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
 
 
-def constant(value: Any, n: int) -> Leaf:
-    """Return a vector of one value of plain data, ``n`` times."""
-    return Leaf(pa.nulls(n), "constant " + pack_text(value))
+def constant_kind(value: Any) -> str:
+    """Return the kind of a column of nulls that stands for one value of plain data."""
+    return "constant " + pack_text(value)
+
+
+def constant(kind: str, n: int) -> Leaf:
+    """Return a vector of one value, ``n`` times; of `constant_kind`."""
+    return Leaf(pa.nulls(n), kind)
 
 
 def made(function: Made, n: int, items: Sequence[Vector]) -> Struct:
@@ -64,18 +68,3 @@ def labelled(function: Labelled, n: int, items: Sequence[Vector]) -> Struct:
 def noted(function: Noted, leaf: Leaf) -> Leaf:
     """Return values with a note."""
     return Leaf(leaf.array, "noted " + json.dumps(function.note))
-
-
-def nulls_like(vector: Vector, n: int) -> Vector:
-    """Return ``n`` times nothing, in the fields and types of ``vector``."""
-    if isinstance(vector, Leaf):
-        return Leaf(_nulls(vector.type, n), vector.kind)
-    return Struct(vector.kind, vector.names, [nulls_like(item, n) for item in vector.items], n)
-
-
-def _nulls(kind: pa.DataType, n: int) -> pa.Array:
-    """Return nulls in memory that is not written to, where the type has one width."""
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        return pa.nulls(n, kind)
-    nothing = pa.py_buffer(np.zeros(n * kind.bit_width // 8, np.uint8))
-    return pa.Array.from_buffers(kind, n, [nothing, nothing], null_count=n)

@@ -137,6 +137,11 @@ class Struct:
     def __len__(self) -> int:
         return self.length
 
+    @property
+    def is_absent(self) -> bool:
+        """Whether it is known that no value is there (see `absent`)."""
+        return False
+
     def item(self, name: str) -> Vector | None:
         """Return the vector of a field, None if there is no such field."""
         return self.items[self.names.index(name)] if name in self.names else None
@@ -161,6 +166,8 @@ class Struct:
         """Return the Python values."""
         if self.valid is not None:
             places = np.flatnonzero(self.valid)
+            if not len(places):
+                return [None] * self.length
             there = Struct(self.kind, self.names, [item.take(places) for item in self.items], len(places))
             values = iter(there.to_list())
             return [next(values) if is_there else None for is_there in self.valid.tolist()]
@@ -244,20 +251,31 @@ def _common(kinds: set[pa.DataType]) -> pa.DataType | None:
     raise NotColumnar(reason)
 
 
+def _vagueness(vector: Vector) -> int:
+    """Return how little a vector says of the type of others that may come after it."""
+    return 2 if isinstance(vector, Leaf) else int(vector.is_absent)
+
+
+def _is_none(vector: Vector) -> bool:
+    if isinstance(vector, Struct):
+        return vector.is_absent
+    return bool(vector.type == pa.null() and not vector.kind)
+
+
 def concatenated(vectors: Iterable[Vector]) -> Vector:
     """Return vectors one after the other; `NotColumnar` if their types differ."""
     vectors = list(vectors)
     some = [vector for vector in vectors if len(vector)] or vectors[:1]
     if len(some) == 1:
         return some[0]
-    first = next((vector for vector in some if isinstance(vector, Struct)), some[0])
+    first = min(some, key=_vagueness)
     if isinstance(first, Leaf):
         leaves = [vector for vector in some if isinstance(vector, Leaf) and vector.kind == first.kind]
         if len(leaves) != len(some):
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
         return first.joined(leaves)
-    none = [vector for vector in some if isinstance(vector, Leaf) and vector.type == pa.null() and not vector.kind]
+    none = [vector for vector in some if _is_none(vector)]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]

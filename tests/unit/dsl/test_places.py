@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cartesius.columnar.vectors import TUPLE, Leaf, Struct
 from dsl import DimensionMismatch, InvalidRule, nearest
 from dsl.evaluation import Situation, compiled
-from dsl.places import finder, great_circle
+from dsl.places import Closest, great_circle
 from tests.unit.dsl.harbour import berth
 
 degrees_north = st.floats(-90, 90)
@@ -31,10 +33,33 @@ def angle(first: tuple[float, float], second: tuple[float, float]) -> float:
 
 @given(st.dictionaries(st.integers(), points, min_size=1, max_size=8), points)
 def test_no_place_is_closer_than_the_nearest(places, point):
-    found = finder(tuple((id_, *place) for id_, place in sorted(places.items())))(point)
+    found = Closest(tuple((id_, *place) for id_, place in sorted(places.items())))(point)
     assert found in places
     best = min(angle(point, place) for place in places.values())
     assert angle(point, places[found]) <= best + 1e-6
+
+
+near_by = st.sampled_from([0.0, -0.0, 1e-12, 5e-10, 1e-3, 90.0, -90.0])
+some_places = st.dictionaries(st.integers(0, 9), points | st.tuples(near_by, near_by), min_size=1, max_size=5)
+
+
+@given(some_places, st.lists(points | st.tuples(near_by, near_by), max_size=8))
+def test_many_positions_at_once_are_placed_as_one_by_one(places, positions):
+    """Also where places are equally close, or nearly, or one on the other, and at the poles."""
+    closest = Closest(tuple((id_, *place) for id_, place in sorted(places.items())))
+    positions += [(latitude + 1e-13, longitude) for latitude, longitude in places.values()]
+    columns = [Leaf(pa.array(list(column), pa.float64())) for column in zip(*positions, strict=True)]
+    found = closest.of_vectors(Struct(TUPLE, ("0", "1"), columns, len(positions)))
+    assert found is not None
+    assert found.to_list() == [closest(position) for position in positions]
+
+
+def test_what_is_no_pair_of_numbers_is_left_to_python():
+    closest = Closest((("a", 0.0, 1.0),))
+    texts, numbers = Leaf(pa.array(["x"])), Leaf(pa.array([1.0]))
+    assert closest.of_vectors(Struct(TUPLE, ("0", "1"), [numbers, texts], 1)) is None
+    assert closest.of_vectors(Struct(TUPLE, ("0", "1"), [numbers, Leaf(pa.array([None], pa.float64()))], 1)) is None
+    assert closest.of_vectors(numbers) is None
 
 
 def test_the_distance_on_a_meridian_and_between_antipodes():
@@ -44,7 +69,7 @@ def test_the_distance_on_a_meridian_and_between_antipodes():
 
 
 def test_the_date_line_is_no_border():
-    find = finder((("far", 0.0, 170.0), ("near", 0.0, -179.0)))
+    find = Closest((("far", 0.0, 170.0), ("near", 0.0, -179.0)))
     assert find((0.0, 179.5)) == "near"
 
 
