@@ -13,6 +13,7 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from weakref import ref
 
 import attrs
 
@@ -267,10 +268,24 @@ def greatest(left: Any, right: Any) -> Any:
     return max(left, right)
 
 
+_FORMS: Final[dict[int, tuple[ref[Any], Form]]] = {}
+"""The forms of functions that are there, by identity: equal functions may hold 1 and 1.0."""
+
+
 def form_of(function: Any) -> Form | Asked | str | None:
     """Return what a function says that it computes, why it cannot, or None if it says nothing.
+
+    A form is the same object for the same function, so that what is made of it is made once, for all engines.
 
     >>> form_of(len)
     """
     describe: Callable[[], Form | Asked | str] | None = getattr(function, "in_columns", None)
-    return None if describe is None else describe()
+    if describe is None:
+        return None
+    place = id(function)
+    if place in _FORMS and _FORMS[place][0]() is function:
+        return _FORMS[place][1]
+    found = describe()
+    if isinstance(found, Form):
+        _FORMS[place] = ref(function, lambda _: _FORMS.pop(place, None)), found
+    return found

@@ -24,6 +24,7 @@ from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
+from spark_bridge.engine_cache import once_a_worker
 from spark_bridge.narrowing import narrowed
 from spark_bridge.packing import chunk_schema, unpacked
 from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
@@ -83,8 +84,8 @@ class Buckets:
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as what it was made from."""
-        return Buckets, (self.outputs, self.inputs, self.layout, self.everywhere, self.states, self.on_error)
+        """Travel as what it was made from; a worker has one for all tasks of a query, with all that it compiled."""
+        return _arrived, (self.outputs, self.inputs, self.layout, self.everywhere, self.states, self.on_error)
 
     def run(
         self,
@@ -146,6 +147,12 @@ class Buckets:
         if opened.warning:
             call.out.letter("warning", "", opened.warning, None, "")
         return Outcome(call.out.parts(), blob, min(times, default=None))
+
+
+def _arrived(*parts: Any) -> Buckets:
+    """Return the runner that has come to this worker."""
+    states: BucketStates = parts[4]
+    return once_a_worker(states.query, lambda: Buckets(*parts))
 
 
 def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:

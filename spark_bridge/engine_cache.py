@@ -10,12 +10,39 @@ Invariant: an engine is in the cache or at work, never both; one whose call fail
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 import attrs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cartesius import Engine
+
+T = TypeVar("T")
+
+_MADE: Final[OrderedDict[str, Any]] = OrderedDict()
+_QUERIES: Final = 8
+"""What of so many queries a worker keeps."""
+
+
+def once_a_worker(query: str, make: Callable[[], T]) -> T:
+    """Return what belongs to a query: made once in this process, with all that was compiled for it since.
+
+    A program travels with each task, and would be compiled for each anew.
+
+    Args:
+        query: What tells it from all others; empty: it is always made.
+        make: Makes it.
+    """
+    found: T | None = _MADE.pop(query, None) if query else None
+    if found is None:
+        found = make()
+    if query:
+        _MADE[query] = found
+        if len(_MADE) > _QUERIES:
+            _MADE.popitem(last=False)
+    return found
 
 
 @attrs.frozen(eq=False)

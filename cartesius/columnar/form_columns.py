@@ -5,12 +5,11 @@ Source: `cartesius.missing_values`.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cartesius.columnar.forms import FormCode, vector_of
+from cartesius.columnar.forms import code_of, vector_of
 from cartesius.columnar.linked import Linked
 from cartesius.columnar.rows import Rows
 from cartesius.columnar.vectors import RECORD, NotColumnar, Struct
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 
     from cartesius.columnar.vectors import Vector
     from cartesius.missing_values import Form
-
-
-@lru_cache(maxsize=256)
-def _code_of(form: Form, slot: str) -> FormCode:
-    return FormCode(form, [slot])
 
 
 def column_of(form: Form, fields: Sequence[str], columns: Sequence[Vector]) -> Vector | None:
@@ -39,8 +33,7 @@ def column_of(form: Form, fields: Sequence[str], columns: Sequence[Vector]) -> V
     n = len(columns[0])
     never = np.zeros(n, np.int64)
     rows = Rows(Struct(RECORD, fields, columns, n), never, never, never, never, never)
-    (slot,) = slots_of(form.value)
     try:
-        return vector_of(_code_of(form, slot).value(n, Linked(rows, None, n)), n)
+        return vector_of(code_of(form, tuple(slots_of(form.value))).value(n, Linked(rows, None, n)), n)
     except NotColumnar:
         return None

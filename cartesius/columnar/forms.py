@@ -8,6 +8,7 @@ Source: DESIGN 4; `cartesius.missing_values`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -159,6 +160,12 @@ class FormCode:
     def _define(self, name: str, lines: _Lines, result: str, comment: str) -> None:
         head = f"def {name}(n, {self._parameters}):\n    # {comment}\n"
         self._texts.append(head + "".join(lines.lines) + f"    return {result}\n")
+
+
+@lru_cache(maxsize=256)
+def code_of(form: Form, names: tuple[str, ...]) -> FormCode:
+    """Return the code of a form over the slots of ``names``; for the same form, the same."""
+    return FormCode(form, names)
 
 
 class _Numbers:

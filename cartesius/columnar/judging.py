@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from cartesius.columnar.forms import FormCode, differs
+from cartesius.columnar.forms import code_of, differs
 from cartesius.columnar.linked import Linked
 from cartesius.columnar.lookups import Changes, Spells, check_apart
 from cartesius.columnar.phasing import load_seen
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columnar.forms import FormCode
     from cartesius.columnar.stages import Moment
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.columnar.ways import Codes, Way
@@ -47,14 +48,11 @@ class Judging(Stage):
         super().__init__(join)
         self.ways = ways
         self.form = form
-        self.compiled: FormCode | None = None
 
     @property
     def code(self) -> FormCode:
         """The code of the function, made when it is first asked for."""
-        if self.compiled is None:
-            self.compiled = FormCode(self.form, [slot.name for slot in self.join.slots])
-        return self.compiled
+        return code_of(self.form, tuple([slot.name for slot in self.join.slots]))
 
     def source(self) -> str:
         """Return the generated code."""

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from cartesius.columnar.candidates import Parts
-from cartesius.columnar.forms import FormCode
+from cartesius.columnar.forms import code_of
 from cartesius.columnar.keys import encoded
 from cartesius.columnar.lanes import spread, truth
 from cartesius.columnar.linked import Linked
@@ -70,7 +70,7 @@ class Pairing(TableStage):
 
     def __init__(self, join: Join, output: ToGroups, form: Form) -> None:
         super().__init__(join, output, [False, False])
-        self.code = FormCode(form, [slot.name for slot in join.slots])
+        self.code = code_of(form, tuple([slot.name for slot in join.slots]))
         self.sides = [
             [evaluator(side, {name: 0}) for pair in join.pattern.equalities for name, side in pair if name == slot.name]
             for slot in join.slots

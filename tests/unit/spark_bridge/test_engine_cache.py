@@ -1,0 +1,61 @@
+"""What a worker makes once: a query's program, whatever task brings it, with all that was compiled for it."""
+
+from __future__ import annotations
+
+from cartesius.columnar.forms import code_of
+from cartesius.expressions import Apply
+from cartesius.missing_values import _FORMS, Form, form_of
+from dsl import RulePack, Source, require
+from dsl.units import metres
+from spark_bridge.engine_cache import once_a_worker
+
+ship = Source("ship", key="id", id=int, draught=metres)
+
+
+def pack_of(least):
+    with RulePack("pack", subject=ship) as pack:
+        require(ship.draught >= least * metres, "deep enough")
+    return pack
+
+
+def judge_of(pack):
+    pattern = pack.table().pattern
+    assert pattern is not None
+    assert isinstance(pattern.yields, Apply)
+    return pattern.yields.function
+
+
+def test_the_program_of_a_query_is_made_once_and_that_of_another_anew():
+    made = []
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    first = once_a_worker("query", make)
+    assert once_a_worker("query", make) is first
+    assert once_a_worker("another", make) is not first
+    assert once_a_worker("query", make) is first
+    assert once_a_worker("", make) is not once_a_worker("", make)
+    assert len(made) == 4
+
+
+def test_queries_that_are_long_gone_are_forgotten():
+    first = once_a_worker("gone", object)
+    for number in range(8):
+        once_a_worker(f"query {number}", object)
+    assert once_a_worker("gone", object) is not first
+
+
+def test_all_engines_of_a_pack_share_one_code_and_those_of_another_have_their_own():
+    """Else each of a worker's buckets writes and compiles the same code."""
+    judge, other = [judge_of(pack_of(least)) for least in (1, 1.0)]
+    form = form_of(judge)
+    assert isinstance(form, Form)
+    assert form_of(judge) is form
+    assert code_of(form, ("ship",)) is code_of(form, ("ship",))
+    assert form_of(other) is not form
+    place = id(judge)
+    assert place in _FORMS
+    del judge
+    assert place not in _FORMS
