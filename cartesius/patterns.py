@@ -14,6 +14,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.absent_slots import AbsentSlots
@@ -232,9 +233,14 @@ class Pattern:
         if self.alternative is not None:  # it is one of a group
             return None
         slots = [(slot, sources[reactive]) for slot, reactive in self.slots.items()]
+        return None if self._own is None else f"{describe(slots)} {self._own}"
+
+    @cached_property
+    def _own(self) -> str | None:
+        """What it does with its slots, as text; once for all programs, as a pack of rules says much."""
         restrictions = [(type(one), dict(one.configuration)) for one in self.restrictions]
         try:
-            return describe((slots, restrictions, self._where, self._yields), by_identity=True)
+            return describe((restrictions, self._where, self._yields), by_identity=True)
         except NotStorable:
             return None
 

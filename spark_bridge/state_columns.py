@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _LENGTH: Final = struct.Struct(">I")
 _MANY_BYTES: Final = 1 << 10
-_OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="zstd")
+_OPTIONS: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)  # a worker has one core
+_READING: Final = pa.ipc.IpcReadOptions(use_threads=False)
 _STORED: Final = tuple(field.name for field in attrs.fields(Stored))
 _CONTAINERS: Final = (list, dict, Memory, Rows)  # what may hold rows in turn; of such lists there are few
 _NUMBERS: Final = ("start", "end", "ordinal", "number")
@@ -72,7 +73,7 @@ def decoded(body: bytes) -> Any:
     for _ in range(count):
         (length,) = _LENGTH.unpack_from(body, at)
         at += _LENGTH.size
-        tables.append(pa.ipc.open_stream(pa.py_buffer(body).slice(at, length)).read_all())
+        tables.append(pa.ipc.open_stream(pa.py_buffer(body).slice(at, length), options=_READING).read_all())
         at += length
     return _with_columns(unpack(json.loads(zlib.decompress(body[at:]))), tables)
 
