@@ -69,7 +69,7 @@ class Family:
         return slot.operations[self](slot, *arguments)
 
     def __reduce__(self) -> str:
-        """Travel by name, as Spark sends the clauses of a script's own restrictions: there is one of each in a process."""
+        """Travel by name: there is one of each in a process, also where Spark sends a restriction of one's own."""
         return self.name
 
     def __repr__(self) -> str:

@@ -20,7 +20,8 @@ import sys
 from cartesius import run
 from pyspark.cloudpickle import loads
 level, output = loads(sys.stdin.buffer.read())
-print([event.value for event in run(output, [(level, {"at": "N", "metres": each}) for each in (1.0, 1.2, 1.6)], close=True)])
+trace = [(level, {"at": "N", "metres": metres}) for metres in (1.0, 1.2, 1.6)]
+print([event.value for event in run(output, trace, close=True)])
 """
 
 
