@@ -11,11 +11,13 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.nodes import make_refnode
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -37,7 +39,7 @@ myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "groupwise"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 add_module_names = False
@@ -51,14 +53,16 @@ napoleon_custom_sections = ["Law", "Laws", "Source", "Sources", "State"]
 default_role = "py:obj"
 autosummary_generate = False
 
-# The generated pages name their source; what is long is scrolled, not cut.
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 html_theme_options = {
     "description": "A join is a restriction of the cartesian product",
     "fixed_sidebar": True,
-    "page_width": "1180px",
-    "sidebar_width": "260px",
+    "font_family": "system-ui, sans-serif",
+    "head_font_family": "system-ui, sans-serif",
+    "page_width": "1240px",
+    "sidebar_width": "250px",
+    "show_powered_by": False,
     "sidebar_collapse": False,
 }
 
@@ -94,6 +98,7 @@ class Names(Directive):
         kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
         is_a_restriction = issubclass(value, Restriction) and value is not Restriction
         options = ["   :no-members:"] if is_a_restriction else []
+        options += ["   :show-inheritance:"] if kind == "autoexception" else []
         return [f".. {kind}:: {module.__name__}.{name}", *options]
 
 
@@ -112,5 +117,28 @@ def _said_of(module: ModuleType, name: str, value: object) -> list[str]:
     return [repr(value)]
 
 
+def _signature_of(app: Sphinx, what: str, name: str, value: object, *_: object) -> tuple[str, str] | None:
+    """What a restriction takes: its annotations say it, and its ``__init__`` is that of all of them."""
+    if isinstance(value, type) and issubclass(value, Restriction) and value.__init__ is Restriction.__init__:
+        return (f"({Restriction._usage(value)})", "") if value is not Restriction else None
+    return None
+
+
+def _by_last_name(
+    app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: nodes.Element
+) -> nodes.Element | None:
+    """Find what a docstring mentions of another module, if there is one such name in all of the reference."""
+    if node.get("refdomain") != "py":
+        return None
+    found = env.domains.python_domain.find_obj(env, "", "", node["reftarget"], None, 1)
+    places = {(entry.docname, entry.node_id) for _, entry in found}
+    if len(places) != 1:
+        return None
+    [(page, place)] = places
+    return make_refnode(app.builder, node["refdoc"], page, place, shown, node["reftarget"])
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("names", Names)
+    app.connect("autodoc-process-signature", _signature_of)
+    app.connect("missing-reference", _by_last_name)

@@ -88,6 +88,11 @@ def test_what_the_reference_names_exists():
     assert count == sum(len(FENCE.findall(page.read_text())) for page in DOCS.rglob("*.md")) > 20
 
 
+def test_whoever_chooses_a_restriction_is_shown_each():
+    page = (DOCS / "how_to" / "choose_a_restriction.md").read_text(encoding="utf-8")
+    assert public_names("restrictions") - set(re.findall(r"\w+", page)) == set()
+
+
 @pytest.mark.slow
 def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     """As `make docs` builds them, from nothing."""
