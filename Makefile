@@ -96,8 +96,9 @@ bench-spark: setup  ## Measure our programs on Spark against hand-written operat
 experiments: setup  ## Compare restriction strategies: a report with tables and pictures in out/experiments
 	@$(python) -m examples.experiments $(ARGS)
 
+# From nothing (-E): what is left of an earlier build would warn of pages that have come since.
 docs: setup  ## Build docs/ into out/docs; a warning is an error
-	@$(python) -m sphinx -q -W --keep-going -b html -d out/doctrees docs out/docs
+	@$(python) -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/docs
 	@echo "out/docs/index.html"
 
 lock: setup  ## Make requirements.lock anew from pyproject.toml, with the newest versions it allows

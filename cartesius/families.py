@@ -68,6 +68,10 @@ class Family:
             release(slot)
         return slot.operations[self](slot, *arguments)
 
+    def __reduce__(self) -> str:
+        """Travel by name: there is one of each in a process, also where Spark sends a restriction of one's own."""
+        return self.name
+
     def __repr__(self) -> str:
         """Show the name."""
         return f"<family {self.name}>"

@@ -82,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
         ("edit", "open a page in the browser that edits its rules and judges an example"),
     ):
         command = commands.add_parser(name, help=said, description=said.capitalize() + ".")
-        command.add_argument("file", type=Path, metavar="FILE", help="a file of rules, see docs/rules_as_text.md")
+        command.add_argument(
+            "file", type=Path, metavar="FILE", help="a file of rules, see docs/how_to/rules_as_text.md"
+        )
         if name == "edit":
             command.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
             command.add_argument("--no-browser", action="store_true", help="print the address only")

@@ -140,7 +140,7 @@ class RulePack:
 
     @classmethod
     def from_text(cls, text: str, file: str = "rules") -> RulePack:
-        """Return the pack that a text of rules describes (docs/rules_as_text.md).
+        """Return the pack that a text of rules describes (docs/how_to/rules_as_text.md).
 
         >>> port = RulePack.from_text('''
         ... pack: port

@@ -152,7 +152,7 @@ def _hint(before: str, after: str, allowed: frozenset[str]) -> str:
         return "indent the lines that belong to this one by four spaces; or write: nothing"
     if allowed == {"COLON", "COMMA"}:
         return "write a colon, and what must hold then; or a comma, and another condition"
-    return "compare the line with those around it; docs/rules_as_text.md shows every form"
+    return "compare the line with those around it; docs/how_to/rules_as_text.md shows every form"
 
 
 def _near_phrase(before: str, after: str) -> str:

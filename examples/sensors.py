@@ -18,6 +18,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from cartesius import Engine, Reactive, unordered
 from cartesius.errors import OrderMismatch
 from restrictions.operators import BAG, Keyed, in_order_per_key, operate, per_item, unordered_per_key
@@ -93,6 +95,7 @@ def filled_in(sent: list[list[dict[str, Any]]]) -> dict[str, list[tuple[int, flo
     return found
 
 
+@click.command()
 def main() -> None:
     """Show the types, what they refuse, and that the order of the hub does not matter."""
     for reactive in (HUB, NEAR, SORTED, SINK):
@@ -110,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m examples.sensors")

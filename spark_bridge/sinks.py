@@ -6,7 +6,7 @@ exactly-once if it replaces what it has of that number (`to_parquet`), if the la
 if a reader can tell repeats (`to_kafka`, `Repeats`).
 
 Invariant: a sink holds no state between micro-batches.
-Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/sinks.md is the how-to.
+Source: Spark's Structured Streaming guide, on `foreachBatch`; docs/how_to/sinks.md is the how-to.
 """
 
 from __future__ import annotations

@@ -1,81 +1,91 @@
-"""The Python in the documents runs: block by block, in order, in one namespace for each document.
-
-A block with a prompt (`>>>`) is a doctest, whose output is compared; any other is executed.
-"""
+"""Each block of code in the pages is checked by its language, and no block escapes; see `documents.py`."""
 
 from __future__ import annotations
 
-import doctest
+import json
 import re
-import traceback
-from pathlib import Path
-from typing import NamedTuple
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [
-    "docs/walkthrough.md", "docs/tutorial.md", "docs/tables.md", "docs/windows.md", "docs/sequences.md",
-    "docs/absence.md", "docs/order.md", "docs/order_types.md", "docs/rules.md", "docs/rules_as_text.md",
-    "docs/relations.md", "docs/forecasts.md", "docs/columns.md", "docs/experiments.md", "docs/equivalence.md",
-    "README.md",
-]  # fmt: skip
-FENCE = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.documents import (
+    DOCS,
+    LANGUAGES,
+    PAGES,
+    ROOT,
+    blocks,
+    commands,
+    executed_pages,
+    modules_named,
+    name_of,
+    needs_spark,
+    of_language,
+    problem,
+    unknown_command,
+)
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-class Block(NamedTuple):
-    """A block of code, and how many lines stand above its first one."""
-
-    above: int
-    code: str
-
-
-def blocks(text: str) -> list[Block]:
-    """The Python blocks of a document, in order."""
-    return [Block(text.count("\n", 0, found.start(1)), found[1]) for found in FENCE.finditer(text)]
-
-
-def problem(path: Path) -> str | None:
-    """What is wrong with the Python of a document, with its file and line; None if all of it runs."""
-    found = blocks(path.read_text(encoding="utf-8"))
-    if not found:
-        return f"{path}:1: has no Python block"
-    namespace: dict[str, object] = {"__name__": path.stem}
-    for block in found:
-        wrong = (_wrong_output if ">>>" in block.code else _wrong_code)(path, block, namespace)
-        if wrong:
-            return wrong
-    return None
-
-
-def _wrong_code(path: Path, block: Block, namespace: dict[str, object]) -> str | None:
+TARGETS = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+WITHOUT_SPARK = [page for page in executed_pages() if not needs_spark(page)]
+RUN_ALL = """
+import contextlib, io, json, runpy, sys
+said = {}
+for module in sys.argv[1:]:
+    out = io.StringIO()
+    sys.argv = [module, "--help"]
     try:
-        # With as many empty lines in front, lines are counted as in the document.
-        exec(compile("\n" * block.above + block.code, str(path), "exec"), namespace)
-    except SyntaxError as error:
-        return f"{path}:{error.lineno}: {error!r}"
-    except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        return f"{path}:{lines[0]}: {error!r}"
-    return None
+        with contextlib.redirect_stdout(out):
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        said[module] = "it ran, instead of helping"
+    except SystemExit as end:
+        said[module] = "" if end.code in (0, None) and "usage" in out.getvalue().lower() else f"exits with {end.code}"
+    except ImportError as error:
+        said[module] = str(error)
+print(json.dumps(said))
+"""
 
 
-def _wrong_output(path: Path, block: Block, namespace: dict[str, object]) -> str | None:
-    test = doctest.DocTestParser().get_doctest(block.code, {}, path.name, str(path), block.above)
-    test.globs = namespace  # not a copy: what a block defines is there in the next ones
-    said: list[str] = []
-    runner = doctest.DocTestRunner(verbose=False)
-    if runner.run(test, out=said.append, clear_globs=False).failed:
-        report = "".join(said)
-        line = re.search(r"line (\d+)", report)
-        return f"{path}:{line[1] if line else block.above + 1}: {report}"
-    return None
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_python_of_a_document_runs(document: str):
-    wrong = problem(ROOT / document)
+@pytest.mark.parametrize("page", WITHOUT_SPARK, ids=name_of)
+def test_the_python_of_a_page_runs(page: Path):
+    wrong = problem(page)
     assert wrong is None, wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_block_of_a_page_escapes(page: Path):
+    found = blocks(page.read_text(encoding="utf-8"))
+    unknown = [(block.above, block.language or "no language") for block in found if block.language not in LANGUAGES]
+    assert unknown == []
+    assert [block.above for block in found if block.language == "text" and re.search(r">>>|^import ", block.code)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_commands_of_a_page_exist(page: Path):
+    found = [words for block in of_language("bash", page) for words in commands(block.code)]
+    assert [why for words in found if (why := unknown_command(words, TARGETS))] == []
+
+
+def test_the_modules_that_pages_name_answer_help():
+    named = set().union(*(modules_named(page.read_text(encoding="utf-8")) for page in PAGES))
+    assert {"dsl", "spark_bridge", "examples.restrictions"} <= named
+    command = [sys.executable, "-c", RUN_ALL, *sorted(named), "examples.no_such_module"]
+    said = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    assert "No module named" in said.pop("examples.no_such_module")
+    assert {module: why for module, why in said.items() if why} == {}
+
+
+def test_every_page_is_in_the_table_of_contents():
+    """Pages at the top of docs/ are there by themselves, others are named, under the caption of their kind."""
+    tables = [block.code for block in of_language("{toctree}", DOCS / "index.md")]
+    tables += [block.code for block in of_language("{toctree}", DOCS / "reference" / "index.md")]
+    listed = {line for table in tables for line in table.splitlines() if line and not line.startswith(":")}
+    assert "*" in listed
+    inside = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("*/*.md")}
+    assert inside - listed - {f"reference/{name}" for name in listed} == set()
 
 
 # ---------------------------------------------------------------------------- the check itself can fail, and says where
@@ -90,6 +100,9 @@ def test_the_python_of_a_document_runs(document: str):
         ("# A page\n\n```python\nx = (\n```\n", 4, "SyntaxError"),
         ("# A page\n\n```python\n>>> 1 + 1\n2\n>>> 1 + 2\n4\n```\n", 6, "Expected:\n    4\nGot:\n    3"),
         ("```python\nx = 1\n```\n\n```python\n>>> x + y\n3\n```\n", 6, "NameError"),
+        ("```python\nprint(1)\n```\n\n```output\n2\n```\n", 6, "Expected:\n2\nGot:\n1"),
+        ("```python\n>>> print(1)\n1\n```\n\n```output\n1\n```\n", 7, "Got:\n"),
+        ("- A list\n\n  ```python\n  x = 1\n  assert x == 2\n  ```\n", 5, "AssertionError"),
     ],
 )
 def test_what_does_not_run_is_found_with_its_line(tmp_path: Path, text: str, line: int, what: str):
@@ -110,17 +123,45 @@ def test_blocks_share_what_they_define(tmp_path: Path):
         "```python\nx = 3\nassert (f(), y) == (3, 2)\n```\n",
         encoding="utf-8",
     )
-    assert len(blocks(page.read_text(encoding="utf-8"))) == 3
+    assert len(of_language("python", page)) == 3
     assert problem(page) is None
 
 
-@pytest.mark.parametrize("document", ["docs/features.md", "docs/rsp4j.md"])
+@pytest.mark.parametrize(
+    "text", ["Text.\n\n    x = 1\n", "```\nx = 1\n```\n", "~~~ruby\nx\n~~~\n", "- a\n\n      x = 1\n"]
+)
+def test_a_block_without_a_language_that_is_known_is_found(text: str):
+    assert [block.language in LANGUAGES for block in blocks(text)] == [False]
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("make test  # all\nmake test ARGS='-k x'", []),
+        ("make tset", ["make has no such target: tset"]),
+        ("A=1 B=2 \\\n  spark-submit x.py", []),
+        ("tools/setup.sh", []),
+        ("tools/no_such.sh", ["nobody knows tools/no_such.sh"]),
+        ("curl example.org", ["nobody knows curl"]),
+    ],
+)
+def test_a_command_that_does_not_exist_is_found(code: str, why: list[str]):
+    assert [one for words in commands(code) if (one := unknown_command(words, TARGETS))] == why
+
+
+@pytest.mark.parametrize("document", ["docs/features.md", "docs/reference/rsp4j.md"])
 def test_the_tests_that_documents_name_exist(document: str):
-    text = (ROOT / document).read_text(encoding="utf-8")
+    page = ROOT / document
+    text = page.read_text(encoding="utf-8")
     files = list(ROOT.glob("tests/**/test_*.py"))
     sources = (path.read_text(encoding="utf-8") for path in files)
     functions = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
     named = set(re.findall(r"`(test_\w+(?:\.py)?)`", text))
     assert len(named) > 5
     assert named - functions - {path.name for path in files} == set()
-    assert [link for link in re.findall(r"\]\(([^)#]+)\)", text) if not (ROOT / "docs" / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_files_that_a_page_links_to_exist(page: Path):
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

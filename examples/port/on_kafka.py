@@ -69,7 +69,7 @@ def connector(jars: Path | None) -> dict[str, str]:
 
     Args:
         jars: A folder of jars; None: Spark fetches the connector of its own version from Maven Central, which has none
-            for some versions from 4.1 on (docs/sinks.md says which).
+            for some versions from 4.1 on (docs/how_to/sinks.md says which).
     """
     if jars is not None:
         return {"spark.jars": ",".join(str(jar) for jar in sorted(jars.glob("*.jar")))}

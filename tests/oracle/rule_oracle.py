@@ -4,7 +4,7 @@ Nothing of `dsl` is used. Expressions, conditions and statements are tuples, the
 the predictions and the clock; `judged` looks at all of them for each subject: all predictions for a lookup, each whole
 instant of a span, all other subjects for a pair, all rows for a total.
 
-Source: docs/rules.md, docs/forecasts.md, docs/relations.md; thesis, Table 2.2.
+Source: docs/how_to/rules.md, docs/how_to/forecasts.md, docs/how_to/relations.md; thesis, Table 2.2.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def test_interpolation_directly_behind_the_join_is_refused():
 
 
 def test_it_shows_itself(capsys):
-    sensors.main()
+    sensors.main([], standalone_mode=False)
     shown = capsys.readouterr().out
     assert "20 orders of the hub: one output" in shown
     assert "- version it:" in shown

@@ -1,4 +1,4 @@
-"""What RSP4J's and Polyflow4J's components are here (SOURCES D1): docs/rsp4j.md links to these tests.
+"""What RSP4J's and Polyflow4J's components are here (SOURCES D1): docs/reference/rsp4j.md links to these tests.
 
 The library does not look into what it carries: relations may be tables, graphs, or sets of triples.
 """

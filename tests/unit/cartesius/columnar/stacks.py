@@ -1,6 +1,6 @@
 """Stacks of the restrictions that the compiled tier is about, and programs of two or three streams under them.
 
-``python -m tests.unit.cartesius.columnar.stacks`` writes into docs/columns.md how many of them are compiled.
+``python -m tests.unit.cartesius.columnar.stacks`` writes into docs/how_to/columns.md how many of them are compiled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from restrictions.duration import apart, lasting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-PAGE = Path(__file__).parents[4] / "docs" / "columns.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how_to" / "columns.md"
 BEGIN, END = "<!-- stacks: written by `python -m tests.unit.cartesius.columnar.stacks` -->", "<!-- end of stacks -->"
 X, Y, Z = INPUTS = Reactive("x"), Reactive("y"), Reactive("z")
 
