@@ -3,6 +3,7 @@
     reducers     the five, each the total of a key and window, and what of it is determined in any order
     input_rows   rows that show the mistake, rows under which it is none, and the same rows in another order
     monitoring   a running Spark query watched against a second implementation, with what that costs
+    picture      that over time
 
 `python -m examples.equivalence` runs the five twice and says which of them came out differently.
 """

@@ -1,13 +1,15 @@
 """A running Spark query watched against a second implementation: ``python -m examples.equivalence.monitoring``.
 
 The query is a keyed latest join. The second implementation is the engine in this process, which runs in a thread beside
-it, at its own pace. First the query runs alone, then watched: so what watching costs is seen from outside, too.
+it, at its own pace. The query runs alone, then watched, as often as asked: so what watching costs is seen from
+outside, too.
 
 Source: DiffStream's case study of a running application (SOURCES E4), at our size.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import tempfile
@@ -25,6 +27,7 @@ from rich.table import Table
 
 from cartesius import Engine, Event, Reactive, correlate
 from cartesius.testing import equal_by, same_key
+from examples.equivalence.picture import draw_watching
 from restrictions import key_by, most_recently
 from spark_bridge import correlate_frames
 from spark_bridge.testing import row_monitor, to_monitor
@@ -107,22 +110,24 @@ def run_second(batches: list[list[Row]], monitor: Monitor, *, mistake: bool) -> 
 
 
 class Watched(NamedTuple):
-    """What came of a run: the monitor, and what Spark says of each micro-batch, when alone and when watched."""
+    """The monitor of the last run, and what Spark says of each micro-batch of each run, when alone and when watched."""
 
     monitor: Monitor
-    alone: list[Any]
-    watched: list[Any]
+    alone: list[list[Any]]
+    watched: list[list[Any]]
 
 
-def watch(spark: SparkSession, folder: Path, batches: list[list[Row]], *, mistake: bool) -> Watched:
-    """Run the query alone, then watched."""
+def watch(spark: SparkSession, folder: Path, batches: list[list[Row]], *, pairs: int = 1, mistake: bool) -> Watched:
+    """Run the query alone, then watched; so many times in turn, as the machine may have a busy minute."""
     written(batches, folder)
-    alone = run_query(spark, folder, "the query alone", lambda batch, number: batch.count())
-    monitor = row_monitor(same_key("k"), SAME_PAIR)
-    second = threading.Thread(target=run_second, args=(batches, monitor), kwargs={"mistake": mistake})
-    second.start()
-    watched = run_query(spark, folder, "the watched query", to_monitor(monitor, 1))
-    second.join()
+    alone, watched = [], []
+    for pair in range(pairs):
+        alone.append(run_query(spark, folder, f"run {pair} alone", lambda batch, number: batch.count()))
+        monitor = row_monitor(same_key("k"), SAME_PAIR)
+        second = threading.Thread(target=run_second, args=(batches, monitor), kwargs={"mistake": mistake})
+        second.start()
+        watched.append(run_query(spark, folder, f"run {pair} watched", to_monitor(monitor, 1)))
+        second.join()
     return Watched(monitor, alone, watched)
 
 
@@ -130,20 +135,27 @@ def watch(spark: SparkSession, folder: Path, batches: list[list[Row]], *, mistak
 @click.option("--rows", default=10_000, show_default=True, type=click.IntRange(100), help="Rows of a micro-batch.")
 @click.option("--batches", default=6, show_default=True, type=click.IntRange(2), help="How many micro-batches.")
 @click.option("--keys", default=500, show_default=True, type=click.IntRange(1), help="How many keys.")
+@click.option("--pairs", default=1, show_default=True, type=click.IntRange(1), help="Runs alone and watched.")
+@click.option("--picture", type=click.Path(dir_okay=False, path_type=Path), help="A PNG file to draw it into.")
 @click.option("--mistake", is_flag=True, help="Let the second implementation make a mistake.")
-def main(*, rows: int, batches: int, keys: int, mistake: bool) -> None:
+def main(*, rows: int, batches: int, keys: int, pairs: int, picture: Path | None, mistake: bool) -> None:
     """Run a query alone, then watched, and print what the monitor saw, kept and cost."""
+    if picture is not None and not os.access(picture.absolute().parent, os.W_OK):
+        message = f"cannot write to {picture.absolute().parent}; choose another --picture"
+        raise click.ClickException(message)
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     source = drawn(rows * batches, keys)
     with tempfile.TemporaryDirectory() as name:
         parts = [source[start : start + rows] for start in range(0, len(source), rows)]
-        found = watch(spark, Path(name), parts, mistake=mistake)
+        found = watch(spark, Path(name), parts, pairs=pairs, mistake=mistake)
     spark.stop()
     show(*found)
+    if picture is not None:
+        draw_watching(found.monitor.samples, found.alone, found.watched, picture)
 
 
-def show(monitor: Monitor, alone: list[Any], watched: list[Any]) -> None:
+def show(monitor: Monitor, alone: list[list[Any]], watched: list[list[Any]]) -> None:
     """Print a line a batch that the monitor took, what watching cost the query, and the answer."""
     console = Console(highlight=False)
     table = Table("s", "stream", "items", "unmatched 1", "unmatched 2", "kB", "ms", "items/s")
@@ -152,10 +164,18 @@ def show(monitor: Monitor, alone: list[Any], watched: list[Any]) -> None:
         speed = f"{sample.items / sample.seconds:,.0f}" if sample.items else ""
         table.add_row(*map(str, figures), f"{sample.size / 1000:,.0f}", f"{1000 * sample.seconds:,.0f}", speed)
     console.print(table)
-    for what, progress in (("alone", alone), ("watched", watched)):
-        seconds = [each["batchDuration"] / 1000 for each in progress[1:]]  # the first one warms up
-        count = sum(each["numInputRows"] for each in progress[1:])
+    means = []
+    for what, runs in (("alone", alone), ("watched", watched)):
+        warm = [each for progress in runs for each in progress[1:]]  # the first one warms up
+        seconds = [each["batchDuration"] / 1000 for each in warm]
+        count = sum(each["numInputRows"] for each in warm)
         console.print(f"{what}: {statistics.mean(seconds):.2f} s a micro-batch, {count / sum(seconds):,.0f} rows/s")
+        means.append([statistics.mean(each["batchDuration"] for each in progress[1:]) for progress in runs])
+    ratios = [f"{watched / alone:.2f}" for alone, watched in zip(*means, strict=True)]
+    matching = sum(sample.seconds for sample in monitor.samples if sample.stream == 1)
+    whole = sum(each["batchDuration"] / 1000 for each in watched[-1])
+    console.print(f"watched takes, of the time alone, pair by pair: {', '.join(ratios)}")
+    console.print(f"matching takes {matching / whole:.1%} of the time of the watched query")
     answer = monitor.finish()
     console.print("the streams are equivalent" if answer else answer.reason, markup=False, soft_wrap=True)
 

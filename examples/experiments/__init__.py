@@ -11,7 +11,9 @@ Any restriction enters a comparison in three lines:
 
 from .comparing import Strategy as Strategy
 from .comparing import compare as compare
+from .comparing import save as save
 from .comparing import summary as summary
+from .late_strategies import strategies as strategies
 from .settings_workloads import late_settings as late_settings
 from .settings_workloads import pairing as pairing
 from .settings_workloads import ships_and_tides as ships_and_tides

@@ -6,7 +6,9 @@ Invariant: a row is found again from its strategy, workload, size and seed, but 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -14,10 +16,13 @@ import pyarrow as pa
 
 from cartesius import Reactive
 from cartesius.errors import InvalidArgument
+from examples.experiments.bars import Bar
+from examples.experiments.figures import compared
 from examples.experiments.measuring import Counts, counted, seconds
+from examples.experiments.sheets import save_figure, save_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from examples.experiments.workloads import Workload
 
@@ -43,12 +48,14 @@ SCHEMA: Final = pa.schema(
 
 def compare(
     strategies: Mapping[str, Strategy],
-    workloads: Iterable[Workload],
+    workloads: Sequence[Workload],
     sizes: Sequence[int],
     *,
     repetitions: int = 3,
     seed: int = 1,
-    told: Callable[[str], None] = lambda _: None,
+    told: Callable[[str], None] | None = None,
+    found: list[dict[str, Any]] | None = None,
+    clock: Callable[[], float] = perf_counter,
 ) -> pa.Table:
     """Run every strategy on every workload in every size; return a row a run.
 
@@ -58,7 +65,9 @@ def compare(
         sizes: How many events, each at least 1.
         repetitions: Runs of each, with seeds of their own, at least 1.
         seed: The seed of the first repetition; the next has the next.
-        told: Is told of each run before it begins.
+        told: Is told of each run before it begins. None: a progress bar, on a terminal.
+        found: A list to which each row is added as soon as it is measured, for who may be interrupted.
+        clock: What the seconds are measured by.
 
     Returns:
         A table of the columns of `SCHEMA`. Strategies take turns, so that a busy minute of the machine meets all.
@@ -69,7 +78,20 @@ def compare(
     if not strategies or repetitions < 1 or any(size < 1 for size in sizes):
         message = "a comparison needs a strategy, sizes of at least 1, and at least 1 repetition"
         raise InvalidArgument(message)
-    rows = []
+    if told is None:
+        with Bar() as bar:
+            bar.plan(len(strategies) * len(workloads) * len(sizes) * repetitions)
+            return compare(
+                strategies,
+                workloads,
+                sizes,
+                repetitions=repetitions,
+                seed=seed,
+                told=bar.tell,
+                found=found,
+                clock=clock,
+            )
+    rows: list[dict[str, Any]] = []
     for workload in workloads:
         for size in sizes:
             for repetition in range(repetitions):
@@ -78,20 +100,21 @@ def compare(
                 for name, strategy in strategies.items():
                     told(f"{workload.name}, {len(trace):,} events: {name}")
                     output = strategy(*workload.inputs)
-                    took = seconds(output, trace, workload.options)
-                    rows.append(
-                        {
-                            "strategy": name,
-                            "workload": workload.name,
-                            "size": size,
-                            "repetition": repetition,
-                            "seed": seed + repetition,
-                            "events": len(trace),
-                            "seconds": took,
-                            "events_per_second": len(trace) / took,
-                            **attrs.asdict(counted(output, trace, workload.options, truth)),
-                        }
-                    )
+                    took = seconds(output, trace, workload.options, clock)
+                    row = {
+                        "strategy": name,
+                        "workload": workload.name,
+                        "size": size,
+                        "repetition": repetition,
+                        "seed": seed + repetition,
+                        "events": len(trace),
+                        "seconds": took,
+                        "events_per_second": len(trace) / took,
+                        **attrs.asdict(counted(output, trace, workload.options, truth)),
+                    }
+                    rows.append(row)
+                    if found is not None:
+                        found.append(row)
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
@@ -116,3 +139,26 @@ def summary(table: pa.Table) -> list[dict[str, Any]]:
             one[name] = median(values) if values else None
         found.append({**one, "slowest": min(speeds), "fastest": max(speeds)})
     return found
+
+
+def save(table: pa.Table, stem: str | Path) -> list[Path]:
+    """Write a comparison to files whose names begin alike: CSV, Parquet, and a picture of each workload and size.
+
+    Args:
+        table: What `compare` returns.
+        stem: How the names begin, with their folder, which is made if it is not there.
+
+    Returns:
+        The files.
+    """
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    save_table(table, stem)
+    files = [Path(f"{stem}.csv"), Path(f"{stem}.parquet")]
+    rows = summary(table)
+    for workload, size in dict.fromkeys((row["workload"], row["size"]) for row in rows):
+        mine = [row for row in rows if (row["workload"], row["size"]) == (workload, size)]
+        path = Path(f"{stem}-{workload.replace(' ', '-')}-{size}.png")
+        save_figure(compared(mine), path)
+        files.append(path)
+    return files

@@ -7,13 +7,14 @@ code: an input is a trace, a class of sequences under swaps of adjacent independ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 
-from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, unordered
+from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
 from cartesius.errors import InvalidArgument, OrderMismatch
 from cartesius.records import Record
 from cartesius.testing import streams_equivalent
@@ -54,6 +55,9 @@ from restrictions.tables import changelog, count, filter_table, inner_join, left
 from restrictions.windows import istream, on_close
 
 LONG = 1000  # longer than any trace: nothing is late for a gate
+LATEST = 12  # of the markers
+TRIED = 24  # small programs of the same inputs
+STRIDE = 7  # from one restriction that is tried to the next
 
 STREAMS = [
     unordered(),
@@ -63,6 +67,7 @@ STREAMS = [
     ordered("k"),
     ordered("k", distinct=("k",)),
     ordered(),
+    ordered(),  # twice: what is needed among two streams shows only where each has an order of its own
     ordered(marked=False),
     ordered("k", among="log"),
     ordered(among="log"),
@@ -77,85 +82,90 @@ TABLES = [
 ]
 
 
-def restrictions_of(a: str, b: str | None) -> list[Any]:
-    """What may be drawn for one slot, or two."""
-    both = (a,) if b is None else (a, b)
-    found = [
-        *[most_recently(s) for s in both],
-        most_recently(*both),
-        most_recently(a, n=2),
-        earliest(a),
-        momentarily(a),
-        momentarily(*both),
-        affinely(a),
-        at_most(2, a),
-        fifo(),
-        lifo(),
-        first_match(),
-        take(2),
-        take(2, a),
-        every_nth(2),
-        every_nth(2, a),
-        randomly(3),
-        ordered_by(lambda *values: repr(values)),
-        only(a, lambda value: value.v > 0),
-        retracting(),
-        as_table(a),
-        as_table(lambda value: repr(value)[:12]),
-        key_by(**dict.fromkeys(both, "k")),
-        key_by(**{a: "k"}),
-        in_event_time(LONG),
-        tumbling(5),
-        sliding(6, 3),
-        tumbling(5, report=on_close),
-        session(3),
-        istream(),
-        versioned(a, retention=LONG),
-        distinctly(a, key=lambda value: value.v),
-        skipping(a, lambda value: value.v < 1),
-        buffering(a, 2),
-        accumulating(a, lambda total, value: {"k": value.k, "v": total.v + value.v}),
-        at_end(*both),
-        separately(),
-    ]
-    if b is not None:
-        found += [
-            aligning(a, b),
-            within(3, a, b),
-            optionally(b),
-            in_sequence(a, b),
-            key_by(**{b: "k"}),
-            without(b, after=a, within=3),
-            affinely(a, b),
-            as_table(b),
-        ]
-    return found
+OF_ONE: list[Callable[[str], Any]] = [
+    most_recently,
+    lambda a: most_recently(a, n=2),
+    earliest,
+    momentarily,
+    affinely,
+    lambda a: at_most(2, a),
+    lambda a: first_match(),
+    lambda a: take(2),
+    lambda a: take(2, a),
+    lambda a: every_nth(2),
+    lambda a: every_nth(2, a),
+    lambda a: randomly(3),
+    lambda a: ordered_by(lambda *values: repr(values)),
+    lambda a: only(a, lambda value: value.v > 0),
+    lambda a: lifo(),
+    lambda a: key_by(**{a: "k"}) | as_table(a),
+    lambda a: as_table(lambda value: repr(value)[:12]),
+    lambda a: key_by(**{a: "k"}),
+    lambda a: in_event_time(LONG),
+    lambda a: tumbling(5),
+    lambda a: sliding(6, 3),
+    lambda a: tumbling(5, report=on_close),
+    lambda a: session(3),
+    lambda a: tumbling(5) | istream(),
+    lambda a: versioned(a, retention=LONG),
+    lambda a: distinctly(a, key=lambda value: value.v),
+    lambda a: skipping(a, lambda value: value.v < 1),
+    lambda a: buffering(a, 2),
+    lambda a: accumulating(a, lambda total, value: Record({"k": value.k, "v": 2 * total.v + value.v})),
+    at_end,
+    lambda a: separately(),
+]
+"""What may be drawn beside one slot."""
+OF_TWO: list[Callable[[str, str], Any]] = [
+    most_recently,
+    affinely,
+    aligning,
+    lambda a, b: within(3, a, b),
+    lambda a, b: retracting() | optionally(b),
+    in_sequence,
+    lambda a, b: without(b, after=a, within=3),
+    at_end,
+]
+"""What may be drawn beside two."""
 
 
-def _made(draw: Any, slots: dict[str, Reactive], number: int) -> Reactive:
-    """Draw a correlation of slots."""
+def _restrictions(a: str, b: str | None) -> Sequence[Callable[[], Any]]:
+    """Return all that may be drawn beside a slot, or two."""
+    if b is None:
+        return [partial(make, a) for make in OF_ONE]
+    each = [partial(make, one) for make in OF_ONE for one in (a, b)]
+    return each + [partial(make, a, b) for make in OF_TWO] * 2
+
+
+def _made(draw: Any, slots: dict[str, Any], number: int, first: Callable[[], Any] | None = None) -> Reactive:
+    """Draw a correlation of slots.
+
+    Most have one restriction that matters: if it needs an order, nothing else is there to need it, too, and to hide
+    that nobody asked for it.
+    """
     names = list(slots)
     a, b = names[0], names[1] if len(names) > 1 else None
-    both = names[:2]
-    parts: list[Any] = [fifo()]
+    restrict: Any = fifo()
     if draw(st.integers(0, 3)) == 0:
-        parts.append(retracting())
+        restrict = restrict | retracting()
     if draw(st.integers(0, 2)) == 0:
-        parts.append(key_by(**dict.fromkeys(both, "k")))
-    parts += draw(st.lists(st.sampled_from(restrictions_of(a, b)), min_size=1, max_size=2))
+        restrict = restrict | key_by(**dict.fromkeys(names, "k"))
+    restrict = restrict | (first or draw(st.sampled_from(_restrictions(a, b))))()
     if draw(st.integers(0, 3)) == 0:
-        parts.append(in_event_time(LONG))
-    restrict = parts[0]
-    for part in parts[1:]:
-        restrict = restrict | part
+        restrict = restrict | draw(st.sampled_from(_restrictions(a, b)))()
+    if draw(st.integers(0, 4)) == 0:
+        restrict = restrict | in_event_time(LONG)
     wheres: list[Any]
     yields: list[Any]
-    if b is None:
+    if isinstance(slots[a], Reactive) and b is None:
         wheres = [None, lambda a: a.v > 0]
         yields = [lambda a: a, lambda a: {"k": a.k, "v": a.v + 1}, lambda a: {"k": a.v, "v": a.k}]
+    elif b is None:
+        wheres = [None]
+        yields = [lambda a: a[0], lambda a: {"k": a[0].k, "v": a[1].v}]
     else:
         wheres = [None, lambda a, b: a.k == b.k, lambda a, b: a.v <= b.v]
-        yields = [lambda a, b: {"k": a.k, "v": b.v}, lambda a, b: a, lambda a, b: {"k": a.v, "v": b.k}]
+        yields = [lambda a, b: (a, b), lambda a, b: {"k": a.k, "v": b.v}, lambda a, b: {"k": a.v, "v": b.k}]
     return correlate(
         slots=slots,
         where=draw(st.sampled_from(wheres)),
@@ -165,7 +175,7 @@ def _made(draw: Any, slots: dict[str, Reactive], number: int) -> Reactive:
     )
 
 
-def _operated(draw: Any, source: Reactive) -> Reactive:
+def _operated(draw: Any, source: Reactive, _number: int) -> Reactive:
     """Draw an operator."""
     streams = [
         lambda x: map_(x, lambda value: value),
@@ -192,49 +202,72 @@ def _operated(draw: Any, source: Reactive) -> Reactive:
 
 
 @st.composite
-def programs(draw: Any) -> tuple[Reactive, list[Reactive], list[OrderMismatch]]:
-    """Draw an accepted program, its inputs, and what was reported on the way to it."""
+def programs(draw: Any) -> tuple[list[Reactive], list[Reactive], list[OrderMismatch]]:
+    """Draw accepted programs of some inputs, these inputs, and what was reported on the way.
+
+    To see a need that nobody states, a program must be refused for nothing else, and a trace must show it. So many
+    small programs of the same inputs are tried, and what is accepted runs on the same traces; on one of them more is
+    built.
+    """
     x = Reactive("x", order=draw(st.sampled_from(STREAMS)))
     y = Reactive("y", order=draw(st.sampled_from(STREAMS)))
     t = Reactive("t", table=True, key="k", order=draw(st.sampled_from(TABLES)))
-    shapes = [{"a": x, "b": y}, {"a": x, "b": t}, {"a": x, "b": x}, {"a": t, "b": x}, {"a": x}, {"a": t}]
-    output: Reactive | None = None
-    reports = []
-    for number in range(draw(st.sampled_from([2, 1, 3]))):
-        for _ in range(6):
-            try:
-                if output is None:
-                    made = _made(draw, draw(st.sampled_from(shapes)), number)
-                elif draw(st.booleans()):
-                    made = _operated(draw, output)
-                else:
-                    made = _made(draw, draw(st.sampled_from([{"a": output}, {"a": output, "b": x}])), number)
-            except OrderMismatch as error:
-                reports.append(error)
-            except InvalidArgument:
-                continue
-            else:
-                output = made
-                break
-    if output is None:
-        output = cartesian(x)
-    return output, list(Engine(output).inputs.values()), reports
+    shapes: list[dict[str, Any]] = [{"a": x, "b": y}, {"a": x, "b": t}, {"a": y, "b": x}, {"a": t, "b": x}]
+    if not _is_list(x):  # else there is one sequence only of what x alone gives
+        shapes += [{"a": x}, {"a": x, "b": x}, {"a": repeated(x, 2)}]
+    if not _is_list(t):
+        shapes += [{"a": t}]
+    shape = draw(st.sampled_from(shapes))
+    slots = [*shape, None][:2]
+    pool, start = _restrictions(slots[0] or "", slots[1]), draw(st.integers(0, 100))
+    tried = [pool[(start + STRIDE * n) % len(pool)] for n in range(TRIED)]  # so all have their turn equally often
+    outputs, reports = _accepted([partial(_made, draw, shape, first=first) for first in tried])
+    last = draw(st.sampled_from(outputs)) if outputs else cartesian(x)
+    for stage in range(draw(st.sampled_from([2, 1, 0]))):
+        more: dict[str, Any] = draw(st.sampled_from([{"a": last}, {"a": last, "b": x}]))
+        found, refused = _accepted([partial(_operated, draw, last), partial(_made, draw, more)], TRIED * (stage + 1))
+        outputs, reports = outputs + found, reports + refused
+        last = found[-1] if found else last
+    inputs = {one for output in outputs for one in Engine(output).inputs.values()}
+    return outputs, sorted(inputs, key=lambda one: one.name), reports
+
+
+def _accepted(
+    makers: Sequence[Callable[[int], Reactive]], first: int = 0
+) -> tuple[list[Reactive], list[OrderMismatch]]:
+    """Return the correlations that may be made, and what is reported of the others."""
+    found, reports = [], []
+    for number, make in enumerate(makers, first):
+        try:
+            found.append(make(number))
+        except OrderMismatch as error:
+            reports.append(error)
+        except InvalidArgument:
+            continue
+    return found, reports
+
+
+def _is_list(one: Reactive) -> bool:
+    return one.order is not None and one.order.keys == () and one.order.marked
 
 
 @st.composite
 def traces(draw: Any, inputs: list[Reactive]) -> list[Any]:
-    """Draw items: (input, value, time), and times of markers, that keep what the inputs declare."""
-    may_mark = all(one.order is not None and one.order.marked for one in inputs)
+    """Draw items: (input, value, time), and times of markers, that keep what the inputs declare.
+
+    What is not marked may be moved over any marker, so its times are later than all of those: it is never late.
+    """
     items: list[Any] = []
     clock, taken = 0, set()
-    for _ in range(draw(st.sampled_from(range(8, 0, -1)))):
-        if may_mark and draw(st.integers(0, 3)) == 0:
-            clock += draw(st.integers(1, 6))
+    for _ in range(draw(st.sampled_from([8, 10, 6, 3]))):
+        if clock < LATEST and draw(st.integers(0, 4)) == 0:
+            clock = min(clock + draw(st.integers(1, 6)), LATEST)
             items.append(clock)
             continue
         one = draw(st.sampled_from(inputs))
+        assert one.order is not None
         key, value = draw(st.integers(0, 1)), draw(st.integers(0, 2))
-        at = clock + draw(st.integers(0, 6))
+        at = (clock if one.order.marked else LATEST) + draw(st.integers(0, 6))
         distinct = one.order.distinct
         if distinct is not None:
             agreeing = (key,) if distinct else ()
@@ -274,22 +307,32 @@ def _field(value: Any, key: str) -> Any:
 @st.composite
 def shuffled(draw: Any, items: list[Any]) -> list[Any]:
     """Draw another sequence of the same trace: each item after those before it that it depends on."""
+    return _reordered(items, lambda free: draw(st.sampled_from(free)))
+
+
+def turned(items: list[Any]) -> list[Any]:
+    """Return the sequence of the same trace in which everything comes as early as it may that came late."""
+    return _reordered(items, max)
+
+
+def _reordered(items: list[Any], choose: Callable[[list[int]], int]) -> list[Any]:
     rest, found = list(items), []
     while rest:
         free = [i for i, item in enumerate(rest) if not any(depend(item, before) for before in rest[:i])]
-        found.append(rest.pop(draw(st.sampled_from(free))))
+        found.append(rest.pop(choose(free)))
     return found
 
 
 def outputs(output: Reactive, items: list[Any]) -> list[list[Any]]:
     """What comes out, marker by marker."""
     engine = Engine(output)
+    inputs = engine.inputs.values()
     segments: list[list[Any]] = [[]]
     for item in items:
         if isinstance(item, int):
             segments[-1] += engine.advance(item)
             segments.append([])
-        else:
+        elif item[0] in inputs:
             segments[-1] += engine.push(item[0], item[1], at=item[2])
     segments[-1] += engine.close()
     return segments

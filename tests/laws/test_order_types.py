@@ -2,24 +2,80 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, note, reject, settings
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from tests.laws.order_programs import is_same, outputs, programs, shuffled, traces
+from cartesius import Reliance, Restriction, order_edges, order_needs
+from restrictions import affinely, aligning, first_match, most_recently
+from restrictions.folding import accumulating
+from tests.laws.order_programs import is_same, outputs, programs, shuffled, traces, turned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Mutation: TypeAlias = tuple[Any, str, Any]
+TRACES = 2
+"""Of each set of programs."""
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large])
-@given(st.data())
-def test_an_accepted_program_gives_the_same_however_its_inputs_are_shuffled_within_their_types(data):
-    output, inputs, _ = data.draw(programs())
-    if output.order is None:
-        return
-    items = data.draw(traces(inputs))
-    others = data.draw(shuffled(items))
-    note(f"{inputs=}, orders {[str(one.order) for one in inputs]}, gives {output.order}")
-    try:
-        one, other = outputs(output, items), outputs(output, others)
-    except (AttributeError, TypeError):
-        reject()  # a body is drawn for values, and met a missing part, a total or a pair
-    note(f"{one}\n{other}")
-    assert is_same(output, one, other)
+def check(data: st.DataObject) -> None:
+    """Draw accepted programs, traces and shuffles of these; what comes out has to be the same."""
+    accepted, inputs, _ = data.draw(programs())
+    for _ in range(TRACES if accepted else 0):
+        items = data.draw(traces(inputs))
+        others = [other for other in (turned(items), data.draw(shuffled(items))) if other != items]
+        for output in accepted:
+            try:
+                one, *rest = (outputs(output, each) for each in (items, *others))
+            except (AttributeError, TypeError):
+                continue  # a body is drawn for values, and met a missing part, a total or a pair
+            for sequence, other in zip(others, rest, strict=True):
+                note(f"inputs {[f'{one.name}: {one.order}' for one in inputs]}; {output.name} gives {output.order}")
+                note(f"{items}\ngives {one}\n{sequence}\ngives {other}")
+                assert is_same(output, one, other)
+
+
+test_an_accepted_program_gives_the_same_however_its_inputs_are_shuffled_within_their_types = settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+)(given(st.data())(check))
+
+
+def relying_on(reliance: Reliance, restriction: type[Restriction]) -> Mutation:
+    return restriction, "relies_on_order", reliance
+
+
+def without_needs(said: str) -> Mutation:
+    """Nobody states what is said in these words."""
+    needs_of = order_needs.needs_of
+    return order_edges, "needs_of", lambda join: [need for need in needs_of(join) if said not in need.by]
+
+
+MUTATIONS: dict[str, Callable[[], Mutation]] = {
+    "most_recently needs no order among its events": lambda: relying_on(Reliance.AMONG, most_recently),
+    "most_recently needs no order with others": lambda: relying_on(Reliance.WITHIN, most_recently),
+    "affinely needs no order": lambda: relying_on(Reliance.NONE, affinely),
+    "first_match needs no order": lambda: relying_on(Reliance.NONE, first_match),
+    "accumulating needs no order": lambda: relying_on(Reliance.NONE, accumulating),
+    "aligning needs no order": lambda: relying_on(Reliance.NONE, aligning),
+    "rows that replace each other need no order": lambda: without_needs("the rows of"),
+    "lists need no order": lambda: without_needs("the lists of"),
+    "as_table needs no order": lambda: without_needs("as_table"),
+    "any order implies any other": lambda: (order_edges, "_implies", lambda slot, keys, agreeing: keys is not None),
+    "all inputs are one log": lambda: (order_edges, "_are_in_one", lambda left, right, mine, other: True),
+}
+"""What the check of orders could forget: who, what of it, and what it would be then."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forgotten", MUTATIONS)
+def test_the_law_finds_what_the_check_forgets_among_the_examples_of_ci(forgotten, monkeypatch):
+    monkeypatch.setattr(*MUTATIONS[forgotten]())
+    examples = settings(
+        settings.get_profile("ci"), phases=[Phase.generate], database=None, report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    with pytest.raises(AssertionError):
+        examples(given(st.data())(check))()  # drawn by the same seed as the law

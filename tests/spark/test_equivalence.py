@@ -125,6 +125,6 @@ def test_a_running_query_is_watched_against_another(spark, tmp_path):
 def test_the_example_watches_a_query_against_the_engine_in_this_process(spark, tmp_path, mistake):
     rows = monitoring.drawn(1_200, 4)
     found = monitoring.watch(spark, tmp_path, [rows[:400], rows[400:800], rows[800:]], mistake=mistake)
-    assert len(found.alone) == len(found.watched) == 3
+    assert len(found.alone[0]) == len(found.watched[0]) == 3
     assert bool(found.monitor.finish()) is not mistake, found.monitor.finish().reason
     assert all(sample.size < 1_200 * 2_000 for sample in found.monitor.samples)

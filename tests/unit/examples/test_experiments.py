@@ -11,12 +11,26 @@ from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
 from examples import experiments
-from examples.experiments import compare, late_settings, nexmark, pairing, sheets, ships_and_tides, summary, table3
-from examples.experiments.__main__ import main
+from examples.experiments import (
+    Workload,
+    bars,
+    compare,
+    comparing,
+    late_settings,
+    measuring,
+    nexmark,
+    pairing,
+    save,
+    sheets,
+    ships_and_tides,
+    strategies,
+    summary,
+    table3,
+)
+from examples.experiments.__main__ import INTERRUPTED, main
 from examples.experiments.comparing import SCHEMA
 from examples.experiments.efforts import Effort
 from examples.experiments.figure8 import in_order, measure, scanning
-from examples.experiments.late_strategies import strategies
 from examples.experiments.nexmark_events import events
 from examples.experiments.nexmark_queries import QUERIES
 from examples.experiments.nexmark_sql import answers
@@ -25,7 +39,7 @@ from examples.experiments.settings_workloads import LATEST, reading
 from restrictions import at_most, key_by
 
 
-@pytest.mark.parametrize("module", [experiments, sheets], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [experiments, bars, sheets], ids=lambda module: module.__name__)
 def test_the_examples_in_docstrings_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -45,14 +59,23 @@ def test_the_examples_in_docstrings_run(module):
 )
 def test_table_3_has_the_counts_of_the_paper_at_any_size(join, tuples, memory, shuffled):
     n = 20 if join == "cartesian" else 600
-    found = table3.measure(join, n, min(3 * n, 60), seed=3, shuffled=shuffled)
+    found = table3.measure(join, n, min(3 * n, 60), 3 * n, seed=3, shuffled=shuffled)
     if shuffled and join == "mostRecently":
         assert tuples(n) - 20 < found.tuples <= tuples(n)  # until each has come once
     else:
         assert found.tuples == tuples(n)
     if not shuffled:
         assert found.memory == pytest.approx(memory(n))
-    assert found.held >= 1
+        # after each push of a round: of the product all that has come; 0, 1 or 2 of what is used once
+        means = {"cartesian": (3 * n + 1) / 2, "mostRecently": 3 - 3 / (3 * n), "affinely": 1, "zip": 1}
+        assert found.held == pytest.approx(means[join])
+        assert found.held_most == {"cartesian": 3 * n, "mostRecently": 3}.get(join, 2)
+    assert (found.held or 0) >= 1
+
+
+def test_what_is_not_looked_at_has_no_mean():
+    found = table3.measure("zip", 10, 10, 0, seed=3, shuffled=False)
+    assert (found.held, found.held_most) == (None, None)
 
 
 def test_the_formulas_give_the_figures_of_the_paper_at_its_sizes():
@@ -147,6 +170,22 @@ def test_what_cannot_be_measured_is_refused(sizes, repetitions):
         compare({}, [late_settings], [1])
 
 
+def test_each_run_is_there_as_soon_as_it_is_made():
+    found = []
+    told = compare({"all": pairing(None)}, [late_settings], [20], repetitions=2, told=lambda _: None, found=found)
+    assert found == told.to_pylist()
+
+
+def test_a_comparison_is_saved_with_a_picture_of_each_workload(tmp_path):
+    unknown = Workload("nobody knows", late_settings.inputs, late_settings.trace)
+    table = compare({"all": pairing(None)}, [late_settings, unknown], [20], repetitions=1)
+    files = save(table, tmp_path / "new" / "mine")
+    pictures = [f"mine-{name}-20.png" for name in ("late-settings", "nobody-knows")]
+    assert [file.name for file in files] == ["mine.csv", "mine.parquet", *pictures]
+    assert pq.read_table(files[1]).equals(table)
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files[2:])
+
+
 # -- Figure 8.1 and Nexmark --------------------------------------------------------------------------------------------
 
 
@@ -188,17 +227,23 @@ def test_the_queries_of_nexmark_answer_what_duckdb_answers(seed):
 
 
 def test_the_command_writes_a_report_with_its_tables_pictures_and_data(tmp_path):
-    args = ["strategies", "--effort", "quick", "--repetitions", "1", "--out", str(tmp_path / "here")]
+    args = ["strategies", "--effort", "quick", "--clock", "cpu", "--repetitions", "1", "--out", str(tmp_path / "here")]
     result = CliRunner().invoke(main, args)
     assert result.exit_code == 0, result.output
     page = (tmp_path / "here/report.html").read_text()
-    for piece in ("<table>", 'src="strategies-late-settings.png"', "versioned", "<h2>Strategies"):
+    for piece in (
+        "<em>Left: a bar without",
+        "<table>",
+        'src="strategies-late-settings.png"',
+        "versioned",
+        "<h2>Strategies",
+    ):
         assert piece in page
     assert "| versioned |" in (tmp_path / "here/report.md").read_text()
     table = pq.read_table(tmp_path / "here/strategies-ships-and-tides.parquet")
     assert table.schema == SCHEMA
-    assert table.num_rows == 9
-    assert (tmp_path / "here/strategies-ships-and-tides.csv").read_text().count("\n") == 10
+    assert table.num_rows == 2 * 9
+    assert (tmp_path / "here/strategies-ships-and-tides.csv").read_text().count("\n") == 1 + 2 * 9
 
 
 @pytest.mark.slow
@@ -207,12 +252,15 @@ def test_all_experiments_run(tmp_path):
     assert result.exit_code == 0, result.output
     text = (tmp_path / "report.md").read_text()
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## Table 3: four joins of three streams",
-        "## Figure 8.1: rule programs over growing tables",
-        "## Strategies: one join, nine restrictions",
+        "## Table 3: what a restriction saves",
+        "## Figure 8.1: does a rule get slower as tables grow?",
+        "## Strategies: one join, nine restrictions, late events",
         "## Nexmark: queries that others are measured by",
     ]
     assert "| NO |" not in text
+    assert "Wrong" not in text
+    for name in ("table3-runs", "figure8-runs", "strategies-late-settings", "nexmark-runs"):
+        assert pq.read_table(tmp_path / f"{name}.parquet").num_rows > 0
 
 
 def test_what_is_wrong_is_said_in_a_line(tmp_path):
@@ -223,3 +271,41 @@ def test_what_is_wrong_is_said_in_a_line(tmp_path):
     blocked = CliRunner().invoke(main, ["nexmark", "--out", str(tmp_path / "file/below")])
     assert blocked.exit_code == 1
     assert blocked.output.startswith("Error: cannot write to")
+    wrong = CliRunner().invoke(main, ["--effort", "mad"])
+    assert wrong.exit_code == 2
+    assert "'mad' is not one of 'quick', 'normal', 'full'" in wrong.output
+
+
+def test_what_was_measured_before_it_is_interrupted_is_kept(tmp_path, monkeypatch):
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return measuring.seconds(*args)
+
+    monkeypatch.setattr(comparing, "seconds", interrupted)
+    monkeypatch.setitem(nexmark.SIZE, Effort.quick, 100)
+    args = ["nexmark", "strategies", "table3", "--effort", "quick", "--repetitions", "1", "--out", str(tmp_path)]
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == INTERRUPTED
+    assert "interrupted; what was measured until then is in" in result.output
+    text = (tmp_path / "report.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        "## Nexmark: queries that others are measured by",
+        "## Strategies: one join, nine restrictions, late events",
+    ]
+    assert "**Interrupted here.**" in text
+    assert pq.read_table(tmp_path / "strategies-late-settings.parquet")["strategy"].to_pylist() == [
+        "cartesian", "latest", "lookup"
+    ]  # fmt: skip
+
+
+def test_an_answer_that_is_not_the_databases_fails_the_command(tmp_path, monkeypatch):
+    monkeypatch.setitem(nexmark.SIZE, Effort.quick, 200)
+    monkeypatch.setattr(nexmark, "answers", lambda trace: {**answers(trace), "query 8": set()})
+    result = CliRunner().invoke(main, ["nexmark", "--effort", "quick", "--repetitions", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "Error: nexmark: query 8 does not answer what DuckDB does" in result.output
+    assert "**Wrong: query 8" in (tmp_path / "report.md").read_text()
