@@ -12,6 +12,7 @@ This module is over 300 lines because what a user's class may say of itself stan
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from cartesius.annotations import kind_of
 from cartesius.errors import InvalidArgument
 from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
+from cartesius.lenience import lenient
 from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
 from cartesius.states import State
@@ -229,6 +231,15 @@ class Restriction(Handler):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Check the composition when a correlation is built; ``slots`` holds the bound slots of each slot field."""
+
+    def leniently(self) -> Restriction:
+        """Return the restriction with its configuration lenient, as far as it can be (`lenience`)."""
+        configuration = {name: lenient(value) for name, value in self.configuration.items()}
+        if all(configuration[name] is value for name, value in self.configuration.items()):
+            return self
+        found = copy(self)
+        vars(found).update(configuration, configuration=configuration)
+        return found
 
     def parts(self) -> tuple[Restriction, ...]:
         """Return what it stands for where it is written, outermost first: itself, and maybe others inside."""

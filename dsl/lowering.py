@@ -24,6 +24,7 @@ from dsl.forms import form_of_status
 from dsl.negations import conjuncts
 from dsl.passing import Passage, Passing
 from dsl.presence import Presence
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
 from dsl.texts import text
@@ -181,6 +182,7 @@ class Computed:
     """
 
     term: Term
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _fields: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
 
@@ -188,14 +190,20 @@ class Computed:
         """Compile the term, which observes at most one source."""
         seen = observations(self.term)
         object.__setattr__(self, "_fields", tuple(each.field for each in seen))
-        object.__setattr__(self, "_evaluate", compiled(self.term, {each.source.name: 0 for each in seen}))
+        evaluate = compiled(self.term, {each.source.name: 0 for each in seen})
+        object.__setattr__(self, "_evaluate", self.compilation.value(evaluate))
 
     def __call__(self, *values: Any) -> Any:
         """Compute the value; None where it is missing."""
         return self._evaluate(Situation([dict(zip(self._fields, values, strict=True))]))
 
+    def leniently(self) -> Computed:
+        """Return the term that is missing where it raises."""
+        return Computed(self.term, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the term; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Computed, (self.term,)
 
 
