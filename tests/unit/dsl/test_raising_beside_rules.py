@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ from dsl.units import metres, microseconds
 TIERS = [None, "in_place", "reference"]
 vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres, slot=int)
 berth = Source("berth", key="id", id=int, depth=metres)
-tug = Source("tug", key="id", id=int, pull=metres, at=int)
+tug = Source("tug", key="id", id=int, pull=metres, place=int)
 other = another(vessel, "other")
 
 
@@ -39,16 +41,16 @@ def pack(**options):
     with port:
         require(berth.depth - vessel.draught >= 1 * metres, name="clearance")
         with when(vessel.draught >= 8 * metres):
-            require(count(tug, where=(tug.at + 0 == berth.id) & (tug.pull >= 3 * metres)) >= 1, name="tugs")
-            require(sum_(tug.pull, where=tug.at + 0 == vessel.slot + 1) >= 3 * metres, name="pull")
-        require(max_(tug.pull, where=tug.at >= 1) + min_(tug.pull) <= 20 * metres, name="extremes")
+            require(count(tug, where=(tug.place + 0 == berth.id) & (tug.pull >= 3 * metres)) >= 1, name="tugs")
+            require(sum_(tug.pull, where=tug.place + 0 == vessel.slot + 1) >= 3 * metres, name="pull")
+        require(max_(tug.pull, where=tug.place >= 1) + min_(tug.pull) <= 20 * metres, name="extremes")
         require(mean(tug.pull) >= 2 * metres, name="mean")
     return port
 
 
 PORT = pack()
 SHIP, BERTH = {"mmsi": 1, "draught": 9.0, "slot": 2}, {"id": 3, "depth": 15.0}
-TUG = {"id": 1, "pull": 4.0, "at": 3}
+TUG = {"id": 1, "pull": 4.0, "place": 3}
 
 
 def judged(rows, port=PORT, **options):
@@ -104,11 +106,11 @@ def test_what_a_link_raised_is_told_anew_when_it_raises_otherwise():
             },
         ),
         (
-            {"at": "sea"},  # it may be in any group
+            {"place": "sea"},  # it may be in any group
             {
-                "tugs": (f"tug.at + 0 {ADDED}",),
-                "pull": (f"tug.at + 0 {ADDED}",),
-                "extremes": (f"tug.at >= 1 {COMPARED.format('>=')}",),
+                "tugs": (f"tug.place + 0 {ADDED}",),
+                "pull": (f"tug.place + 0 {ADDED}",),
+                "extremes": (f"tug.place >= 1 {COMPARED.format('>=')}",),
             },
         ),
     ],
@@ -142,7 +144,7 @@ PLACES = st.sampled_from([2, 3, None, "here"])
 ROWS = st.one_of(
     st.tuples(st.just("vessel"), st.fixed_dictionaries({"mmsi": st.integers(1, 2), "draught": VALUES, "slot": PLACES})),
     st.tuples(st.just("berth"), st.fixed_dictionaries({"id": st.integers(3, 4), "depth": VALUES})),
-    st.tuples(st.just("tug"), st.fixed_dictionaries({"id": st.integers(1, 2), "pull": VALUES, "at": PLACES})),
+    st.tuples(st.just("tug"), st.fixed_dictionaries({"id": st.integers(1, 2), "pull": VALUES, "place": PLACES})),
 )
 
 
@@ -166,8 +168,8 @@ def test_what_raises_counts_as_missing_does_in_all_tiers_and_in_check(rows):
     there = latest(rows)
     for mmsi, ship in there["vessel"].items():
         linked = there["berth"].get(ship["slot"] + 1) if isinstance(ship["slot"], int) else None
-        given = {"vessel": ship, "berth": linked, "tug": [*there["tug"].values()]}
-        known = {
+        given: dict[str, Any] = {"vessel": ship, "berth": linked, "tug": [*there["tug"].values()]}
+        known: dict[str, Any] = {
             "vessel": without_texts(ship),
             "berth": without_texts(linked),
             "tug": [*map(without_texts, given["tug"])],
@@ -289,6 +291,6 @@ def test_check_is_asked_likewise():
     with pytest.raises(
         InvalidArgument, match=r"^port\.check: expected on_error=\"fail\" or .* but got on_error='ignore'"
     ):
-        PORT.check(deep, on_error="ignore")  # type: ignore[arg-type]  # that is the point
+        PORT.check(deep, on_error="ignore")
     with pytest.raises(DimensionMismatch):  # a quantity is no value of a row: who writes it is mistaken
         PORT.check({**deep, "vessel": {"draught": 3 * microseconds}}, on_error="unknown")
