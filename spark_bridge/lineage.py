@@ -63,7 +63,14 @@ class Computed:
     scope: Scope
 
 
-Origin: TypeAlias = "Column | Typed | Composed | Computed"
+@attrs.frozen
+class OneOf:
+    """What is the value of one place or another, whichever is there."""
+
+    origins: tuple[Origin | None, ...]
+
+
+Origin: TypeAlias = "Column | Typed | Composed | Computed | OneOf"
 
 
 class Scope(Protocol):
@@ -189,8 +196,11 @@ def key_of(reactive: Reactive) -> Origin | None:
     key = table_key(reactive.pattern)
     if callable(key):
         return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
-    slots = slots_named(reactive.pattern, key)
-    return InPattern(reactive.pattern).key(slots[0]) if slots else None
+    slots = [
+        slot for name in (key if isinstance(key, tuple) else (key,)) for slot in slots_named(reactive.pattern, name)
+    ]
+    keys = tuple(map(InPattern(reactive.pattern).key, slots))
+    return OneOf(keys) if len(keys) > 1 else next(iter(keys), None)
 
 
 def table_key(pattern: Pattern) -> Any:

@@ -185,7 +185,11 @@ def test_of_pairs_a_side_that_raises_may_fit_any(tier):
     port = RulePack("pairs", subject=vessel)
     with port, against(other, where=other.slot + 0 == vessel.slot + 0):
         require(other.draught + vessel.draught <= 20 * metres, name="together")
-    ships = [{**SHIP, "mmsi": 1}, {**SHIP, "mmsi": 2, "slot": "here"}, {**SHIP, "mmsi": 3, "slot": 7}]
+    ships: list[dict[str, Any]] = [
+        {**SHIP, "mmsi": 1},
+        {**SHIP, "mmsi": 2, "slot": "here"},
+        {**SHIP, "mmsi": 3, "slot": 7},
+    ]
     ships += [{**SHIP, "mmsi": 4, "draught": 12.0}]
     _, table = judged([("vessel", ship) for ship in ships], port, on_error="unknown", tier=tier)
     assert {mmsi: [(one.others, bool(one.missing)) for one in found.because] for mmsi, found in table.items()} == {
