@@ -102,6 +102,7 @@ class Restriction(Handler):
     accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    is_by_row: ClassVar[bool] = False  # of a table, it looks at each row by itself, and at what was under its key
     orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
     is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand

@@ -104,6 +104,10 @@ class Partitioning:
             raise _refusal(reactive.name, reason, "key it by the partitioned slot")
         return True
 
+    def _is_keyed(self, source: Reactive) -> bool:
+        """Whether all that comes of one row of a table comes to one bucket."""
+        return source.table and self._is_partition(key_of(source))
+
     def _is_partition(self, found: Origin | None) -> bool:
         if isinstance(found, OneOf):
             return all(map(self._is_partition, found.origins))
@@ -158,7 +162,8 @@ class Partitioning:
                 continue  # its key is looked at below
             if any(family is select for family, _ in found) or (found and not named):
                 raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
-            loose = [slot for slot in named if slot in split and slot not in keyed]
+            by_row = {slot for slot in named if restriction.is_by_row and self._is_keyed(pattern.slots[slot])}
+            loose = [slot for slot in named if slot in split and slot not in keyed | by_row]
             if loose:
                 reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
                 raise _refusal(reactive.name, reason, fix)
