@@ -29,6 +29,7 @@ from dsl import (
     otherwise,
     require,
     sum_,
+    throughout,
     when,
 )
 from dsl.units import centimetres, knots, metres, seconds
@@ -107,6 +108,7 @@ CONDITIONS = [
     lambda: ship.eta - now <= 8 * seconds,
     lambda: now <= ship.eta,
     lambda: tide.at(ship.eta).level >= 1 * metres,
+    lambda: throughout(ship.eta, ship.eta + 5 * seconds)(tide.level >= 1 * metres),
     lambda: berth.depth + tide.at(ship.eta - 3 * seconds).level >= ship.draught,
 ]
 TOTALS = [
