@@ -85,14 +85,11 @@ class Scope(Protocol):
 
 @attrs.frozen
 class InPattern:
-    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list.
-
-    At the door, where keys are computed, values are what came.
-    """
+    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
 
     pattern: Pattern = attrs.field(eq=False)
     of_each: bool = False
-    at_door: bool = False
+    at_door: bool = False  # where keys are computed, values are what came
 
     def part(self, slot: str) -> Origin | None:
         """Return the origin of a slot's payload; of a list it is not told."""
@@ -196,11 +193,9 @@ def key_of(reactive: Reactive) -> Origin | None:
     key = table_key(reactive.pattern)
     if callable(key):
         return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
-    slots = [
-        slot for name in (key if isinstance(key, tuple) else (key,)) for slot in slots_named(reactive.pattern, name)
-    ]
-    keys = tuple(map(InPattern(reactive.pattern).key, slots))
-    return OneOf(keys) if len(keys) > 1 else next(iter(keys), None)
+    names = key if isinstance(key, tuple) else (key,)
+    keys = [InPattern(reactive.pattern).key(slot) for name in names for slot in slots_named(reactive.pattern, name)]
+    return OneOf(tuple(keys)) if len(keys) > 1 else next(iter(keys), None)
 
 
 def table_key(pattern: Pattern) -> Any:
