@@ -46,6 +46,9 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
     >>> both = cartesian(ship, wind, restrict=key_by(ship="mmsi") | most_recently("ship", "wind"))
     >>> chosen_partition((both,), {"ship": {"mmsi": "a whole number"}, "wind": {"at": "a whole number"}})
     {'ship': 'mmsi'}
+    >>> from restrictions.streams import map_
+    >>> chosen_partition((map_(wind, lambda wind: wind.speed),), {"wind": {"at": "a whole number"}})
+    {'wind': '*'}
 
     Args:
         outputs: The program.
@@ -54,10 +57,6 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
 
     Raises:
         InvalidArgument: No split is sound; the message says what is wrong with the best.
-
-    >>> from restrictions.streams import map_
-    >>> chosen_partition((map_(wind, lambda wind: wind.speed),), {"wind": {"at": "a whole number"}})
-    {'wind': '*'}
     """
     found: dict[str, str] = {}
     reason = "nothing in it is keyed, or equated, by a column of a frame"

@@ -16,7 +16,7 @@ from tests.laws.bridge_programs import FIELDS, drawn_from, unit_of
 from tests.laws.test_bridge import MODES, check
 from tests.oracle.tier_programs import Case
 
-EXAMPLES = settings(max_examples=max(10, settings().max_examples // 8))
+EXAMPLES = settings(max_examples=max(5, settings().max_examples // 20))
 A, B = (Reactive(name, fields=FIELDS) for name in ("in0", "in1"))
 T, U = (Reactive(name, table=True, key="id", fields=FIELDS) for name in "tu")
 
