@@ -80,7 +80,7 @@ def following(part: Moving, moved: Observation, slots: Mapping[str, int], compil
     elif isinstance(part, Throughout):
         follow = _next_span(part, moved, slots)
     else:
-        follow = _next_truth(part, moved, slots, compilation)
+        follow = _next_truth(part, moved, slots)
 
     def followed(situation: Situation, instant: int) -> int | None:
         # What raises here does so until another part changes, which is followed by itself.
@@ -135,9 +135,8 @@ def _emptied(length: int, grows: int, instant: int) -> int | None:
     return instant + -(length // grows) if length < 0 and grows > 0 else None
 
 
-def _next_truth(part: Comparison, moved: Observation, slots: Mapping[str, int], compilation: Compilation) -> Next:
-    holds = compilation.value(compiled(part, slots))
-    first, second = (compiled(each, slots, MICROSECONDS) for each in (part.left, part.right))
+def _next_truth(part: Comparison, moved: Observation, slots: Mapping[str, int]) -> Next:
+    holds, first, second = (compiled(each, slots, MICROSECONDS) for each in (part, part.left, part.right))
     grows, slot, field = slope(part.left, moved) - slope(part.right, moved), slots[moved.source.name], moved.field
 
     def at(situation: Situation, instant: int) -> Any:
