@@ -85,8 +85,9 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
 
 
 def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return the most sources that may be split by the whole row: no two of their rows meet."""
-    sources = [source for one in derived(outputs) if one.pattern for source in one.pattern.slots.values()]
+    """Return the most sources that may be split by the whole row: no two rows meet, and none has to be everywhere."""
+    slots = {one: list(one.pattern.slots.values()) for one in derived(outputs) if one.pattern}
+    sources = [source for some in slots.values() for source in some]
     tables = {source.name for source in (*outputs, *sources) if source.table}
     streams = [name for name in columns if name not in tables]
     several = (names for size in range(len(streams), 0, -1) for names in combinations(streams, size))
@@ -96,7 +97,8 @@ def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, st
             checked = Partitioning(outputs, found)
         except InvalidArgument:
             continue
-        if any(checked.is_split(output) for output in outputs):
+        is_whole = all(all(map(checked.is_split, some)) for one, some in slots.items() if checked.is_split(one))
+        if is_whole and any(checked.is_split(output) for output in outputs):
             return found
     return {}
 

@@ -98,38 +98,8 @@ CHOICES = {
     "a table alone, by its key": (filter_table(ship, lambda ship: ship.length > 100), {"ship": "mmsi"}),
     "what has no memory, by the whole row": (map_(filter_(left, lambda x: x.n > 0), lambda x: x.n), {"left": "*"}),
     "also of several sources": (merge(map_(left, lambda x: x.n), right), {"left": "*", "right": "*"}),
-    "also what meets all of another source": (
-        cartesian(left, wind, restrict=most_recently("wind")),
-        {"left": "*"},
-    ),
-    "also what is near, of another": (interval_join(left, wind, -5, 5), {"left": "*"}),
     "also windows of one source": (
         correlate(x=left, yields=lambda x, window: (x.n, window.start), restrict=sliding(6, 3)), {"left": "*"}
-    ),
-    "and what it lacks there": (
-        correlate(left=left, yields=lambda left: left, restrict=without(wind, after="left", within=5)), {"left": "*"}
-    ),
-    "what has no key is whole": (
-        cartesian(left, wind, restrict=key_by(left="k") | most_recently("left", "wind")),
-        {"left": "k"},
-    ),
-    "what is counted over all keys is whole": (
-        correlate(
-            left=left,
-            right=right,
-            where=lambda left, right: left.k == right.k,
-            yields=lambda left, right: left,
-            restrict=most_recently("left"),
-        ),
-        {"right": "k"},
-    ),
-    "an absence by key": (
-        correlate(
-            left=left,
-            yields=lambda left: left,
-            restrict=key_by(left="k", right="k") | without(right, after="left", within=5),
-        ),
-        {"left": "k", "right": "k"},
     ),
 }  # fmt: skip
 
@@ -193,6 +163,20 @@ def test_what_depends_on_other_rows_is_not_split_by_the_whole_row(program):
     except InvalidArgument:
         return
     assert "*" not in found.values()
+
+
+ASKED = [
+    cartesian(left, wind, restrict=most_recently("wind")),
+    interval_join(left, wind, -5, 5),
+    correlate(left=left, yields=lambda left: left, restrict=without(wind, after="left", within=5)),
+]
+
+
+@pytest.mark.parametrize("program", ASKED)
+def test_what_would_take_room_in_every_bucket_has_to_be_asked_for(program):
+    assert Partitioning((program,), {"left": "*"}).is_split(program)
+    with pytest.raises(InvalidArgument, match="or say buckets=1"):
+        chosen_partition((program,), {name: COLUMNS[name] for name in ("left", "wind")})
 
 
 def test_of_a_table_the_whole_row_decides_nothing():
