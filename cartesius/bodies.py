@@ -34,7 +34,7 @@ class Body:
         self.batch = batch
         self.name = batch.name
         slots = {slot.name: slot.index for slot in batch.slots}
-        self.where, self.yields = pattern.body(slots, is_lenient=batch.world.is_lenient)
+        self.where, self.yields = pattern.body(slots)
         shown = batch.bindings.shown
         if shown is not None:
             where, yields = self.where, self.yields

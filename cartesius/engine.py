@@ -106,7 +106,7 @@ class Engine:
         self._thread = threading.current_thread()
         self._thread_number = threading.get_ident()
         self._tier = checked_tier(tier)
-        is_lenient = checked_on_error(on_error) == "unknown"
+        is_lenient = checked_on_error(on_error, "Engine") == "unknown"
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable

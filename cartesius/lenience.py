@@ -14,12 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Expression, Tuple
+from cartesius.expressions import Apply, Tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from cartesius.patterns import Body
     from cartesius.reactives import Reactive
 
 OnError: TypeAlias = Literal["fail", "unknown"]
@@ -28,43 +27,39 @@ OnError: TypeAlias = Literal["fail", "unknown"]
 
 @runtime_checkable
 class Lenient(Protocol):
-    """A function that can say that it does not know."""
+    """A function, or what a restriction is given, that can say that it does not know."""
 
-    def leniently(self) -> Callable[..., Any]:
-        """Return the function for which what raises is unknown."""
+    def leniently(self) -> Any:
+        """Return the one for which what raises is unknown."""
 
 
-def checked_on_error(on_error: Any) -> OnError:
-    """Return what an engine is to do where a rule raises; raise `InvalidArgument` if it cannot.
+def checked_on_error(on_error: Any, call: str) -> OnError:
+    """Return what ``call`` is to do where a rule raises; raise `InvalidArgument` if it cannot.
 
-    >>> checked_on_error("unknown")
+    >>> checked_on_error("unknown", "Engine")
     'unknown'
     """
     if on_error in ("fail", "unknown"):
         found: OnError = on_error
         return found
-    message = f'Engine: expected on_error="fail" or on_error="unknown" but got {on_error=!r}'
+    message = f'{call}: expected on_error="fail" or on_error="unknown" but got {on_error=!r}'
     raise InvalidArgument(message)
 
 
-def lenient(body: Body) -> Body:
-    """Return what a body computes, with its functions lenient, as far as they can be.
+def lenient(value: Any) -> Any:
+    """Return a body, or what configures a restriction, with its functions lenient, as far as they can be.
 
     >>> from cartesius.expressions import Constant
     >>> lenient(Constant(3))
     Constant(value=3)
     """
-    return _lenient(body) if isinstance(body, Expression) else body
-
-
-def _lenient(expression: Expression) -> Expression:
-    match expression:
+    match value:
         case Apply(function=function, arguments=arguments, name=name):
-            used = function.leniently() if isinstance(function, Lenient) else function
-            return Apply(used, tuple(map(_lenient, arguments)), name)
+            return Apply(lenient(function), tuple(map(lenient, arguments)), name)
         case Tuple(items=items):
-            return Tuple(tuple(map(_lenient, items)))
-    return expression
+            return Tuple(tuple(map(lenient, items)))
+    # What is asked for is the method of an object: a class that has one is a function like any other.
+    return value.leniently() if isinstance(value, Lenient) and not isinstance(value, type) else value
 
 
 def check_lenient(outputs: Iterable[Reactive], call: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from copy import copy
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -88,7 +89,11 @@ class Pattern:
         self.untraced: list[str] = []
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
-        self.equalities = [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
+        self.equalities = self._equalities()
+        self._as_written = self
+
+    def _equalities(self) -> list[tuple[tuple[str, Expression], tuple[str, Expression]]]:
+        return [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
@@ -173,13 +178,19 @@ class Pattern:
         """What is yielded, as an expression if it traced."""
         return self._yields
 
-    def body(
-        self, slots: Mapping[str, int], *, is_lenient: bool = False
-    ) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+    def leniently(self) -> Pattern:
+        """Return the pattern as an engine runs it in which what raises is unknown; what it is called stays the same."""
+        found = copy(self)
+        found._as_written = self
+        found._where, found._yields = lenient(self._where), lenient(self._yields)
+        found.restrictions = tuple(restriction.leniently() for restriction in self.restrictions)
+        found.equalities = found._equalities()
+        return found
+
+    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
         """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
-        as_asked = lenient if is_lenient else _as_written
-        where = None if self._where is None else self._condition(as_asked(self._where), slots)
-        produce = self._compile(as_asked(self._yields), slots)
+        where = None if self._where is None else self._condition(self._where, slots)
+        produce = self._compile(self._yields, slots)
         if self.is_generator:
             return where, lambda row: list(produce(row))
         return where, lambda row: [produce(row)]
@@ -213,15 +224,16 @@ class Pattern:
 
     def describe(self, names: Mapping[Reactive, str]) -> str:
         """Return a canonical text of the pattern, given the names of the program's reactives."""
+        written = self._as_written
         slots = ", ".join(
             f"{slot}: {names[reactive]}{' (table)' * reactive.table}{self.shown_count(slot)}"
             for slot, reactive in self.slots.items()
         )
         restrictions = " | ".join(
             f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))})"
-            for r in self.restrictions
+            for r in written.restrictions
         )
-        bodies = [describe(body) for body in (self._where, self._yields)]
+        bodies = [describe(body) for body in (written._where, written._yields)]
         place = "" if self.alternative is None else f"alternative {self.alternative}: "
         return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
 
@@ -323,10 +335,6 @@ def correlate(
     if yields is None:
         return lambda body: build(body, is_generator=True)
     return build(yields, is_generator=False)
-
-
-def _as_written(body: Body) -> Body:
-    return body
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:

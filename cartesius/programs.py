@@ -134,7 +134,8 @@ class Program:
         name, number = self._joins[place] if place < len(self._joins) else (name, self.next_number)
         self.next_number = max(self.next_number, number + 1)
         share = None if self._shares is None else partial(self._shares.share, sources, place)
-        join = Join(pattern, name, number, self.world, share)
+        run = pattern.leniently() if self.world.is_lenient else pattern
+        join = Join(run, name, number, self.world, share)
         for slot in join.slots:
             slot.source = sources[slot.reactive]
             if recalls(join, slot):

@@ -12,6 +12,7 @@ This module is over 300 lines because what a user's class may say of itself stan
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +20,7 @@ from cartesius.annotations import kind_of
 from cartesius.errors import InvalidArgument
 from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
+from cartesius.lenience import lenient
 from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
 from cartesius.states import State
@@ -100,6 +102,7 @@ class Restriction(Handler):
     accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
     completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
     is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    is_by_row: ClassVar[bool] = False  # of a table, it looks at each row by itself, and at what was under its key
     orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
     is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
@@ -229,6 +232,15 @@ class Restriction(Handler):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Check the composition when a correlation is built; ``slots`` holds the bound slots of each slot field."""
+
+    def leniently(self) -> Restriction:
+        """Return the restriction with its configuration lenient, as far as it can be (`lenience`)."""
+        configuration = {name: lenient(value) for name, value in self.configuration.items()}
+        if all(configuration[name] is value for name, value in self.configuration.items()):
+            return self
+        found = copy(self)
+        vars(found).update(configuration, configuration=configuration)
+        return found
 
     def parts(self) -> tuple[Restriction, ...]:
         """Return what it stands for where it is written, outermost first: itself, and maybe others inside."""

@@ -19,14 +19,16 @@ from cartesius.phases import Crossing
 from dsl.dimensions import MICROSECONDS, TRUTH
 from dsl.errors import InvalidRule, refusal
 from dsl.evaluation import Situation, compiled
+from dsl.raising import AS_WRITTEN, Compilation
 from dsl.relations import totals
 from dsl.term_forms import expressed
 from dsl.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
 from dsl.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from dsl.evaluation import Evaluate
     from dsl.terms import Declaration, Term
 
 _AFFINE = "compare now, or a time from or to now, with the subject's own fields: vessel.eta - now <= 24 * hours"
@@ -115,15 +117,21 @@ def _refused(term: Term, reason: str) -> str:
 class Crossings:
     """When comparisons with the clock change, as a function of the subject's row."""
 
-    def __init__(self, comparisons: tuple[Comparison, ...], subject: Declaration) -> None:
-        """Compile ``comparisons``, which `comparisons_with_now` has found, over rows of ``subject``."""
+    def __init__(
+        self, comparisons: tuple[Comparison, ...], subject: Declaration, compilation: Compilation = AS_WRITTEN
+    ) -> None:
+        """Compile ``comparisons``, which `comparisons_with_now` has found, over rows of ``subject``.
+
+        What raises of a row does so at every instant.
+        """
         slots = {subject.name: 0}
         self._comparisons = comparisons
         self._sides = [
             (
-                compiled(each, slots),
-                compiled(each.left, slots, MICROSECONDS),
-                compiled(each.right, slots, MICROSECONDS),
+                compilation.value(compiled(each, slots)),
+                compilation.value(
+                    _distance(compiled(each.left, slots, MICROSECONDS), compiled(each.right, slots, MICROSECONDS))
+                ),
                 _slope(each, each.left) - _slope(each, each.right),
             )
             for each in comparisons
@@ -145,12 +153,11 @@ class Crossings:
         """Return the first instant after ``time`` at which a comparison changes; None: none does."""
         return min((found for side in self._sides if (found := self._next(row, time, *side)) is not None), default=None)
 
-    def _next(self, row: Any, time: int, holds: Callable[..., Any], left: Any, right: Any, slope: int) -> int | None:
-        here = Situation((row,), time)
-        first, second = left(here), right(here)
-        if first is None or second is None or not math.isfinite(first - second):
+    def _next(self, row: Any, time: int, holds: Evaluate, apart: Evaluate, slope: int) -> int | None:
+        distance = apart(Situation((row,), time))
+        if distance is None:
             return None
-        near = math.floor(time - (first - second) * slope)
+        near = math.floor(time - distance * slope)
         before = None
         for instant in range(max(time, near - _NEARBY), near + _NEARBY):  # ± what floats may have rounded
             truth = holds(Situation((row,), instant))
@@ -158,3 +165,15 @@ class Crossings:
                 return instant
             before = truth
         return None
+
+
+def _distance(left: Evaluate, right: Evaluate) -> Evaluate:
+    """How far two sides are apart; None where one is missing, or it is no finite time."""
+
+    def distance(situation: Situation) -> Any:
+        first, second = left(situation), right(situation)
+        if first is None or second is None:
+            return None
+        return first - second if math.isfinite(first - second) else None
+
+    return distance

@@ -14,7 +14,6 @@ import attrs
 
 from cartesius import Reactive, correlate
 from cartesius.expressions import Apply, Part
-from cartesius.lenience import Lenient
 from cartesius.made_values import Sole
 from cartesius.missing_values import Asked, Form, form_of, is_there
 from dsl.clocks import comparisons_with_now
@@ -100,9 +99,8 @@ class Considered:
         return form_of_considered(form, self.only) if isinstance(form, Form) else form
 
     def leniently(self) -> Considered:
-        """Return the judgement for which a condition that raises is unknown; passages raise as ever."""
-        judge = self.judge.leniently() if isinstance(self.judge, Lenient) else self.judge
-        return Considered(judge, self.only, LENIENT)
+        """Return the judgement for which a condition that raises is unknown."""
+        return Considered(self.judge.leniently(), self.only, LENIENT)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""

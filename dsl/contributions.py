@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
 from cartesius import storable
+from dsl.evaluation import compiled
 from restrictions.groups import Sum
 
 if TYPE_CHECKING:
-    from dsl.aggregates import Operation
+    from collections.abc import Mapping
+
+    from dsl.aggregates import Operation, Total
+    from dsl.evaluation import Evaluate, Situation
+    from dsl.raising import Compilation
+    from dsl.reevaluation import Doubt
 
 
 @storable
@@ -71,6 +77,78 @@ class Contribution:
             case "max":
                 value = self.values[-1][0] if self.values else None
         return (value if value == value else None), ()  # noqa: PLR0124 - NaN
+
+
+@final
+class Part:
+    """What a row adds to one total.
+
+    Args:
+        total: The total.
+        slots: The place of the row.
+        compilation: How its terms are compiled.
+    """
+
+    def __init__(self, total: Total, slots: Mapping[str, int], compilation: Compilation) -> None:
+        """Compile the terms."""
+        condition, value = total.condition, total.value
+        self._holds = compilation.condition(condition, slots) if condition is not None else _always
+        self._open = compilation.doubt(condition, slots) if condition is not None else nothing_missing
+        self._adds: Evaluate = _one
+        self._lacking: Doubt = nothing_missing
+        if value is not None:
+            element = _candidate if total.operation in ("min", "max") else _summand
+            as_written = element(compiled(value, slots))
+            self._adds, self._lacking = compilation.value(as_written), compilation.why(value, as_written, slots)
+
+    def contribution(self, situation: Situation, missing: tuple[str, ...]) -> Contribution:
+        """Return it; ``missing`` is what keeps the row's group unknown."""
+        answer = self._holds(situation)
+        if answer is None:
+            missing = (*missing, *self._open(situation))
+        elif not answer:
+            return Contribution()
+        added: Contribution | None = None if missing else self._adds(situation)
+        if added is None:
+            missing = missing or self._lacking(situation)
+            return Contribution(missing=tuple((name, 1) for name in sorted(set(missing))))
+        return added
+
+
+def _summand(evaluate: Evaluate) -> Evaluate:
+    def summand(situation: Situation) -> Contribution | None:
+        number = evaluate(situation)
+        return None if number is None else Contribution(1, Sum.of(number))
+
+    return summand
+
+
+def _candidate(evaluate: Evaluate) -> Evaluate:
+    def candidate(situation: Situation) -> Contribution | None:
+        number = evaluate(situation)
+        if number is None:
+            return None
+        return Contribution(1, values=((_ordered(number), 1),))
+
+    return candidate
+
+
+def _ordered(number: Any) -> Any:
+    _ = number < 0  # what is no number raises
+    return number
+
+
+def _always(_: Situation) -> bool:
+    return True
+
+
+def _one(_: Situation) -> Contribution:
+    return Contribution(1)
+
+
+def nothing_missing(_: Situation) -> tuple[str, ...]:
+    """Say that nothing keeps a value unknown."""
+    return ()
 
 
 def _added(left: tuple[tuple[Any, int], ...], right: tuple[tuple[Any, int], ...]) -> tuple[tuple[Any, int], ...]:

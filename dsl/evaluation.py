@@ -18,6 +18,7 @@ from __future__ import annotations
 import operator
 from datetime import datetime
 from math import isnan
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from dsl.aggregates import Total
@@ -62,6 +63,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_NONE: Mapping[str, str] = MappingProxyType({})
 _EXACT = 2**53  # the integers up to here are floats
 
 
@@ -72,11 +74,12 @@ class Situation:
     >>> Situation(({"depth": 15.0}, None)).rows[1]
     """
 
-    __slots__ = ("cells", "now", "rows", "stale")
+    __slots__ = ("cells", "now", "raised", "rows", "stale")
 
     def __init__(self, rows: Sequence[Row], now: int | None = None, stale: Collection[str] = ()) -> None:
         self.rows, self.now, self.stale = rows, now, stale  # of the sources without a row, those that have an old one
         self.cells: dict[str, Any] = {}  # of shared terms, by their repr
+        self.raised: Mapping[str, str] = _NONE  # of the sources without a row, what their links raised
 
 
 def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = None) -> Evaluate:

@@ -29,7 +29,7 @@ from dsl.evaluation import compiled
 from dsl.forms import form_of_pack
 from dsl.margins import margin, written_measure
 from dsl.presence import comparable, situated, time_of
-from dsl.raising import AS_WRITTEN, LENIENT, Compilation, called
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised
 from dsl.reevaluation import EVERYTHING, Guarded, Required, Run
 from dsl.relations import alone, pair_slots, slot_of
 from dsl.relations import slots as slots_of
@@ -42,9 +42,10 @@ from dsl.texts import label, text
 from dsl.verdicts import Reason, Verdict, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dsl.evaluation import Evaluate, Row, Situation
+    from dsl.links import Link
     from dsl.reevaluation import Check, Doubt
     from dsl.related import Related
     from dsl.terms import Term
@@ -103,12 +104,14 @@ class Judge:
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
+    links: tuple[Link, ...] = attrs.field(default=(), eq=False, repr=False)
     compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
     memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
     leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
     _checks: tuple[Guarded | Required, ...] = attrs.field(init=False, eq=False, repr=False)
     _sizes: tuple[int, int] = attrs.field(init=False, eq=False, repr=False)
+    _links_raised: Callable[[Sequence[Row]], Mapping[str, str]] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the statements."""
@@ -119,6 +122,7 @@ class Judge:
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "_checks", compiler.checks(self.statements, None))
         object.__setattr__(self, "_sizes", (compiler.guards, compiler.requirements))
+        object.__setattr__(self, "_links_raised", links_raised(self.links, positions, self.compilation))
 
     def __call__(self, *rows: Mapping[str, Any] | None, now: int | None = None) -> Verdict:
         """Judge one combination of rows, at an instant."""
@@ -140,14 +144,15 @@ class Judge:
 
     def leniently(self) -> Judge:
         """Return the judge for whom a condition that raises is unknown; both count what they do together."""
-        found = Judge(self.sources, self.statements, self.related, LENIENT)
+        related = None if self.related is None else self.related.leniently()
+        found = Judge(self.sources, self.statements, related, self.links, LENIENT)
         object.__setattr__(found, "evaluations", self.evaluations)
         return found
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
         assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of a judge stays in it
-        return Judge, (self.sources, self.statements, self.related)
+        return Judge, (self.sources, self.statements, self.related, self.links)
 
     def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
         subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
@@ -160,6 +165,7 @@ class Judge:
         width = len(self.sources)
         derived = () if self.related is None else self.related(rows)
         situation = situated(self.sources, rows[:width], now, derived)
+        situation.raised = self._links_raised(rows)
         readings = self.leaves.read(situation)
         last = known[0] if known else None
         before = None if last is None else last.rows()
@@ -168,6 +174,8 @@ class Judge:
         else:
             changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
             changed |= self.leaves.changed_readings(last.readings, readings)
+            if self._links_raised(before) != situation.raised:
+                changed = EVERYTHING
             run = Run(situation, changed, [*last.answers], [*last.reasons])
         run.visit(self._checks, (), run.changed == EVERYTHING)
         self.evaluations.add(run)
@@ -235,7 +243,7 @@ def _required(
             return None
         if answer is None:
             doubts = (*doubts, own_doubt)
-        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
+        missing = _missing(situation, doubts)
         values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
         by = None if by_how_much is None else by_how_much(situation)
         limit = None if distance is None or by is None else (by, distance[1].symbol)
@@ -253,10 +261,15 @@ def _paired(slot: int, place: str | int | None) -> Check:
         findings = (situation.rows[slot] or {})["findings"]
         if not findings:
             return None
-        missing = tuple(dict.fromkeys(name for doubt in doubts for name in doubt(situation)))
+        missing = _missing(situation, doubts)
         return folded(findings, missing, tuple(name for name in missing if name in situation.stale), place)
 
     return check
+
+
+def _missing(situation: Situation, doubts: tuple[Doubt, ...]) -> tuple[str, ...]:
+    names = (name for doubt in doubts for name in doubt(situation))
+    return tuple(dict.fromkeys(situation.raised.get(name, name) for name in names))
 
 
 def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:

@@ -11,7 +11,7 @@ Source: thesis, chapter 5 (there: one join per operator); DESIGN.md, sections 3 
 from __future__ import annotations
 
 import operator
-from functools import cache, lru_cache, reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
@@ -25,6 +25,7 @@ from dsl.forms import form_of_status
 from dsl.negations import conjuncts
 from dsl.passing import Passage, Passing
 from dsl.presence import Presence
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.term_forms import InexpressibleError, expressed
 from dsl.terms import Constant as Written
 from dsl.terms import Declaration, Observation, Term, observations
@@ -183,14 +184,18 @@ class Computed:
     """
 
     term: Term
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _fields: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
+    _form: Form | None = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the term, which observes at most one source."""
         seen = observations(self.term)
         object.__setattr__(self, "_fields", tuple(each.field for each in seen))
-        object.__setattr__(self, "_evaluate", compiled(self.term, {each.source.name: 0 for each in seen}))
+        evaluate = compiled(self.term, {each.source.name: 0 for each in seen})
+        object.__setattr__(self, "_evaluate", self.compilation.value(evaluate))
+        object.__setattr__(self, "_form", _form(self.term))
 
     def __call__(self, *values: Any) -> Any:
         """Compute the value; None where it is missing."""
@@ -200,15 +205,18 @@ class Computed:
         """Compute the values of many rows at once, if columns can."""
         from cartesius.columnar.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
 
-        form = _form(self.term)
-        return None if form is None else column_of(form, self._fields, columns)
+        return None if self._form is None else column_of(self._form, self._fields, columns)
+
+    def leniently(self) -> Computed:
+        """Return the term that is missing where it raises."""
+        return Computed(self.term, LENIENT)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the term; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Computed, (self.term,)
 
 
-@lru_cache(maxsize=256)
 def _form(term: Term) -> Form | None:
     """Return what a term that observes one source computes, None if that cannot be said."""
     try:

@@ -15,6 +15,8 @@ Source: the robustness of signal temporal logic: A. Donzé and O. Maler, FORMATS
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dsl.checking import common
@@ -27,7 +29,6 @@ from dsl.units import hours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from fractions import Fraction
     from typing import TypeAlias
 
     from dsl.evaluation import Evaluate
@@ -61,11 +62,12 @@ def margin(condition: Term, slots: Mapping[str, int]) -> Margin | None:
             return _joined(min if symbol == "and" else max, margin(left, slots), margin(right, slots))
         case Comparison(symbol, left, right) if isinstance(left.kind, Measure) or left.kind == INSTANT:
             shared = common(left, right) if isinstance(left.kind, Measure) else None
-            sides = compiled(left, slots, shared), compiled(right, slots, shared)
+            sides = _exactly(compiled(left, slots, shared)), _exactly(compiled(right, slots, shared))
             return _in_the_rules_unit(_compared(symbol, *sides), shared, left, right)
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            values = compiled(operand, slots), compiled(low, slots, shared), compiled(high, slots, shared)
+            operands = compiled(operand, slots), compiled(low, slots, shared), compiled(high, slots, shared)
+            values = _exactly(operands[0]), _exactly(operands[1]), _exactly(operands[2])
             whole = turn(operand.kind)
             inside = _on_a_line(*values) if whole is None else _around(whole, *values)
             return _in_the_rules_unit(inside, shared, operand, low)
@@ -124,6 +126,17 @@ def _mapped(function: Callable[[Any], Any], evaluate: Evaluate) -> Evaluate:
         return None if value is None else function(value)
 
     return apply
+
+
+def _exactly(evaluate: Evaluate) -> Evaluate:
+    """Decimals can be compared with floats, but not subtracted from them; fractions can."""
+
+    def number(value: Any) -> Any:
+        if not isinstance(value, Decimal):
+            return value
+        return Fraction(value) if value.is_finite() else float(value)
+
+    return _mapped(number, evaluate)
 
 
 def _joined(choose: Callable[..., Any], left: Margin | None, right: Margin | None) -> Margin | None:

@@ -27,6 +27,7 @@ from dsl.timed_terms import Prediction, Throughout
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from dsl.raising import Compilation
     from dsl.terms import Term
 
     Next: TypeAlias = Callable[[Situation, int], "int | None"]
@@ -72,13 +73,21 @@ def _moving_over(term: Throughout, moved: Observation) -> Iterator[Moving]:
         yield part
 
 
-def following(part: Moving, moved: Observation, slots: Mapping[str, int]) -> Next:
+def following(part: Moving, moved: Observation, slots: Mapping[str, int], compilation: Compilation) -> Next:
     """Return the function from a situation to the next instant at which ``part`` may have another value."""
     if isinstance(part, Prediction):
-        return _next_lookup(part, moved, slots)
-    if isinstance(part, Throughout):
-        return _next_span(part, moved, slots)
-    return _next_truth(part, moved, slots)
+        follow = _next_lookup(part, moved, slots)
+    elif isinstance(part, Throughout):
+        follow = _next_span(part, moved, slots)
+    else:
+        follow = _next_truth(part, moved, slots)
+
+    def followed(situation: Situation, instant: int) -> int | None:
+        # What raises here does so until another part changes, which is followed by itself.
+        found: int | None = compilation.value(lambda here: follow(here, instant))(situation)
+        return found
+
+    return followed
 
 
 def _next_lookup(part: Prediction, moved: Observation, slots: Mapping[str, int]) -> Next:

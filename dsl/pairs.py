@@ -67,7 +67,7 @@ class PairJudge:
         slots = {source.name: number for number, source in enumerate(sources)}
         rules = [Conditional(self.pairing.where, (each,)) for each in self.pairing.requirements]
         judges = (
-            (self.compilation.condition(formula(rule), slots), Judge(sources, (rule,), None, self.compilation))
+            (self.compilation.condition(formula(rule), slots), Judge(sources, (rule,), compilation=self.compilation))
             for rule in rules
         )
         object.__setattr__(self, "_judges", tuple(judges))

@@ -25,6 +25,7 @@ from dsl.errors import InvalidRule, refusal
 from dsl.evaluation import Situation, compiled
 from dsl.movements import following, moving
 from dsl.presence import situated, time_of
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.relations import alone, slot_of
 from dsl.relations import slots as slots_of
 from dsl.rows import extended
@@ -77,6 +78,8 @@ class Passing:
     field: str
     within: int
     related: Related | None = attrs.field(default=None, eq=False, repr=False)
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
+    _span: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _is_allowed: Evaluate = attrs.field(init=False, eq=False, repr=False)
     _changes: tuple[Next, ...] = attrs.field(init=False, eq=False, repr=False)
 
@@ -85,8 +88,10 @@ class Passing:
         slots, own = slots_of(self.sources, self.statements), conditions(self.statements, of_pairs=False)
         found = dict.fromkeys(part for each in own for part in moving(each, self._moved))
         _refuse_pairs(self.statements, self._moved)
-        object.__setattr__(self, "_is_allowed", _allowed(self.statements, slots))
-        object.__setattr__(self, "_changes", tuple(following(part, self._moved, slots) for part in found))
+        changes = tuple(following(part, self._moved, slots, self.compilation) for part in found)
+        object.__setattr__(self, "_span", self.compilation.value(_looked_at(self._moved, self.within)))
+        object.__setattr__(self, "_is_allowed", _allowed(self.statements, slots, self.compilation))
+        object.__setattr__(self, "_changes", changes)
 
     def __call__(self, *rows: Row) -> Passage | None:
         """Return the first passage; None if there is none."""
@@ -97,11 +102,11 @@ class Passing:
         width = len(self.sources)
         here = situated(self.sources, rows[:width], now, () if self.related is None else self.related(rows))
         own = here.rows[0]
-        planned = None if own is None else compiled(self._moved, {self.sources[0].name: 0})(here)
-        if own is None or planned is None:
+        span = self._span(here)
+        if own is None or span is None:
             return
         start: int | None = None
-        instant, end = planned, planned + self.within
+        instant, end = span
         while instant < end:
             row = extended(own, {self.field: instant})
             there = Situation((row, *here.rows[1:]), here.now, here.stale)
@@ -120,25 +125,42 @@ class Passing:
     def _moved(self) -> Observation:
         return Observation(self.sources[0], self.field)
 
+    def leniently(self) -> Passing:
+        """Return the passages where an instant at which a rule raises is none at which it is known to be allowed."""
+        related = None if self.related is None else self.related.leniently()
+        return Passing(self.sources, self.statements, self.field, self.within, related, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Passing, (self.sources, self.statements, self.field, self.within, self.related)
 
 
-def _allowed(statements: tuple[Statement, ...], slots: Mapping[str, int]) -> Evaluate:
+def _looked_at(moved: Observation, within: int) -> Evaluate:
+    """The span of instants that are looked at: from the planned one on; None where that is missing."""
+    planned = compiled(moved, {moved.source.name: 0})
+
+    def span(situation: Situation) -> tuple[int, int] | None:
+        instant = None if situation.rows[0] is None else planned(situation)
+        return None if instant is None else (instant, instant + within)
+
+    return span
+
+
+def _allowed(statements: tuple[Statement, ...], slots: Mapping[str, int], compilation: Compilation) -> Evaluate:
     """Whether a verdict would be allowed: each requirement holds for certain, or a condition around it does not."""
-    checks = tuple(_check(statement, slots) for statement in statements)
+    checks = tuple(_check(statement, slots, compilation) for statement in statements)
     return lambda situation: all(check(situation) for check in checks)
 
 
-def _check(statement: Statement, slots: Mapping[str, int]) -> Evaluate:
+def _check(statement: Statement, slots: Mapping[str, int], compilation: Compilation) -> Evaluate:
     if isinstance(statement, Against):
         pairs = [slots[slot_of(statement, each)] for each in alone(statement)]
         return lambda situation: not any(situation.rows[slot]["findings"] for slot in pairs)  # type: ignore[index]  # rows of pairs are never missing
-    holds = compiled(statement.condition, slots)
+    holds = compilation.condition(statement.condition, slots)
     if isinstance(statement, Requirement):
         return lambda situation: bool(holds(situation))
-    body = _allowed(statement.body, slots)
+    body = _allowed(statement.body, slots, compilation)
 
     def check(situation: Situation) -> bool:
         answer = holds(situation)

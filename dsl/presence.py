@@ -26,7 +26,8 @@ import attrs
 from cartesius.phases import Phases
 from cartesius.records import Record
 from dsl.clocks import Crossings
-from dsl.evaluation import Situation, compiled
+from dsl.evaluation import Situation
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.rows import extended
 from dsl.term_forms import NOW, STALE, InexpressibleError, expressed
 from restrictions.stages import Stage
@@ -60,13 +61,15 @@ class Presence:
     """What depends on the clock, in the rules and in `only`."""
     only: tuple[Term, ...] = ()
     """Conditions on the row and the clock: the row is seen unless one is false."""
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _crossings: Crossings = attrs.field(init=False, eq=False, repr=False)
     _only: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the terms."""
-        object.__setattr__(self, "_crossings", Crossings(self.comparisons, self.source))
-        object.__setattr__(self, "_only", tuple(compiled(each, {self.source.name: 0}) for each in self.only))
+        slots = {self.source.name: 0}
+        object.__setattr__(self, "_crossings", Crossings(self.comparisons, self.source, self.compilation))
+        object.__setattr__(self, "_only", tuple(self.compilation.condition(each, slots) for each in self.only))
 
     def come(self, before: Any, value: Any, time: Time, now: Time) -> Stage | None:
         """Return what the row that has come is at first."""
@@ -84,6 +87,10 @@ class Presence:
             return None
         name, lasts = self.source.name, self.source.stale_after
         return Phases(name, self.source.key, only, self._crossings.in_columns(), lasts, NOW, STALE)
+
+    def leniently(self) -> Presence:
+        """Return what becomes of them where a condition that raises is unknown."""
+        return Presence(self.source, self.comparisons, self.only, LENIENT)
 
     def _stage(self, row: Any, time: Time, now: Time) -> Stage | None:
         present = int(now) if math.isfinite(now) else None
@@ -116,6 +123,7 @@ class Presence:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Presence, (self.source, self.comparisons, self.only)
 
 

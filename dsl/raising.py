@@ -12,6 +12,7 @@ Source: DESIGN.md, section 6 (missing data must never read as safe); issue 8 (a 
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -19,15 +20,17 @@ import attrs
 from cartesius.errors import shortened
 from cartesius.missing_values import both, either, opposite
 from dsl.doubts import doubt_of
-from dsl.evaluation import compiled
+from dsl.evaluation import Situation, compiled
 from dsl.statements import Requirement
 from dsl.terms import Junction, Named, Not, operands, parts
 from dsl.texts import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from dsl.evaluation import Evaluate, Situation
+    from cartesius.lenience import OnError
+    from dsl.evaluation import Evaluate, Row
+    from dsl.links import Link
     from dsl.reevaluation import Doubt
     from dsl.statements import Statement
     from dsl.terms import Term
@@ -56,6 +59,15 @@ class Compilation:
     """To what keeps it undecided, where it is."""
     shown: Callable[[Evaluate], Evaluate]
     """To a value that a reason shows."""
+    value: Callable[[Evaluate], Evaluate]
+    """To any other value: what is summed up, what links, when something changes."""
+    raised: Callable[[Evaluate, str], Doubt]
+    """To what an evaluation raised, of which it is given what was written, if this keeps it undecided."""
+
+    def why(self, term: Term, evaluate: Evaluate, slots: Mapping[str, int]) -> Doubt:
+        """Return what keeps the value of ``term`` unknown, where it is, if ``evaluate`` computes it."""
+        raised, known = self.raised(evaluate, text(term)), doubt_of(term, slots)
+        return lambda situation: raised(situation) or known(situation)
 
 
 def _holding(term: Term, slots: Mapping[str, int]) -> Evaluate:
@@ -81,14 +93,16 @@ def _doubting(term: Term, slots: Mapping[str, int]) -> Doubt:
             return tuple(dict.fromkeys(name for names in undecided for name in names))
 
         return doubt
-    holds, known, written = compiled(term, slots), doubt_of(term, slots), text(term)
+    return LENIENT.why(term, compiled(term, slots), slots)
 
+
+def _raised(evaluate: Evaluate, written: str) -> Doubt:
     def raised(situation: Situation) -> tuple[str, ...]:
         try:
-            holds(situation)
-            return known(situation)
+            evaluate(situation)
         except Exception as error:
             return (f"{written} raised {type(error).__name__}: {shortened(str(error))}",)
+        return ()
 
     return raised
 
@@ -107,14 +121,67 @@ def _showing(evaluate: Evaluate) -> Evaluate:
     known = _guarded(evaluate)
 
     def show(situation: Situation) -> Any:
-        # What makes a rule raise may be nothing that a reason can hold, such as a Decimal.
+        # What makes a rule raise may be nothing that a reason can hold, such as bytes.
         value = known(situation)
-        return value if value is None or isinstance(value, str | int | float | tuple) else str(value)
+        return value if value is None or isinstance(value, str | int | float | Decimal | tuple) else str(value)
 
     return show
 
 
-AS_WRITTEN: Final = Compilation(compiled, doubt_of, lambda evaluate: evaluate)
+def hashed(evaluate: Evaluate) -> Evaluate:
+    """Return a function whose values can be keys: it raises where a value cannot be hashed.
+
+    >>> hashed(lambda situation: "A")(None)
+    'A'
+    """
+
+    def key(situation: Situation) -> Any:
+        value = evaluate(situation)
+        hash(value)
+        return value
+
+    return key
+
+
+def _itself(evaluate: Evaluate) -> Evaluate:
+    return evaluate
+
+
+def _nothing(evaluate: Evaluate, written: str) -> Doubt:
+    return lambda situation: ()
+
+
+AS_WRITTEN: Final = Compilation(compiled, doubt_of, _itself, _itself, _nothing)
 """What raises, raises."""
-LENIENT: Final = Compilation(_holding, _doubting, _showing)
+LENIENT: Final = Compilation(_holding, _doubting, _showing, _guarded, _raised)
 """What raises is unknown."""
+
+
+def links_raised(
+    links: Iterable[Link], slots: Mapping[str, int], compilation: Compilation
+) -> Callable[[Sequence[Row]], Mapping[str, str]]:
+    """Return the function from rows to what links raised: source → what is said of it instead of that it is missing.
+
+    >>> links_raised((), {}, LENIENT)([])
+    {}
+    """
+    asked = []
+    for link in links if compilation is LENIENT else ():
+        written = f"{link.source.name}.{link.source.key} == {text(link.value)}"
+        asked.append((link.source.name, compilation.raised(compiled(link.value, slots), written)))
+
+    def raised(rows: Sequence[Row]) -> Mapping[str, str]:
+        here = Situation(rows)
+        told = ((name, why(here)) for name, why in asked if rows[slots[name]] is None)
+        return {name: names[0] for name, names in told if names}
+
+    return raised
+
+
+def compilation_for(on_error: OnError) -> Compilation:
+    """Return how rules are compiled for a choice.
+
+    >>> compilation_for("unknown") is LENIENT
+    True
+    """
+    return LENIENT if on_error == "unknown" else AS_WRITTEN

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import attrs
 
 from dsl.pairs import PairJudge, findings_of, fold, shown
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.relations import Pairing, Tallying, equalities, pairings, tallyings
 from dsl.tallies import ASTRAY, Contributing, GroupOf, Tallied, unknown
 
@@ -44,6 +45,7 @@ class Related:
 
     sources: tuple[Declaration, ...]
     statements: tuple[Statement, ...]
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     pairings: tuple[Pairing, ...] = attrs.field(init=False, eq=False, repr=False)
     tallyings: tuple[Tallying, ...] = attrs.field(init=False, eq=False, repr=False)
     _tallied: tuple[Tallied, ...] = attrs.field(init=False, eq=False, repr=False)
@@ -53,7 +55,8 @@ class Related:
         """Gather the relations."""
         object.__setattr__(self, "pairings", pairings(self.statements))
         object.__setattr__(self, "tallyings", tallyings(self.statements))
-        object.__setattr__(self, "_tallied", tuple(Tallied(each, self.sources) for each in self.tallyings))
+        tallied = tuple(Tallied(each, self.sources, self.compilation) for each in self.tallyings)
+        object.__setattr__(self, "_tallied", tallied)
         object.__setattr__(self, "_n_tables", tuple(map(tables_of, self.pairings)))
 
     @property
@@ -89,7 +92,7 @@ class Related:
         """
         given: list[Any] = []
         for pairing, number in zip(self.pairings, self._n_tables, strict=True):
-            judge = PairJudge(self.sources, pairing)
+            judge = PairJudge(self.sources, pairing, self.compilation)
             others = tables.get(pairing.other.name)
             pairs = [judge(rows, other, now) for other in ([None] if others is None else others)]
             given += [shown(fold(pairs)), *[None] * (number - 1)]
@@ -102,12 +105,17 @@ class Related:
         if counted is None:
             return [*[None] * is_grouped, unknown(tallying)]
         own = [rows[0]] if tallying.source.another_of is not None else []  # taken out again
-        tally = Contributing(tallying).tally([*counted, *own])
-        grouped = [tally.get(GroupOf(tallying, self.sources)(*rows))] if is_grouped else []
+        tally = Contributing(tallying, self.compilation).tally([*counted, *own])
+        grouped = [tally.get(GroupOf(tallying, self.sources, self.compilation)(*rows))] if is_grouped else []
         return [*grouped, tally.get(ASTRAY)]
+
+    def leniently(self) -> Related:
+        """Return what they come to where a part that raises is unknown."""
+        return Related(self.sources, self.statements, LENIENT)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Related, (self.sources, self.statements)
 
 

@@ -29,6 +29,7 @@ from dsl.evaluation import Situation, compiled
 from dsl.lowering import conjunction, equality, reactive
 from dsl.pairs import GROUP, PairJudge, form_of_pairs
 from dsl.presence import Presence
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation, hashed
 from dsl.relations import Pairing, Tallying, equalities
 from dsl.statements import conditions
 from dsl.tallies import ASTRAY, Contributing, GroupOf, IsAstray, Keyed, group
@@ -65,12 +66,14 @@ class Sides:
     terms: tuple[tuple[Term, Measure | None], ...]
     sources: tuple[Declaration, ...]
     otherwise: tuple[()] | None
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _evaluate: tuple[Evaluate, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the terms."""
         slots = {source.name: number for number, source in enumerate(self.sources)}
-        object.__setattr__(self, "_evaluate", tuple(compiled(term, slots, measure) for term, measure in self.terms))
+        sides = (hashed(compiled(term, slots, measure)) for term, measure in self.terms)
+        object.__setattr__(self, "_evaluate", tuple(map(self.compilation.value, sides)))
 
     def __call__(self, rows: Sequence[Row]) -> tuple[Any, ...] | None:
         """Compute the values."""
@@ -81,8 +84,13 @@ class Sides:
     def __repr__(self) -> str:
         return ", ".join(text(term) for term, _ in self.terms)
 
+    def leniently(self) -> Sides:
+        """Return the side that is unknown where it raises."""
+        return Sides(self.terms, self.sources, self.otherwise, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Sides, (self.terms, self.sources, self.otherwise)
 
 
@@ -101,6 +109,10 @@ class Knows:
     def __call__(self, value: Any) -> bool:
         """Look."""
         return bool(self.sides((value,) if self.is_row else value)) == self.is_known
+
+    def leniently(self) -> Knows:
+        """Return the question for which a side that raises is unknown."""
+        return Knows(self.sides.leniently(), self.is_known, self.is_row)
 
 
 @final

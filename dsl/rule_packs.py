@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
+from cartesius.lenience import checked_on_error
 from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.checking import condition
 from dsl.clocks import comparisons_with_now, refuse_clock
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cartesius import Reactive
+    from cartesius.lenience import OnError
     from dsl.evaluation import Row
     from dsl.findings import Finding
     from dsl.passing import Passage
@@ -290,6 +292,7 @@ class RulePack:
         within: Expression,
         at: Expression | None = None,
         now: int | datetime | None = None,
+        on_error: OnError = "fail",
     ) -> tuple[Passage, ...]:
         """Return all passages in one situation, given as for `check`: what a picture of the windows needs.
 
@@ -298,6 +301,7 @@ class RulePack:
             within: A time: how far from the planned instant they are looked for.
             at: The planned instant, a field of the subject; default: the one at which the rules look forecasts up.
             now: The instant at which it is judged.
+            on_error: As for `check`; an instant at which a rule raises is in no passage.
 
         Raises:
             InvalidArgument: As for `check`.
@@ -305,7 +309,9 @@ class RulePack:
             DimensionMismatch: ``within`` is no time, or a value does not fit its field.
         """
         passing = self._passing(f"{self.name}.passages", within, at)
-        given, instant = self._situation("passages", rows, now)
+        if checked_on_error(on_error, f"{self.name}.passages") == "unknown":
+            passing = passing.leniently()
+        given, instant = self._situation("passages", rows, now, passing.related, on_error)
         return tuple(passing.passages(given, instant))
 
     def _passing(self, call: str, within: Expression, at: Expression | None) -> Passing:
@@ -314,7 +320,9 @@ class RulePack:
         judge = self._judgement()
         return Passing(self._used, self._statements, field, duration("within", within), judge.related)
 
-    def check(self, rows: Mapping[str, Given], now: int | datetime | None = None) -> Verdict:
+    def check(
+        self, rows: Mapping[str, Given], now: int | datetime | None = None, *, on_error: OnError = "fail"
+    ) -> Verdict:
         """Judge one situation, given as a row for each source: what a test of the rules does, and the table too.
 
         A value is a quantity (`15 * metres`), converted to the unit of its field, or bare in that unit. A source that
@@ -335,19 +343,26 @@ class RulePack:
                 out, it is not known which there are.
             now: The instant at which it is judged: a datetime with a time zone, or whole microseconds since the epoch
                 (or what the engine counts in). None: the time is missing.
+            on_error: What becomes of a rule that raises, as in an `Engine`: ``"fail"``, the call does; ``"unknown"``,
+                the rule is undecided. Then a bare value that does not fit its field is not refused, but judged.
 
         Raises:
             InvalidArgument: The subject has no row, there is no such source or field, or something else than a row.
             DimensionMismatch: A value does not fit its field.
         """
-        given, instant = self._situation("check", rows, now)
-        return self._judgement()(*given, now=instant)
+        judge = self._judgement(on_error)
+        given, instant = self._situation("check", rows, now, judge.related, on_error)
+        return judge(*given, now=instant)
 
     def _situation(
-        self, call: str, rows: Mapping[str, Given], now: int | datetime | None
+        self,
+        call: str,
+        rows: Mapping[str, Given],
+        now: int | datetime | None,
+        related: Related | None,
+        on_error: OnError,
     ) -> tuple[tuple[Row, ...], int | None]:
-        related = self._judgement().related
-        complete_rows, tables = complete_tables(self.name, self._used, self._links, related, rows)
+        complete_rows, tables = complete_tables(self.name, self._used, self._links, related, rows, on_error=on_error)
         instant = bare_instant(f"{self.name}.{call}", "now", now)
         given = () if related is None else related.from_rows(complete_rows, tables, instant)
         return (*complete_rows, *given), instant
@@ -421,11 +436,13 @@ class RulePack:
     def _lowered(self) -> Reactive:
         return table(self.name, self._judgement(), self._links, self._only, self._relations())
 
-    def _judgement(self) -> Judge:
+    def _judgement(self, on_error: OnError = "fail") -> Judge:
         if self._judge is None:
             related = Related(self._used, self._statements)
-            self._judge = Judge(self._used, self._statements, related if related.has_any else None)
-        return self._judge
+            found = related if related.has_any else None
+            self._judge = Judge(self._used, self._statements, found, self._links)
+        is_lenient = checked_on_error(on_error, f"{self.name}.check") == "unknown"
+        return self._judge.leniently() if is_lenient else self._judge
 
     def _admit(self, term: Term, other: Declaration | None = None) -> None:
         """Refuse a term that observes a source which no link reaches, or the clock in a way that cannot be foreseen.

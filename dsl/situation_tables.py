@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.errors import InvalidArgument
 from dsl.errors import refusal
 from dsl.evaluation import Situation, compiled
+from dsl.raising import compilation_for
 from dsl.situations import complete, complete_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cartesius.lenience import OnError
     from dsl.evaluation import Row
     from dsl.links import Link
+    from dsl.raising import Compilation
     from dsl.related import Related
     from dsl.terms import Declaration
 
@@ -39,6 +42,8 @@ def complete_tables(
     links: Iterable[Link],
     related: Related | None,
     given: Mapping[str, Given],
+    *,
+    on_error: OnError = "fail",
 ) -> tuple[list[Row], Tables]:
     """Return one row a source, in their order, and the rows of each table of the relations; None: not known.
 
@@ -48,6 +53,8 @@ def complete_tables(
         links: How the rows of the others are found.
         related: The relations of the pack.
         given: Source name → row, or list of rows.
+        on_error: What becomes of a bare value that does not fit its field, and of a link that raises: ``"unknown"``,
+            the value is judged as it is, and nothing is linked.
 
     Raises:
         InvalidArgument: What `dsl.situations.complete` refuses, a list where there is one row, one row where there are
@@ -56,18 +63,20 @@ def complete_tables(
     """
     call, lists = f"{pack}.check", _lists(sources[0], related, given)
     if related is None:
-        return [*complete(pack, sources, given)], {}
+        return [*complete(pack, sources, given, on_error=on_error)], {}
     known = {source.name: source for source in (*sources, *related.tables)}
-    tables: Tables = {name: [complete_row(call, known[name], row) for row in rows] for name, rows in lists.items()}
+    tables: Tables = {
+        name: [complete_row(call, known[name], row, on_error) for row in rows] for name, rows in lists.items()
+    }
     single = {name: row for name, row in given.items() if name not in lists}
     if sources[0].name in lists:
         single[sources[0].name] = next(iter(lists[sources[0].name]), None)
-    rows: list[Row] = [*complete(pack, known.values(), single)]
+    rows: list[Row] = [*complete(pack, known.values(), single, on_error=on_error)]
     for source, row in zip(list(known.values())[len(sources) :], rows[len(sources) :], strict=True):
         if row is not None:
             fix = [("fix", f'"{source.name}": [{{…}}, …], all the rows that there are')]
             raise InvalidArgument(refusal(f"{call}: expected a list of rows of {source.name!r} but got one row", fix))
-    rows = _linked(sources, links, rows[: len(sources)], tables)
+    rows = _linked(sources, links, rows[: len(sources)], tables, compilation_for(on_error))
     return rows, _with_others(call, sources[0], related, rows[0], tables)
 
 
@@ -79,7 +88,13 @@ def _lists(subject: Declaration, related: Related | None, given: object) -> dict
     return {name: rows for name, rows in given.items() if name in names and _is_list(rows)}
 
 
-def _linked(sources: Sequence[Declaration], links: Iterable[Link], rows: list[Row], tables: Tables) -> list[Row]:
+def _linked(
+    sources: Sequence[Declaration],
+    links: Iterable[Link],
+    rows: list[Row],
+    tables: Tables,
+    compilation: Compilation,
+) -> list[Row]:
     """Find the rows that are linked, and those without a key, in the lists that they were given in."""
     slots = {source.name: number for number, source in enumerate(sources)}
     for source in sources[1:]:
@@ -88,7 +103,7 @@ def _linked(sources: Sequence[Declaration], links: Iterable[Link], rows: list[Ro
     for link in links:
         key = link.source.key or ""
         if link.source.name in tables:
-            value = compiled(link.value, slots)(Situation(rows))
+            value = compilation.value(compiled(link.value, slots))(Situation(rows))
             found = (row for row in tables[link.source.name] or () if row is not None and row[key] == value)
             rows[slots[link.source.name]] = None if value is None else next(found, None)
     return rows

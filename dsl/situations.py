@@ -33,13 +33,16 @@ from dsl.wording import example, spelled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cartesius.lenience import OnError
     from dsl.dimensions import Kind
     from dsl.terms import Declaration
 
 _POLE, _DATE_LINE = 90, 180
 
 
-def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]) -> list[Any]:
+def complete(
+    pack: str, sources: Iterable[Declaration], given: Mapping[str, Any], *, on_error: OnError = "fail"
+) -> list[Any]:
     """Return one row a source, in their order, with all declared fields; None where no row is given.
 
     >>> from dsl import Source
@@ -53,6 +56,7 @@ def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]
         pack: The name of the pack, for messages.
         sources: What the pack observes, the subject first.
         given: Source name → row: field → a bare value in the field's unit, or a quantity.
+        on_error: ``"unknown"``: a bare value that does not fit its field stays as it is, for the rules to raise on.
 
     Raises:
         InvalidArgument: A name that does not exist, no row of the subject, or what is no row or value.
@@ -71,7 +75,7 @@ def complete(pack: str, sources: Iterable[Declaration], given: Mapping[str, Any]
         fix = f"give the row that is judged: {call}({_example_of(known[subject])})"
         summary = f"{call}: expected a row of the subject {subject!r} but got none"
         raise InvalidArgument(refusal(summary, [("fix", fix)]))
-    return [complete_row(call, source, given.get(source.name)) for source in known.values()]
+    return [complete_row(call, source, given.get(source.name), on_error) for source in known.values()]
 
 
 def bare_instant(call: str, label: str, given: object) -> int | None:
@@ -83,16 +87,16 @@ def bare_instant(call: str, label: str, given: object) -> int | None:
     Raises:
         DimensionMismatch: It is no whole number and no datetime with a time zone.
     """
-    value: int | None = _value(call, label, INSTANT, given)
+    value: int | None = _value(call, label, INSTANT, given, "fail")
     return value
 
 
-def complete_row(call: str, source: Declaration, given: object) -> Any:
+def complete_row(call: str, source: Declaration, given: object, on_error: OnError = "fail") -> Any:
     """Return one row with all declared fields, bare, as `complete` does, or the schedule of a forecast; None stays."""
     if given is None:
         return None
     if source.forecast:
-        return _forecast(call, source, given)
+        return _forecast(call, source, given, on_error)
     fields = dict(source.fields)
     if not isinstance(given, Mapping):
         others = [field for field in fields if field != source.key]
@@ -106,14 +110,16 @@ def complete_row(call: str, source: Declaration, given: object) -> Any:
         if name not in fields:
             summary = f"{call}: expected fields of {source.name!r} ({', '.join(fields)}) but got {name!r}"
             _unknown(summary, name, list(fields), f"declare it in Source({source.name!r}, …), or leave it out")
-    return {name: _value(call, f"{source.name}.{name}", kind, given.get(name)) for name, kind in source.fields}
+    return {
+        name: _value(call, f"{source.name}.{name}", kind, given.get(name), on_error) for name, kind in source.fields
+    }
 
 
-def _forecast(call: str, source: Declaration, given: object) -> Record:
+def _forecast(call: str, source: Declaration, given: object, on_error: OnError) -> Record:
     """Return the schedule of the predictions that are given: one, or a list of them."""
     listed = list(given) if isinstance(given, list | tuple) else [given]
     plain = attrs.evolve(source, forecast=False)
-    predictions = [row for each in listed if (row := complete_row(call, plain, each)) is not None]
+    predictions = [row for each in listed if (row := complete_row(call, plain, each, on_error)) is not None]
     for row in predictions:
         objection = Forecasting(attrs.evolve(source, key=None)).objection(row)
         if objection is not None:
@@ -123,22 +129,24 @@ def _forecast(call: str, source: Declaration, given: object) -> Record:
     return scheduled(source, key, Schedule.of(map(Record, predictions)))
 
 
-def _value(call: str, label: str, kind: Kind, given: Any) -> Any:
+def _value(call: str, label: str, kind: Kind, given: Any, on_error: OnError) -> Any:
     """Return ``given`` bare, in the unit of ``kind``; None stays None."""
     if given is None:
         return None
     if isinstance(given, Expression):
-        return _converted(call, label, kind, given)
+        return _converted(call, label, kind, given, on_error)
     if isinstance(given, Enum):
         given = given.value
     if not _fits(given, kind):
+        if on_error == "unknown":
+            return given
         _mismatch(call, label, kind, _shown(given))
     if isinstance(given, datetime):
         return instant_of(given)
     return given
 
 
-def _converted(call: str, label: str, kind: Kind, given: Expression) -> Any:
+def _converted(call: str, label: str, kind: Kind, given: Expression, on_error: OnError) -> Any:
     term = given.term
     if not is_constant(term):
         summary = f"{call}: expected a value of {label} but got the observation {text(term)}"
@@ -154,7 +162,7 @@ def _converted(call: str, label: str, kind: Kind, given: Expression) -> Any:
         raise DimensionMismatch(refusal(summary, notes))
     if isinstance(kind, Measure):
         return constant_in(term, kind)
-    return _value(call, label, kind, term.value if isinstance(term, Constant) else None)
+    return _value(call, label, kind, term.value if isinstance(term, Constant) else None, on_error)
 
 
 def _fits(given: object, kind: Kind) -> bool:

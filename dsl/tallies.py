@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from dsl.checking import common
-from dsl.contributions import Contribution
+from dsl.contributions import Contribution, Part, nothing_missing
 from dsl.dimensions import Measure
-from dsl.doubts import doubt_of
 from dsl.evaluation import Situation, compiled
+from dsl.raising import AS_WRITTEN, LENIENT, Compilation, hashed
 from dsl.term_forms import STALE
 from dsl.texts import text
-from restrictions.groups import Group, Sum
+from restrictions.groups import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from dsl.aggregates import Total
     from dsl.evaluation import Evaluate, Row
     from dsl.reevaluation import Doubt
     from dsl.relations import Tallying
@@ -44,17 +43,22 @@ class Contributing:
     """What a row adds to each total of a tallying. Its `repr` is deterministic."""
 
     tallying: Tallying
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _key: Evaluate | None = attrs.field(init=False, eq=False, repr=False)
     _key_doubt: Doubt = attrs.field(init=False, eq=False, repr=False)
-    _parts: tuple[_Part, ...] = attrs.field(init=False, eq=False, repr=False)
+    _parts: tuple[Part, ...] = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the terms."""
         here, slots = self.tallying, {self.tallying.source.name: 0}
-        key = None if here.key is None else compiled(here.key, slots, _measure(here))
+        key: Evaluate | None = None
+        doubt: Doubt = nothing_missing
+        if here.key is not None:
+            as_written = hashed(compiled(here.key, slots, _measure(here)))
+            key, doubt = self.compilation.value(as_written), self.compilation.why(here.key, as_written, slots)
         object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "_key_doubt", _nothing_missing if here.key is None else doubt_of(here.key, slots))
-        object.__setattr__(self, "_parts", tuple(_Part(total, slots) for total in here.totals))
+        object.__setattr__(self, "_key_doubt", doubt)
+        object.__setattr__(self, "_parts", tuple(Part(total, slots, self.compilation) for total in here.totals))
 
     def __call__(self, row: Row) -> tuple[Contribution, ...]:
         """Return one contribution a total."""
@@ -78,8 +82,13 @@ class Contributing:
             found[key] = add(found.get(key, nothing(self.tallying)), self(row))
         return found
 
+    def leniently(self) -> Contributing:
+        """Return what rows add where a part that raises is unknown."""
+        return Contributing(self.tallying, LENIENT)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return Contributing, (self.tallying,)
 
 
@@ -98,6 +107,10 @@ class Keyed:
         """Compute it."""
         return self.contributing.key(row)
 
+    def leniently(self) -> Keyed:
+        """Return the key that is unknown where it raises."""
+        return Keyed(self.contributing.leniently())
+
 
 @final
 @attrs.frozen
@@ -113,6 +126,10 @@ class IsAstray:
         """Look."""
         return bool(self.keyed(row) == ASTRAY)
 
+    def leniently(self) -> IsAstray:
+        """Return the question for which a group that raises is unknown."""
+        return IsAstray(self.keyed.leniently())
+
 
 @final
 @attrs.frozen
@@ -121,23 +138,36 @@ class GroupOf:
 
     tallying: Tallying
     sources: tuple[Declaration, ...]
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
     _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
+    _raised: Doubt = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         """Compile the term."""
         assert self.tallying.group is not None
         slots = {source.name: number for number, source in enumerate(self.sources)}
-        object.__setattr__(self, "_evaluate", compiled(self.tallying.group, slots, _measure(self.tallying)))
+        evaluate = hashed(compiled(self.tallying.group, slots, _measure(self.tallying)))
+        object.__setattr__(self, "_evaluate", self.compilation.value(evaluate))
+        object.__setattr__(self, "_raised", self.compilation.raised(evaluate, text(self.tallying.group)))
 
     def __call__(self, *rows: Row) -> Any:
         """Compute it."""
         return self._evaluate(Situation(rows))
+
+    def raised(self, rows: Sequence[Row]) -> tuple[str, ...]:
+        """Return what it raised, if that is why it is unknown."""
+        return self._raised(Situation(rows))
+
+    def leniently(self) -> GroupOf:
+        """Return the group that is unknown where it raises."""
+        return GroupOf(self.tallying, self.sources, LENIENT)
 
     def __repr__(self) -> str:
         return "" if self.tallying.group is None else text(self.tallying.group)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
         return GroupOf, (self.tallying, self.sources)
 
 
@@ -148,13 +178,14 @@ class Tallied:
     Args:
         tallying: The totals.
         sources: Those of the judge, the subject's first.
+        compilation: How its terms are compiled.
     """
 
-    def __init__(self, tallying: Tallying, sources: tuple[Declaration, ...]) -> None:
+    def __init__(self, tallying: Tallying, sources: tuple[Declaration, ...], compilation: Compilation) -> None:
         """Compile the terms."""
         self._tallying = tallying
-        self._contributing = Contributing(tallying)
-        self._group = None if tallying.group is None else GroupOf(tallying, sources)
+        self._contributing = Contributing(tallying, compilation)
+        self._group = None if tallying.group is None else GroupOf(tallying, sources, compilation)
         self._excludes = tallying.source.another_of is not None
 
     def __call__(
@@ -169,7 +200,8 @@ class Tallied:
         """
         group = None if self._group is None else self._group(*rows)
         if self._group is not None and group is None:
-            return tuple({"value": None, "missing": ()} for _ in self._tallying.totals)
+            raised = self._group.raised(rows)
+            return tuple({"value": None, "missing": raised} for _ in self._tallying.totals)
         subject = rows[0]
         if self._excludes and subject is not None and STALE in subject:
             # What it adds is no longer what it added, until the tally knows that it is stale.
@@ -207,43 +239,6 @@ def add(left: tuple[Contribution, ...], right: tuple[Contribution, ...]) -> tupl
 def negated(tally: tuple[Contribution, ...]) -> tuple[Contribution, ...]:
     """Return what takes a tally back."""
     return tuple(map(operator.neg, tally))
-
-
-@final
-class _Part:
-    """What a row adds to one total."""
-
-    def __init__(self, total: Total, slots: Mapping[str, int]) -> None:
-        value = total.value
-        self._holds = compiled(total.condition, slots) if total.condition is not None else _always
-        self._open = doubt_of(total.condition, slots) if total.condition is not None else _nothing_missing
-        self._value = None if value is None else compiled(value, slots)
-        self._lacking = _nothing_missing if value is None else doubt_of(value, slots)
-        self._is_extreme = total.operation in ("min", "max")
-
-    def contribution(self, situation: Situation, missing: tuple[str, ...]) -> Contribution:
-        """Return it; ``missing`` is what keeps the row's group unknown."""
-        answer = self._holds(situation)
-        if answer is None:
-            missing = (*missing, *self._open(situation))
-        elif not answer:
-            return Contribution()
-        number = None if missing or self._value is None else self._value(situation)
-        if number is None and self._value is not None and not missing:
-            missing = self._lacking(situation)
-        if missing:
-            return Contribution(missing=tuple((name, 1) for name in sorted(set(missing))))
-        if number is None:
-            return Contribution(1)
-        return Contribution(1, values=((number, 1),)) if self._is_extreme else Contribution(1, Sum.of(number))
-
-
-def _always(_: Situation) -> bool:
-    return True
-
-
-def _nothing_missing(_: Situation) -> tuple[str, ...]:
-    return ()
 
 
 def _measure(tallying: Tallying) -> Measure | None:

@@ -10,6 +10,7 @@ Source: DESIGN.md, section 6.
 
 from __future__ import annotations
 
+from decimal import Decimal  # noqa: TC003 - the types of a verdict's fields are asked for where there are frames
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import attrs
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Status: TypeAlias = Literal["allowed", "restricted", "unknown"]
-Shown: TypeAlias = "tuple[str, str | int | float | bool | tuple[float, float] | None, str]"
+Shown: TypeAlias = "tuple[str, str | int | float | Decimal | bool | tuple[float, float] | None, str]"
 """What is shown of a condition: a label, the bare value (None: missing), and the symbol of its unit ("" for none)."""
 
 

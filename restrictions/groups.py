@@ -23,6 +23,7 @@ import attrs
 
 from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
+from cartesius.lenience import Lenient
 from cartesius.meanings import Total
 
 if TYPE_CHECKING:
@@ -164,6 +165,10 @@ class Group(_Summed):
     lift: Callable[[Any], Any] = _itself
     finish: Callable[[Any], Any] = _itself
     name: str = "Group(…)"
+
+    def leniently(self) -> Group:
+        """Return the group whose elements are made leniently, if they can be (`cartesius.lenience`)."""
+        return attrs.evolve(self, lift=self.lift.leniently()) if isinstance(self.lift, Lenient) else self
 
 
 def _composed(outer: Callable[[Any], Any], inner: Callable[[Any], Any], value: Any) -> Any:

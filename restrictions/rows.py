@@ -256,6 +256,7 @@ class updating(Restriction):
     """
 
     meaning: ClassVar[Meaning | None] = Meaning.FOLDS
+    is_by_row: ClassVar[bool] = True
     slot: Slot
     initial: Any
     combine: Callable[[Any, Any], Any]

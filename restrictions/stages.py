@@ -156,6 +156,7 @@ class ageing(_ageing):
     """
 
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
+    is_by_row: ClassVar[bool] = True
     meaning: ClassVar[Meaning | None] = Meaning.AGES
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:

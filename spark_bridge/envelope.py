@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 from spark_bridge.dead_letters import NO_TIME
 from spark_bridge.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.packing import EVERYWHERE, PACKED, packer
+from spark_bridge.partitioning import ANYHOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,9 +61,22 @@ def _bucket(source: Source, buckets: int) -> Column:
         return f.lit(0)
     if source.partition is None:
         return f.lit(EVERYWHERE)
+    if source.partition == ANYHOW:
+        names = (source.event_time, *(field.name for field in source.schema if not _has_map(field.dataType)))
+        return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets))
     key = column(source.partition)
     is_whole = isinstance(source.frame.schema[source.partition].dataType, t.IntegralType)
     return f.pmod(f.hash(key.cast("long") if is_whole else key), f.lit(buckets))
+
+
+def _has_map(kind: t.DataType) -> bool:
+    """Whether values of a type have maps in them, which Spark does not hash, as equal ones may differ in order."""
+    match kind:
+        case t.StructType():
+            return any(_has_map(field.dataType) for field in kind)
+        case t.ArrayType():
+            return _has_map(kind.elementType)
+    return isinstance(kind, t.MapType)
 
 
 def united(frames: Iterable[DataFrame]) -> DataFrame:

@@ -109,7 +109,10 @@ class Frames:
 
     @property
     def partition_by(self) -> dict[str, str]:
-        """The column by which each source is spread over the buckets; a source that has none goes to each of them."""
+        """The column by which each source is spread over the buckets; a source that has none goes to each of them.
+
+        A source that is spread by the whole row, as no two of its rows meet, has ``"*"``.
+        """
         return dict(self._partition)
 
     @property
@@ -238,8 +241,8 @@ def correlate_frames(
             reactive's ``fields`` if it declares them.
         event_time: The column that says when, in every frame: a timestamp.
         partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
-            mapping from source to column. All other frames are broadcast to every bucket. None: what the program's
-            keys and equalities allow, see `Frames.partition_by`.
+            mapping from source to column, or to ``"*"``, where its rows may go anywhere. All other frames are broadcast
+            to every bucket. None: what the program's keys and equalities allow, see `Frames.partition_by`.
         buckets: How many engines; an int ≥ 1, dimensionless. A program whose rows cannot be spread soundly is refused,
             unless there is one. It is fixed for the life of a checkpoint.
         order: ``"event_time"`` holds the rows of a stream until the watermark has passed them, and uses them in

@@ -63,7 +63,14 @@ class Computed:
     scope: Scope
 
 
-Origin: TypeAlias = "Column | Typed | Composed | Computed"
+@attrs.frozen
+class OneOf:
+    """What is the value of one place or another, whichever is there."""
+
+    origins: tuple[Origin | None, ...]
+
+
+Origin: TypeAlias = "Column | Typed | Composed | Computed | OneOf"
 
 
 class Scope(Protocol):
@@ -78,14 +85,11 @@ class Scope(Protocol):
 
 @attrs.frozen
 class InPattern:
-    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list.
-
-    At the door, where keys are computed, values are what came.
-    """
+    """The variables of a correlation's bodies; or, of its equalities, which say something of each event of a list."""
 
     pattern: Pattern = attrs.field(eq=False)
     of_each: bool = False
-    at_door: bool = False
+    at_door: bool = False  # where keys are computed, values are what came
 
     def part(self, slot: str) -> Origin | None:
         """Return the origin of a slot's payload; of a list it is not told."""
@@ -189,8 +193,9 @@ def key_of(reactive: Reactive) -> Origin | None:
     key = table_key(reactive.pattern)
     if callable(key):
         return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
-    slots = slots_named(reactive.pattern, key)
-    return InPattern(reactive.pattern).key(slots[0]) if slots else None
+    names = key if isinstance(key, tuple) else (key,)
+    keys = [InPattern(reactive.pattern).key(slot) for name in names for slot in slots_named(reactive.pattern, name)]
+    return OneOf(tuple(keys)) if len(keys) > 1 else next(iter(keys), None)
 
 
 def table_key(pattern: Pattern) -> Any:

@@ -9,6 +9,7 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive
 from cartesius.errors import InvalidArgument
+from spark_bridge.partitioning import ANYHOW
 from spark_bridge.sources import near
 
 _MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
@@ -129,7 +130,8 @@ def key_kind(kind: t.DataType) -> str:
 
 def check_partition_types(columns: Mapping[str, str], frames: Mapping[str, t.StructType]) -> None:
     """Raise `InvalidArgument` if equal keys could be of different types, and so go to different buckets."""
-    shown = {name: key_kind(frames[name][column].dataType) for name, column in columns.items()}
+    by_column = {name: column for name, column in columns.items() if column != ANYHOW}
+    shown = {name: key_kind(frames[name][column].dataType) for name, column in by_column.items()}
     if len(set(shown.values())) > 1:
         listed = ", ".join(f"{name} by {kind}" for name, kind in shown.items())
         message = f"correlate_frames: expected sources that are partitioned by one type but got {listed}; cast them"

@@ -3,7 +3,8 @@
 What meets by an equality, or under one key of a `key_by`, has one value of those columns; so do the rows of a table and
 what names them by its key. Columns that are so linked are candidates together, and of those under which `Partitioning`
 finds no fault, the one that splits most sources is taken; among equals the first, in the order of the caller's frames.
-What other outputs are split by is added if it goes together.
+What other outputs are split by is added if it goes together. Where no column is of use, as in a program without memory,
+sources are split by the whole row, if `Partitioning` allows that.
 
 Invariant: what is chosen is sound, as `Partitioning` has checked it. It follows from the program, the columns and the
 order of the frames, so a restart chooses the same.
@@ -18,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Tuple
-from spark_bridge.lineage import Column, Composed, InPattern, derived, key_of, key_space, origin
+from spark_bridge.lineage import Column, Composed, InPattern, OneOf, derived, key_of, key_space, origin
 from spark_bridge.options import key_kind
-from spark_bridge.partitioning import Partitioning
+from spark_bridge.partitioning import ANYHOW, Partitioning
 from spark_bridge.sources import KEY_TYPES, table_key
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
     >>> both = cartesian(ship, wind, restrict=key_by(ship="mmsi") | most_recently("ship", "wind"))
     >>> chosen_partition((both,), {"ship": {"mmsi": "a whole number"}, "wind": {"at": "a whole number"}})
     {'ship': 'mmsi'}
+    >>> from restrictions.streams import map_
+    >>> chosen_partition((map_(wind, lambda wind: wind.speed),), {"wind": {"at": "a whole number"}})
+    {'wind': '*'}
 
     Args:
         outputs: The program.
@@ -70,12 +74,33 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
         if any(checked.is_split(output) for output in outputs):
             found = more
     if not found:
+        found = _anyhow(outputs, columns)
+    if not found:
         message = (
             "correlate_frames: expected a program whose rows can be spread over buckets, as partition_by= is not given,"
             f" but {reason}; key it by a column, give partition_by=, or say buckets=1"
         )
         raise InvalidArgument(message)
     return found
+
+
+def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return the most sources that may be split by the whole row: no two rows meet, and none has to be everywhere."""
+    slots = {one: list(one.pattern.slots.values()) for one in derived(outputs) if one.pattern}
+    sources = [source for some in slots.values() for source in some]
+    tables = {source.name for source in (*outputs, *sources) if source.table}
+    streams = [name for name in columns if name not in tables]
+    several = (names for size in range(len(streams), 0, -1) for names in combinations(streams, size))
+    for names in islice(several, _MOST):
+        found = dict.fromkeys(names, ANYHOW)
+        try:
+            checked = Partitioning(outputs, found)
+        except InvalidArgument:
+            continue
+        is_whole = all(all(map(checked.is_split, some)) for one, some in slots.items() if checked.is_split(one))
+        if is_whole and any(checked.is_split(output) for output in outputs):
+            return found
+    return {}
 
 
 def splittable(inputs: Mapping[str, Reactive], frames: Mapping[str, t.StructType]) -> dict[str, dict[str, str]]:
@@ -124,6 +149,8 @@ def _first(source: str, columns: Mapping[str, str], kind: str, group: Iterable[t
 
 def _links(outputs: tuple[Reactive, ...]) -> Iterator[set[tuple[str, str]]]:
     """Iterate over columns that have one value in what meets."""
+    for table in (output for output in outputs if output.pattern is None and output.table):
+        yield from map(_columns, _parts(key_of(table)))
     for reactive in derived(outputs):
         pattern = reactive.pattern
         assert pattern is not None
@@ -144,6 +171,10 @@ def _parts(key: Origin | None) -> list[Origin | None]:
 
 
 def _columns(*origins: Origin | None) -> set[tuple[str, str]]:
-    return {
-        (found.reactive.name, found.path[0]) for found in origins if isinstance(found, Column) and len(found.path) == 1
-    }
+    found: set[tuple[str, str]] = set()
+    for one in origins:
+        if isinstance(one, OneOf):
+            found |= _columns(*one.origins)
+        elif isinstance(one, Column) and len(one.path) == 1:
+            found.add((one.reactive.name, one.path[0]))
+    return found

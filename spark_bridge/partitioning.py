@@ -1,8 +1,8 @@
 """Partitioning: whether a program gives the same results when its rows are spread over buckets, and why not.
 
-Every partitioned source is split by one column; every other source goes to each bucket whole. That is sound if all
-that meets has one value of that column. The check is by the pattern, and strict: what it cannot see it refuses. One
-bucket is always sound.
+Every partitioned source is split by one column, or by the whole row; every other source goes to each bucket whole. That
+is sound if all that meets has one value of that column, and nothing meets that is split by the whole row. The check is
+by the pattern, and strict: what it cannot see it refuses. One bucket is always sound.
 
 Source: DESIGN.md, section 7.
 """
@@ -10,7 +10,7 @@ Source: DESIGN.md, section 7.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Tuple
@@ -30,6 +30,7 @@ from spark_bridge.lineage import (
     Column,
     Composed,
     InPattern,
+    OneOf,
     are_alone,
     clauses,
     derived,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
     from spark_bridge.lineage import Origin
 
+ANYHOW: Final = "*"
+"""In place of a column: the whole row decides, as no two rows of the source meet."""
 _HARMLESS = (admit, alone, completes, first_is_oldest, optional, row_key)  # they concern one combination, or none
 
 
@@ -55,7 +58,7 @@ class Partitioning:
 
     Args:
         outputs: The program.
-        columns: The column that each partitioned source is split by, by the source's name.
+        columns: The column that each partitioned source is split by, or `ANYHOW`, by the source's name.
 
     Raises:
         InvalidArgument: The program would give other results in several buckets.
@@ -78,14 +81,16 @@ class Partitioning:
         """Refuse a table whose rows could move from one bucket to another."""
         column = self.columns.get(source.name)
         if source.table and column is not None and source.key != column:
-            reason = f"a row that changes its {column!r} would stay in its old bucket, as the key is {source.key!r}"
+            by = "itself" if column == ANYHOW else f"its {column!r}"
+            reason = f"a row that changes {by} would stay in its old bucket, as the key is {source.key!r}"
             raise _refusal(source.name, reason, f"partition it by {source.key!r}")
 
     def _check(self, reactive: Reactive, pattern: Pattern) -> bool:
         split = [slot for slot, source in pattern.slots.items() if self.is_split(source)]
         if not split:
             return False
-        if set(split) <= optional_slots(pattern) | pattern.absent.names:
+        whole = set(pattern.slots) - pattern.absent.names - set(split)
+        if whole and set(split) <= optional_slots(pattern) | pattern.absent.names:
             reason = f"its partitioned part may be missing ({', '.join(split)}), and each bucket would yield that row"
             raise _refusal(reactive.name, reason, "make that slot mandatory")
         if not are_alone(pattern):
@@ -99,10 +104,19 @@ class Partitioning:
             raise _refusal(reactive.name, reason, "key it by the partitioned slot")
         return True
 
+    def _is_keyed(self, source: Reactive) -> bool:
+        """Whether all that comes of one row of a table comes to one bucket."""
+        return source.table and self._is_partition(key_of(source))
+
     def _is_partition(self, found: Origin | None) -> bool:
+        if isinstance(found, OneOf):
+            return all(map(self._is_partition, found.origins))
         if isinstance(found, Composed) and isinstance(found.expression, Tuple):  # of several, one is enough
             return any(self._is_partition(found.item(place)) for place in range(len(found.expression.items)))
-        return isinstance(found, Column) and found.path == (self.columns.get(found.reactive.name),)
+        if not isinstance(found, Column):
+            return False
+        column = self.columns.get(found.reactive.name)
+        return column != ANYHOW and found.path == (column,)
 
     def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that the parts from partitioned sources have one key."""
@@ -148,7 +162,8 @@ class Partitioning:
                 continue  # its key is looked at below
             if any(family is select for family, _ in found) or (found and not named):
                 raise _refusal(reactive.name, f"{restriction!r} chooses among the events of all keys", fix)
-            loose = [slot for slot in named if slot in split and slot not in keyed]
+            by_row = {slot for slot in named if restriction.is_by_row and self._is_keyed(pattern.slots[slot])}
+            loose = [slot for slot in named if slot in split and slot not in keyed | by_row]
             if loose:
                 reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
                 raise _refusal(reactive.name, reason, fix)

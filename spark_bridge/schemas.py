@@ -22,7 +22,7 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Apply, Constant, Expression, Field, KeyOf, Tuple, WindowOf, show
-from spark_bridge.lineage import Column, Composed, Computed, Typed, hints_of, key_of, origin, value_of
+from spark_bridge.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:
@@ -189,6 +189,8 @@ def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str
             return kind
         case Typed(hint=hint):
             return _type_of_hint(hint, path)
+        case OneOf(origins=origins):
+            return _common([_type_of(one, frames, path) for one in origins], path)
         case Composed(expression=expression, scope=scope):
             names = _names(expression)
             return t.StructType(
@@ -200,6 +202,15 @@ def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str
         case Computed(expression=expression, scope=scope):
             return _type_of_computed(expression, scope, frames, path)
     message = f"{path} comes from a body that does not trace"
+    raise _Unknown(message)
+
+
+def _common(kinds: list[t.DataType], path: str) -> t.DataType:
+    if all(kind == kinds[0] for kind in kinds):
+        return kinds[0]
+    if all(isinstance(kind, _WHOLE) for kind in kinds):
+        return t.LongType()
+    message = f"{path} is of the types {' and '.join(kind.simpleString() for kind in kinds)}"
     raise _Unknown(message)
 
 

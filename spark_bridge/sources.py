@@ -15,6 +15,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.reactives import UNDECLARED
 from spark_bridge.arrivals import Input
 from spark_bridge.lineage import hints_of
+from spark_bridge.partitioning import ANYHOW
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Source:
         frame: The DataFrame.
         event_time: The column of the event times, a timestamp.
         sequence: The column that gives the arrival order, or None.
-        partition: The column that its rows are split by, or None.
+        partition: The column that its rows are split by, or `ANYHOW`, by all of them, or None.
         schema: The columns that travel.
         needed: The columns that must not be null, and what each is.
         input: How its rows become events.
@@ -87,7 +88,7 @@ def make_source(
         _check_column(columns, name, sequence, "sequence", (t.IntegralType,), "a whole number")
     if deleted is not None:
         _check_column(columns, name, deleted, "deleted", (t.BooleanType,), "a Boolean")
-    if partition is not None:
+    if partition is not None and partition != ANYHOW:
         _check_column(columns, name, partition, "partition_by", KEY_TYPES, "a text, a whole number, or a date")
     helpers = {event_time, sequence, deleted}
     wanted = list(reactive.fields or hints_of(reactive.type) or ())
@@ -104,7 +105,7 @@ def make_source(
     check_supported(schema, name, "correlate_frames")
     needed: dict[str, str] = {}
     for helper, what in ((sequence, "sequence"), (key, "key"), (partition, "partition key")):
-        if helper is not None:
+        if helper is not None and helper != ANYHOW:
             needed.setdefault(helper, what)
     is_split = partition is not None
     return Source(

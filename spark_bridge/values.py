@@ -220,6 +220,11 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, UUID):
+    if isinstance(value, UUID | Decimal):
         return str(value)
-    return json.dumps(value)
+    return json.dumps(value, default=_digits)
+
+
+def _digits(value: Any) -> str:
+    """Return a decimal inside a value as text: JSON has numbers, but who reads them may round them."""
+    return str(_of(Decimal, value))

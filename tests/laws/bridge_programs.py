@@ -176,10 +176,10 @@ def told(value: Any) -> str:
 
 def pushed(reactive: Reactive, row: Row) -> Any:
     """What is pushed for a row."""
-    value = {name: fresh(row.columns[name]) for name in FIELDS}
+    value = {name: fresh(row.columns[name]) for name in reactive.fields or FIELDS}
     if not reactive.table:
         return Record(value)
-    key = row.columns[str(reactive.key)]
+    key = () if reactive.key is None else row.columns[str(reactive.key)]
     return Delete(key) if row.columns["gone"] else Update(key, Record(value))
 
 
@@ -188,7 +188,7 @@ def in_order(rows: Sequence[Row], inputs: Mapping[str, Reactive], *, by_place: b
     sources = list(inputs)
 
     def rank(row: Row) -> tuple[Any, ...]:
-        carried = [*FIELDS, *(name for name, _ in _of_table(inputs[row.source]))]
+        carried = [*(inputs[row.source].fields or FIELDS), *(name for name, _ in _of_table(inputs[row.source]))]
         values = tuple(_rank(row.columns[name]) for name in carried)
         return (row.sequence if by_place else 0, row.at, sources.index(row.source), values)
 

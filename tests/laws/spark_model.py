@@ -256,6 +256,8 @@ class MicroBatches:
             return 0
         if source.partition is None:
             return EVERYWHERE
+        if source.partition == "*":
+            return sum(repr((row.at, row.columns)).encode()) * 7919 % 65537 % self.plan.count
         key = row.columns[source.partition]
         return (int(key) if isinstance(key, int) else sum(str(key).encode())) * 7919 % 65537 % self.plan.count
 

@@ -39,9 +39,10 @@ class Trial:
         mode: Batch, or in which order a stream is used.
         draw: Decides the options, the cuts, and what Spark leaves open.
         is_derived: Whether the program itself says how its rows are spread.
+        partition: How they are spread, if that is not drawn.
     """
 
-    def __init__(self, drawn, mode, draw, *, is_derived=False):
+    def __init__(self, drawn, mode, draw, *, is_derived=False, partition=None):
         self.drawn, self.mode, self.draw = drawn, mode, draw
         self.delay = draw.choice([1, 3, 10]) * max(1, drawn.unit // 1000)
         self.schemas = drawn.schemas
@@ -61,7 +62,8 @@ class Trial:
         else:
             self.options["order"] = "arrival"
         self.rows = in_order(drawn.rows, drawn.inputs, by_place=mode == "sequence")
-        self.plan = self._planned(None if is_derived or draw.random() < 0.7 else self._partition())
+        is_told = partition is not None or is_derived or draw.random() < 0.7
+        self.plan = self._planned(partition if is_told else self._partition())
 
     def _planned(self, partition):
         try:
@@ -112,8 +114,8 @@ class Trial:
         return in_process(self.drawn, rows, lateness=lateness, clock=clock, close=self.plan.close)
 
 
-def check(drawn, mode, draw, *, is_derived=False):
-    trial = Trial(drawn, mode, draw, is_derived=is_derived)
+def check(drawn, mode, draw, *, is_derived=False, partition=None):
+    trial = Trial(drawn, mode, draw, is_derived=is_derived, partition=partition)
     plan = trial.plan
     event(f"{mode}: {min(plan.count, 2)} buckets")
     try:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from pyspark.sql import types as t
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.errors import RuleRaised
 from restrictions import key_by, most_recently, without
 from tests.laws.spark_model import MicroBatches, Row, planned
 
@@ -93,6 +95,34 @@ def test_in_order_of_arrival_what_the_clock_decides_is_decided_between_micro_bat
     for slices in ([rows], [rows[:3], rows[3:]]):
         found = values(run(then, [*slices, [mark]], delay=10, watermark="10 milliseconds"))
         assert found == [(1, 2), (1, 3), (1, 4)]
+
+
+shares = correlate(
+    left=left,
+    right=right,
+    yields=lambda left, right: {"k": left.k, "share": 12 / (left.n - right.n)},
+    restrict=key_by(left="k") | most_recently("left", "right"),
+    name="shares",
+)
+
+
+def test_which_buckets_use_a_row_that_all_have_depends_on_which_rows_it_makes_rules_raise():
+    """A bucket knows nothing of what the others do with it, and none can wait for them; failing is the same for all."""
+    rows = [row("left", 1, 5, k=1), row("left", 2, 7, k=2), row("right", 3, 5), row("right", 4, 3)]
+    inputs = {"left": FRAME, "right": FRAME}
+
+    def used(buckets, policy):
+        options = {"partition_by": {"left": "k"}, "order": "arrival", "on_error": policy}
+        model = MicroBatches(planned(shares, inputs, is_streaming=True, buckets=buckets, **options), random.Random(3))
+        model.run(rows)
+        letters = [(letter["source"], letter["at"].microsecond // 1_000, letter["kind"]) for letter in model.letters]
+        return sorted((row["value"]["k"], row["value"]["share"]) for row in model.results), letters
+
+    assert used(1, "dead_letter") == ([(1, 6), (2, 3)], [("right", 3, "dead")])
+    assert used(3, "dead_letter") == ([(1, 6), (2, 3), (2, 6)], [("right", 3, "dead")])
+    for buckets in (1, 3):
+        with pytest.raises(RuleRaised, match="on the row of 'right' at"):
+            used(buckets, "fail")
 
 
 def test_between_outputs_there_is_no_order_and_between_keys_none():

@@ -58,3 +58,10 @@ def test_positions_are_taken_at_once():
     found = Computed(TERMS["the nearest"].term).of_vectors(of_values([position for (position,) in rows]))
     assert found is not None
     assert found.to_list() == ["b", "c", "a"]
+
+
+def test_equal_terms_of_an_int_and_of_a_float_are_told_apart():
+    for factor in (1, 1.0):
+        found = Computed((ship.id * factor).term).of_vectors(of_values([7]))
+        assert found is not None
+        assert list(map(shown, found.to_list())) == [shown(Computed((ship.id * factor).term)(7))]

@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Reactive, correlate
+from cartesius import Reactive, correlate, repeated
 from cartesius.errors import InvalidArgument
 from restrictions import (
+    affinely,
     aligning,
     as_table,
     cartesian,
     combine_latest,
+    in_event_time,
     key_by,
     most_recently,
     optionally,
     retracting,
+    sliding,
+    take,
     without,
 )
-from restrictions.tables import foreign_join, inner_join
+from restrictions.streams import distinct_until_changed, filter_, interval_join, map_, merge, scan, take_until
+from restrictions.tables import (
+    changelog,
+    count,
+    filter_table,
+    foreign_join,
+    inner_join,
+    left_join,
+    map_table,
+    outer_join,
+    reduce,
+    to_table,
+)
 from spark_bridge.partition_choice import chosen_partition
+from spark_bridge.partitioning import Partitioning
 
 left, right, wind = Reactive("left"), Reactive("right"), Reactive("wind")
 ship = Reactive("ship", table=True, key="mmsi")
@@ -72,27 +89,17 @@ CHOICES = {
         {"ship": "mmsi"},
     ),
     "tables of one key are split alike": (inner_join(berth, gauge), {"berth": "id", "gauge": "id"}),
-    "what has no key is whole": (
-        cartesian(left, wind, restrict=key_by(left="k") | most_recently("left", "wind")),
-        {"left": "k"},
+    "also where a row of one is enough": (left_join(berth, gauge), {"berth": "id", "gauge": "id"}),
+    "or where a row of either is": (outer_join(berth, gauge), {"berth": "id", "gauge": "id"}),
+    "and on top of that": (
+        left_join(outer_join(berth, gauge), filter_table(gauge, lambda gauge: gauge.height > 0)),
+        {"berth": "id", "gauge": "id"},
     ),
-    "what is counted over all keys is whole": (
-        correlate(
-            left=left,
-            right=right,
-            where=lambda left, right: left.k == right.k,
-            yields=lambda left, right: left,
-            restrict=most_recently("left"),
-        ),
-        {"right": "k"},
-    ),
-    "an absence by key": (
-        correlate(
-            left=left,
-            yields=lambda left: left,
-            restrict=key_by(left="k", right="k") | without(right, after="left", within=5),
-        ),
-        {"left": "k", "right": "k"},
+    "a table alone, by its key": (filter_table(ship, lambda ship: ship.length > 100), {"ship": "mmsi"}),
+    "what has no memory, by the whole row": (map_(filter_(left, lambda x: x.n > 0), lambda x: x.n), {"left": "*"}),
+    "also of several sources": (merge(map_(left, lambda x: x.n), right), {"left": "*", "right": "*"}),
+    "also windows of one source": (
+        correlate(x=left, yields=lambda x, window: (x.n, window.start), restrict=sliding(6, 3)), {"left": "*"}
     ),
 }  # fmt: skip
 
@@ -133,6 +140,50 @@ def test_columns_of_different_types_are_not_split_together():
 def test_where_nothing_is_keyed_the_caller_has_to_say_one_bucket():
     with pytest.raises(InvalidArgument, match=r"nothing in it is keyed, or equated, .*or say buckets=1"):
         chosen_partition((combine_latest(left, right),), {name: COLUMNS[name] for name in ("left", "right")})
+
+
+OF_ALL_ROWS = {
+    "the order of arrival": scan(left, lambda total, x: total + x.n, initial=0),
+    "what came before": distinct_until_changed(left),
+    "how many there were": correlate(x=left, yields=lambda x: x, restrict=take(3)),
+    "consumption": cartesian(left, wind, restrict=affinely("left")),
+    "consumption of what every bucket has": cartesian(left, wind, restrict=affinely("wind")),
+    "a gate": correlate(x=left, yields=lambda x: x, restrict=in_event_time(5)),
+    "a signal": take_until(left, wind),
+    "several at once": correlate(xs=repeated(left, 2), yields=lambda xs: xs),
+    "totals": reduce(to_table(left, key="k"), count),
+    "a row of a table": map_(changelog(ship), lambda change: change.key),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", OF_ALL_ROWS.values(), ids=OF_ALL_ROWS)
+def test_what_depends_on_other_rows_is_not_split_by_the_whole_row(program):
+    try:
+        found = chosen_partition((program,), {name: COLUMNS[name] for name in COLUMNS if name in inputs_of(program)})
+    except InvalidArgument:
+        return
+    assert "*" not in found.values()
+
+
+ASKED = [
+    cartesian(left, wind, restrict=most_recently("wind")),
+    interval_join(left, wind, -5, 5),
+    correlate(left=left, yields=lambda left: left, restrict=without(wind, after="left", within=5)),
+]
+
+
+@pytest.mark.parametrize("program", ASKED)
+def test_what_would_take_room_in_every_bucket_has_to_be_asked_for(program):
+    assert Partitioning((program,), {"left": "*"}).is_split(program)
+    with pytest.raises(InvalidArgument, match="or say buckets=1"):
+        chosen_partition((program,), {name: COLUMNS[name] for name in ("left", "wind")})
+
+
+def test_of_a_table_the_whole_row_decides_nothing():
+    split = Partitioning((map_table(ship, lambda ship: ship.name),), {})
+    split.columns = {"ship": "*"}
+    with pytest.raises(InvalidArgument, match="a row that changes itself would stay in its old bucket, as the key is"):
+        split.check_table(ship)
 
 
 def test_what_is_wrong_with_the_best_is_said():

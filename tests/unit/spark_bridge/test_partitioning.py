@@ -18,6 +18,8 @@ from cartesius import (
     select,
 )
 from cartesius.errors import InvalidArgument
+from dsl import RulePack, Source, instant, now, require
+from dsl.units import hours, minutes
 from restrictions import (
     affinely,
     aligning,
@@ -33,7 +35,7 @@ from restrictions import (
     tumbling,
     without,
 )
-from restrictions.tables import aggregate, count, reduce
+from restrictions.tables import aggregate, combine_updates, count, reduce, to_table
 from restrictions.windows import last
 from spark_bridge.partitioning import Partitioning
 
@@ -42,6 +44,12 @@ crew = Reactive("crew", table=True, key="id")
 berth = Reactive("berth", table=True, key="id")
 left, right, wind = Reactive("left"), Reactive("right"), Reactive("wind")
 SPLIT = {"ship": "mmsi", "left": "k", "right": "k"}
+
+
+vessel = Source("ship", key="mmsi", mmsi=int, eta=instant, berth=str, stale_after=30 * minutes)
+UNTIL_NOON = RulePack("until noon", subject=vessel, only=vessel.berth != "A")
+with UNTIL_NOON:
+    require(vessel.eta - now <= 24 * hours)
 
 
 class choosing(Restriction):
@@ -122,6 +130,8 @@ SOUND = {
     ),
     "latest in windows, per key": per_key(tumbling(5) | most_recently("left", "right")),
     "totals by key": reduce(ship, count, by="mmsi"),
+    "folds of the rows of a table": combine_updates(ship, 0, lambda total, ship: total + ship.length),
+    "rows that the clock changes": UNTIL_NOON.table(),
     "totals in windows by key": aggregate(left, count, by="k", restrict=sliding(6, 3)),
     "broadcast alone": combine_latest(wind, berth),
     "two levels": correlate(
@@ -133,6 +143,7 @@ SOUND = {
 }
 
 REFUSED = {
+    "counts x over all keys": combine_updates(to_table(left, key="n"), 0, lambda total, row: total + row.length),
     "session(5) chooses among the events of all keys": per_key(session(5)),
     "tumbling(5, content=last()) chooses among": per_key(tumbling(5, content=last())),
     "totalling(count) totals over all keys": reduce(ship, count),

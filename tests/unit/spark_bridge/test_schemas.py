@@ -17,7 +17,7 @@ from dsl import RulePack, Source, require
 from dsl.units import metres
 from restrictions import as_table, cartesian, combine_latest, retracting, tumbling
 from restrictions.folding import buffering
-from restrictions.tables import aggregate, combine_updates, count, reduce, sum_
+from restrictions.tables import aggregate, combine_updates, count, outer_join, reduce, sum_
 from spark_bridge.schemas import result_schema
 
 LONG, DOUBLE, TEXT = t.LongType(), t.DoubleType(), t.StringType()
@@ -119,6 +119,20 @@ def test_a_traced_yields_has_the_types_of_its_columns(yields, expected):
             derived(of(yields))
     else:
         assert derived(of(yields)).value.simpleString() == expected
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"), [((LONG, LONG), "bigint"), ((LONG, t.IntegerType()), "bigint"), ((LONG, TEXT), None)]
+)
+def test_the_key_of_whichever_row_is_there_has_the_type_of_both(kinds, expected):
+    one, other = Reactive("one", table=True, key="id"), Reactive("other", table=True, key="id")
+    frames = {table.name: struct(id=kind, n=LONG) for table, kind in zip((one, other), kinds, strict=True)}
+    joined = outer_join(one, other)
+    if expected is None:
+        with pytest.raises(InvalidArgument, match="the key is of the types bigint and string"):
+            result_schema(joined, "joined", frames)
+    else:
+        assert result_schema(joined, "joined", frames).key.simpleString() == expected
 
 
 def test_tuples_of_rows_are_numbered():

@@ -11,6 +11,7 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive, correlate
 from restrictions import as_table, without
+from spark_bridge.buckets import Buckets
 from tests.laws.spark_model import MicroBatches, Row, planned
 
 SHIP = t.StructType([t.StructField("at", t.TimestampType()), t.StructField("mmsi", t.LongType())])
@@ -48,12 +49,27 @@ def test_a_row_that_waits_in_an_idle_bucket_is_used_as_soon_as_the_watermark_rea
     assert len(model.results) == len(passed)
 
 
-@given(st.integers(0, 9_999))
-def test_a_row_within_the_delay_is_not_late_however_fine_its_time(earlier):
+@given(st.integers(90_000, 90_999), st.integers(0, 9_999))
+def test_a_row_within_the_delay_is_not_late_however_fine_its_time(latest, earlier):
     model = query(seen, "ship", delay=10)
-    model.run([at(90_999, 1)])
-    model.run([at(90_999 - earlier, 2)])
+    model.run([at(latest, 1)])
+    model.run([at(latest - earlier, 2)])
     assert model.letters == []
+
+
+@pytest.mark.parametrize(("more", "late"), [(0, []), (999, ["late"])])
+def test_a_clock_of_the_next_millisecond_would_call_a_row_late_that_is_within_the_delay(monkeypatch, more, late):
+    """DESIGN.md, section 7, has the watermark plus 1 ms; ours is plus 1 µs: here 80.001 ms, and not 81 ms."""
+    run = Buckets.run
+
+    def with_another_clock(self, bucket, state, chunks, clock, **options):
+        return run(self, bucket, state, chunks, clock and clock + more, **options)
+
+    monkeypatch.setattr(Buckets, "run", with_another_clock)
+    model = query(seen, "ship", delay=10)
+    model.run([at(90_500, 1)])
+    model.run([at(80_600, 2)])  # 9.9 ms before it
+    assert [letter["kind"] for letter in model.letters] == late
 
 
 @pytest.mark.parametrize(("clock", "found"), [(15_999, 0), (16_000, 1)])

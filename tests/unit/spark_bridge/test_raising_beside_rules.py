@@ -1,0 +1,88 @@
+"""Links and totals that raise are unknown in a bucket as they are in this process, however the rows are cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import types as t
+
+from cartesius import Engine
+from cartesius.errors import RuleRaised
+from dsl import RulePack, Source, count, distance, nearest, position, require
+from dsl.units import metres
+from spark_bridge.arrivals import Input
+from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, letters, run, shown
+
+PLACE = t.ArrayType(t.DoubleType())
+SHIP = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("place", PLACE)])
+GAUGE = t.StructType([t.StructField("id", t.StringType()), t.StructField("height", t.DoubleType())])
+BUOY = t.StructType([t.StructField("id", t.LongType()), t.StructField("place", PLACE)])
+INPUTS = (
+    Input("ship", SHIP, ("mmsi", "place"), True, "mmsi"),
+    Input("gauge", GAUGE, ("id", "height"), True, "id"),
+    Input("buoy", BUOY, ("id", "place"), True, "id"),
+)
+ship = Source("ship", key="mmsi", mmsi=int, place=position)
+gauge = Source("gauge", key="id", id=str, height=metres)
+buoy = Source("buoy", key="id", id=int, place=position)
+HARBOUR = {"south": (40.0, -74.0), "north": (41.0, -74.0)}
+PORT = RulePack("port", subject=ship, links=[gauge.id == nearest(HARBOUR, ship.place)])
+with PORT:
+    require(gauge.height >= 2 * metres, name="tide")
+    require(count(buoy, where=distance(buoy.place, buoy.place) <= 10 * metres) <= 1, name="buoys")
+NAMES = ("ship", "gauge", "buoy")
+GAUGES = [Row(0, 1, 1, {"id": name, "height": 3.0}) for name in HARBOUR]
+NOWHERE = float("inf")
+
+
+def at_ship(time, latitude):
+    return Row(0, time, 0, {"mmsi": 1, "place": [latitude, -74.0]})
+
+
+def at_buoy(time, number, latitude):
+    return Row(0, time, 2, {"id": number, "place": [latitude, -74.0]})
+
+
+def told(rows, cuts, **options):
+    program, state, found = buckets_of(PORT.table(), inputs=INPUTS, on_error="unknown", **options), None, []
+    for since, until in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        outcome = run(program, 0, state, rows[since:until])
+        state = outcome.state
+        assert letters(outcome) == []
+        found += [
+            (key, value["status"], [one["missing"] for one in value["because"]]) for _, key, value, _ in shown(outcome)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("row", [at_ship(5, NOWHERE), at_buoy(5, 1, NOWHERE)], ids=["link", "total"])
+def test_by_default_a_link_or_a_total_that_raises_fails_the_query(row):
+    with pytest.raises(RuleRaised, match="ValueError: math domain error"):
+        run(buckets_of(PORT.table(), inputs=INPUTS), 0, None, [*GAUGES, at_ship(2, 40.0), row])
+
+
+def test_a_link_that_raises_is_named_by_the_verdict():
+    near = "gauge.id == nearest(2 places, ship.place) raised ValueError: math domain error"
+    rows = [*GAUGES, at_ship(2, 40.0), at_ship(3, NOWHERE), at_ship(4, 41.0)]
+    assert told(rows, [3]) == [(1, "allowed", []), (1, "unknown", [[near]]), (1, "allowed", [])]
+
+
+@given(
+    st.lists(
+        st.builds(at_ship, st.just(2), st.sampled_from([40.0, 41.0, NOWHERE]))
+        | st.builds(at_buoy, st.just(2), st.integers(1, 3), st.sampled_from([40.0, NOWHERE])),
+        max_size=12,
+    ),
+    st.lists(st.integers(0, 12), max_size=3),
+)
+@settings(max_examples=10)
+def test_what_is_unknown_in_a_bucket_is_so_in_this_process(drawn, cuts):
+    rows = [*GAUGES, *(Row(0, time, row.source, row.columns) for time, row in enumerate(drawn, 2))]
+    engine, expected = Engine(PORT.table(), on_error="unknown"), []
+    for row in rows:
+        value = {name: tuple(one) if name == "place" else one for name, one in row.columns.items()}
+        for change in (event.value for event in engine.push(PORT.sources[NAMES[row.source]], value, at=row.time)):
+            missing = [list(reason.missing) for reason in change.value.because]
+            expected.append((change.key, change.value.status, missing))
+    assert told(rows, sorted(min(cut, len(rows)) for cut in cuts)) == expected
