@@ -68,6 +68,23 @@ def test_on_a_cycle_what_is_read_again_is_put_back_not_what_writes():
     assert running.counts.latest == Steps(6, 5, 2) == cycle().steps("a")
 
 
+def test_what_is_in_conflict_is_not_evaluated_again_however_many_of_its_sources_rise():
+    late = Transducer(
+        ["p", "q", "r", "s"],
+        [
+            Transition("a", (), "p", same),
+            Transition("a", (New("r"),), "p", max),
+            Transition("a", (), "q", same),
+            Transition("a", (New("s"),), "q", max),
+            Transition("a", (New("p"), New("q")), "r", max),
+            Transition("a", (New("r"),), "s", max),
+        ],
+    )
+    running = late.start()
+    assert set(running.take("a", 5).values()) == {CONFLICT}
+    assert (running.counts.evaluations, running.counts.terms) == (10, 6)
+
+
 def test_an_old_value_that_is_undefined_holds_a_transition_back():
     """The printed algorithm counts undefined new values alone."""
     assert cycle().start().take("a", 5) == {"p": 5, "q": UNDEFINED, "old": UNDEFINED}
