@@ -258,6 +258,18 @@ class Restriction(Handler):
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None
 
+    def entries_kept(self) -> int | None:
+        """Say, for `explain`, how many events of each slot concerned stay in memory, of a key; None: any number."""
+        return None
+
+    def state_variables(self) -> tuple[int | None, int] | None:
+        """Say, for `explain`, how many state variables a copy has, and how many an event of one slot changes at most.
+
+        An event that is held is one, and so is a count or any other value; None, if there may be any number. Nothing
+        but None: it does not say. By default it has none where its `meaning` is known, and it has no `state`.
+        """
+        return (0, 0) if type(self).meaning is not None and not self._states else None
+
     def waits(self) -> str | None:
         """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
         return None

@@ -98,6 +98,10 @@ class extending(Restriction):
                 displace(slot, run)
         forward(slot, event)
 
+    def state_variables(self) -> tuple[int, int]:
+        """Which event came last, if that matters."""
+        return (1, 1) if self.contiguity == "strict" else (0, 0)
+
     def may_be(self, run: Entry) -> bool:
         """Whether a run may be so."""
         is_short = self.within is None or run.end - run.start <= self.within

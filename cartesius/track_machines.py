@@ -2,15 +2,16 @@
 
 A tag is the variables that an event may be bound to, an item the event as an entry of each. What has begun with n parts
 is a row, in the register of the n variables that it binds; an event makes the next longer one of it, and keeps, or
-not, what is there. A register that no transition leads into is undefined after the event: so a run ends.
+not, what is there. A register that no transition leads into is undefined after the event: so what has begun is over.
 
-Invariant: no register is ever in conflict, as of each length there is one run at most (`track_shapes`).
+Invariant: no register is ever in conflict, as of each length one match at most has begun (`track_shapes`).
 
 Source: SOURCES E6.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.bodies import Body
     from cartesius.entries import Entry
     from cartesius.events import Time
+    from cartesius.join_shape import Join
     from cartesius.track_shapes import TrackShape
 
     Row: TypeAlias = "tuple[Entry | None, ...]"
@@ -37,6 +39,22 @@ if TYPE_CHECKING:
 
 MATCH = "match"
 CLOCK = "latest end"
+
+
+def machine_of(join: Join, shape: TrackShape) -> Transducer:
+    """Return the transducer of a correlation that has a shape."""
+    return _Machine(shape, join.batch.body, _tags(join, shape)).transducer
+
+
+def _tags(join: Join, shape: TrackShape) -> list[tuple[int, ...]]:
+    """Return the places that an event may have: all its slots, or those whose filters and keys it satisfies."""
+    found: dict[tuple[int, ...], None] = {}
+    for reactive in dict.fromkeys(slot.reactive for slot in join.slots):
+        mine = [place for place, slot in enumerate(shape.slots) if slot.reactive == reactive]
+        apart = len(mine) > 1 and (join.bindings.spaces or any(shape.slots[p].index in shape.filters for p in mine))
+        sizes = range(1, len(mine) + 1) if apart else [len(mine)]
+        found |= dict.fromkeys(places for size in sizes for places in combinations(mine, size))
+    return list(found)
 
 
 @attrs.frozen
@@ -49,7 +67,7 @@ class _Run:
     is_longer: bool = False  # it takes the place of a shorter one
 
 
-class TrackMachine:
+class _Machine:
     """Makes the transducer of a shape, whose body is that of the correlation."""
 
     def __init__(self, shape: TrackShape, body: Body, tags: Iterable[tuple[int, ...]]) -> None:
@@ -113,7 +131,7 @@ class TrackMachine:
         self._keep_run(tag)
 
     def _single(self, tag: str, places: Sequence[int]) -> None:
-        """The one run goes on with the next part, if the event fits."""
+        """The one match that has begun goes on with the next part, if the event fits."""
         for length, name in enumerate(self._names):
             if length not in places:
                 self._keep(tag, name)
@@ -144,8 +162,16 @@ class TrackMachine:
             name = self._names[length]
             if not is_strict and length <= place:
                 self._keep(tag, name)
-            else:
+            elif length <= place:  # a run that began before does not lie behind
+                self._add(tag, (name, run), name, lambda row, run, item: UNDEFINED if self._follows(row, run) else row)
+            else:  # it has the run that is displaced
                 self._add(tag, (name, run), name, lambda row, run, item: UNDEFINED if run.is_fresh else row)
+
+    def _follows(self, row: Row, run: _Run) -> bool:
+        """Whether a run has just become such that it starts after what has begun ends."""
+        if not run.is_fresh or run.entry is None:
+            return False
+        return run.entry.start > max(part.end for part in row if part is not None)
 
     # -- pieces --------------------------------------------------------------------------------------------------------
 
@@ -164,7 +190,7 @@ class TrackMachine:
             self._add(tag, (self._run,), self._run, lambda run, item: attrs.evolve(run, is_fresh=False))
 
     def _extend(self, tag: str, place: int, source: Any) -> None:
-        """Let an event go on with what has begun; the first one needs nothing, unless there is one run at a time."""
+        """Let an event go on with what has begun; the first needs nothing, unless one match is followed at a time."""
         if place == 0 and self._shape.kind is not Kind.SINGLE:
             self._add(tag, (), self._target(0), lambda item: self._longer(self._empty, 0, item[0]))
             return

@@ -1,12 +1,12 @@
-"""Which sequences have a bounded number of runs that have begun, and why others do not.
+"""Which sequences have a bounded number of matches that have begun, and why others do not.
 
 Where events come one after another, so that each starts after all before have ended, what has begun of a match is told
-by how many of its parts are bound. It is bounded if there is one such run of each length at most:
+by how many of its parts are bound. It is bounded if of each length one at most has begun:
 
-- *strict*: nothing may lie between, so a run goes on with the very next event or is over;
+- *strict*: nothing may lie between, so a match goes on with the very next event or is over;
 - *recent*: of each variable but the last only the newest event is kept, so a newer one takes the place of the older;
 - *single*: the next part is the first that fits, parts fit each by itself, and a match rules out those that start
-  before its end. Then the run that began first is never behind another, and no other one matters.
+  before its end. Then what began first is never behind another, and no other one matters.
 
 A variable that `one_or_more` binds has one run more, the events so far, if one is open at a time.
 
@@ -47,7 +47,7 @@ _KNOWN = frozenset(
 
 
 class Kind(enum.Enum):
-    """Why there is one run of each length at most."""
+    """Why of each length one match at most has begun."""
 
     STRICT = "nothing lies between"
     RECENT = "only the newest event of a variable is kept"
@@ -56,13 +56,13 @@ class Kind(enum.Enum):
 
 @attrs.frozen(eq=False)
 class TrackShape:
-    """A sequence with a bounded number of runs.
+    """A sequence with a bounded number of matches that have begun.
 
     Args:
         kind: Why it is bounded.
         slots: The slots in the order of the sequence.
         grows: The gate of the variable that `one_or_more` binds, and its place in the sequence; None if there is none.
-        uses_up: Whether what fits as the last part ends the run: the last variable keeps its events.
+        uses_up: Whether what fits as the last part ends what has begun: the last variable keeps its events.
         is_strict: Whether what fits not does so, too.
         spans: The slots that must be within a duration, with it.
         filters: By slot index: what an event must satisfy to be one of the slot.
@@ -137,7 +137,7 @@ def _strange(join: Join) -> str:
             return f"{slot.name!r} is a list of {slot.n}, of which any choice may match"
     for one in join.installed:
         if one.restriction.meaning not in _KNOWN:
-            return f"of {one.restriction!r} it is not known how many runs it leaves"
+            return f"of {one.restriction!r} it is not known how many matches it leaves begun"
     return ""
 
 
@@ -188,7 +188,7 @@ def _kind(
 ) -> Kind | str:
     several = next((one for one in join.installed if one.restriction.configuration.get("n", 1) != 1), None)
     if several is not None and several.restriction.meaning is Meaning.NEWEST:
-        return f"{several.restriction!r} keeps several events, each of which may begin a run"
+        return f"{several.restriction!r} keeps several events, each of which may begin a match"
     if early := next((slot for slot in slots[:-1] if slot in leaving), None):
         return f"{early.name!r} leaves with its batch, before anything can follow it"
     is_recent = all(slot in newest for slot in slots[:-1]) and (len(slots) > 1 or bool(newest))
@@ -201,7 +201,7 @@ def _kind(
     if contiguity != "strict" and len(slots) > 1:
         kept = next(slot.name for slot in slots[:-1] if slot not in newest)
         return (
-            f"every event of {kept!r} may begin a run, or go on with one, and wait for what follows; keep the newest"
+            f"every event of {kept!r} may begin a match, or go on with one, and wait for what follows; keep the newest"
             f" (most_recently({kept!r})), or let nothing lie between (contiguity='strict')"
         )
     if some := sorted(slot.name for slot in newest | leaving):
@@ -240,5 +240,5 @@ def _kind_pruned(
         return f"it is not known which parts fit by themselves: {join.pattern.untraced[0]}"
     joint = next((one for one in join.pattern.conditions() if len(slots_of(one)) != 1), None)
     if joint is not None:
-        return f"what fits depends on what has begun, by {show(joint)}, so any number of runs may wait"
+        return f"what fits depends on what has begun, by {show(joint)}, so any number may wait"
     return Kind.SINGLE

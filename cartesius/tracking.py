@@ -1,7 +1,7 @@
 """Tracking: running a bounded sequence by the transducer that it is, instead of asking the memory what is next.
 
-An engine keeps the events that a match may need, and asks them. Where a sequence has a bounded number of runs that have
-begun (`track_shapes`), they can be kept instead: then memory and work for an event have bounds that are numbers. What
+An engine keeps the events that a match may need, and asks them. Where a bounded number of matches can have begun
+(`track_shapes`), they can be kept instead: then memory and work for an event have bounds that are numbers. What
 is given up for that is everything but plain results of events that come in order.
 
 Invariant: what it gives is what an `Engine` gives for the same pushes.
@@ -12,7 +12,6 @@ Source: SOURCES E6.
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, final
 
 from cartesius.doors import checked_times, checked_value
@@ -22,7 +21,7 @@ from cartesius.events import EARLIEST, Event
 from cartesius.extended_values import UNDEFINED
 from cartesius.join_shape import Join
 from cartesius.reactives import check_reactive
-from cartesius.track_machines import MATCH, TrackMachine
+from cartesius.track_machines import MATCH, machine_of
 from cartesius.track_shapes import track_shape_of
 from cartesius.world import World
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from cartesius.families import Slot
     from cartesius.machines import Transducer
     from cartesius.reactives import Reactive
-    from cartesius.track_shapes import TrackShape
     from cartesius.transducing import Running
 
 
@@ -85,13 +83,13 @@ class Tracker:
         shape = track_shape_of(self._join)
         if isinstance(shape, str):
             message = (
-                f"Tracker: expected a sequence with a bounded number of runs that have begun but in {correlation.name}"
-                f" {shape}; an Engine runs it as it is"
+                "Tracker: expected a sequence of which a bounded number of matches can have begun but in"
+                f" {correlation.name} {shape}; an Engine runs it as it is"
             )
             raise InvalidArgument(message)
         self._shape = shape
         self._places = {slot: place for place, slot in enumerate(shape.slots)}
-        self.transducer: Transducer = TrackMachine(shape, self._join.batch.body, _tags(self._join, shape)).transducer
+        self.transducer: Transducer = machine_of(self._join, shape)
         self._runs: dict[Hashable, Running] = {}
         self._latest: Time = EARLIEST
         self._number = 0
@@ -149,14 +147,3 @@ class Tracker:
                 self._runs[key].registers = registers
             raise
         return given
-
-
-def _tags(join: Join, shape: TrackShape) -> list[tuple[int, ...]]:
-    """Return the places that an event may have: all its slots, or those whose filters and keys it satisfies."""
-    found: dict[tuple[int, ...], None] = {}
-    for reactive in dict.fromkeys(slot.reactive for slot in join.slots):
-        mine = [place for place, slot in enumerate(shape.slots) if slot.reactive == reactive]
-        apart = len(mine) > 1 and (join.bindings.spaces or any(shape.slots[p].index in shape.filters for p in mine))
-        sizes = range(1, len(mine) + 1) if apart else [len(mine)]
-        found |= dict.fromkeys(places for size in sizes for places in combinations(mine, size))
-    return list(found)

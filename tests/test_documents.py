@@ -18,6 +18,7 @@ DOCUMENTS = [
     "docs/walkthrough.md", "docs/tutorial.md", "docs/tables.md", "docs/windows.md", "docs/sequences.md",
     "docs/absence.md", "docs/order.md", "docs/order_types.md", "docs/rules.md", "docs/rules_as_text.md",
     "docs/relations.md", "docs/forecasts.md", "docs/columns.md", "docs/experiments.md", "docs/equivalence.md",
+    "docs/bounds.md",
     "README.md",
 ]  # fmt: skip
 FENCE = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

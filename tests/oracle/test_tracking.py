@@ -171,7 +171,7 @@ def check(output, trace):
         if source not in engine.inputs.values():
             continue
         expected = shown(engine.push(source, value, at=at))
-        assert shown(tracker.push(source, value, at=at)) == expected
+        assert shown(tracker.push(source, value, at=at)) == expected, output.pattern.restrictions
         given += len(expected)
         for running in tracker._runs.values():
             assert CONFLICT not in running.registers.values()

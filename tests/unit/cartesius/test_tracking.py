@@ -64,12 +64,12 @@ def test_the_recent_context_of_snoop():  # SOURCES F1
     ]  # fmt: skip
 
 
-def test_the_first_that_fits_ends_a_run_if_the_last_variable_keeps_its_events():
+def test_the_first_that_fits_ends_what_has_begun_if_the_last_variable_keeps_its_events():
     bounded = pairs(most_recently("a") | in_sequence("a", "b"), lambda a, b: b > a)
     assert found(Tracker(bounded), [(a, 5), (b, 4), (b, 6), (b, 7), (a, 1), (b, 2)]) == [(5, 6), (1, 2)]
 
 
-def test_past_last_follows_one_run_at_a_time():
+def test_past_last_follows_one_match_at_a_time():
     single = triples(in_sequence("a", "b", "c", after_match="past_last"), lambda a, b: (a < 9) & (b > 1))
     trace = [(a, 9), (a, 1), (a, 2), (b, 1), (b, 2), (a, 3), (c, 4), (b, 5), (c, 6), (a, 7), (b, 8), (c, 8)]
     assert found(Tracker(single), trace) == [(1, 2, 4), (7, 8, 8)]
@@ -82,6 +82,14 @@ def test_a_run_that_grows_keeps_what_came_before_its_first_event():
     )
     trace = [(a, 0), (b, 3), (b, 5), (c, 0), (a, 0), (b, 4), (b, 2), (c, 0), (a, 0), (b, 1), (c, 0), (b, 2), (c, 0)]
     assert found(Tracker(peaks), trace) == [[3, 5], [1]]
+
+
+def test_a_run_that_began_before_does_not_lie_between():
+    rise = one_or_more(b, where=lambda run: len(run) == 1 or run[-1] > run[-2], contiguity="strict")
+    strict = in_sequence("a", "rise", contiguity="strict")
+    rises = correlate(a=a, rise=rise, yields=lambda a, rise: (a, rise), restrict=strict)
+    trace = [(b, 0), (a, 7), (b, 1), (b, 0)]
+    assert found(Tracker(rises), trace) == [event.value for event in run(rises, trace)] == [(7, [0])]
 
 
 def test_runs_alone_are_given_as_they_grow():
@@ -158,13 +166,13 @@ def test_memory_stays_as_it_is_where_that_of_an_engine_grows():
 
 table = Reactive("table", table=True)
 UNBOUNDED = [
-    (lambda: pairs(in_sequence("a", "b")), "every event of 'a' may begin a run"),
-    (lambda: triples(most_recently("a") | in_sequence("a", "b", "c")), "every event of 'b' may begin a run"),
+    (lambda: pairs(in_sequence("a", "b")), "every event of 'a' may begin a match"),
+    (lambda: triples(most_recently("a") | in_sequence("a", "b", "c")), "every event of 'b' may begin a match"),
     (lambda: pairs(in_sequence("a", "b", contiguity="any")), "keep the newest (most_recently('a'))"),
     (lambda: triples(most_recently("a") | in_sequence("a", "b", "c", contiguity="strict")), "of 'a', but not of all"),
     (lambda: pairs(most_recently("a", n=2) | in_sequence("a", "b")), "keeps several events"),
     (lambda: pairs(momentarily("a") | in_sequence("a", "b")), "'a' leaves with its batch, before anything can follow"),
-    (lambda: pairs(in_sequence("a", "b") | affinely("a")), "of affinely('a') it is not known how many runs it leaves"),
+    (lambda: pairs(in_sequence("a", "b") | affinely("a")), "of affinely('a') it is not known how many matches"),
     (lambda: triples(in_sequence("a", "b", contiguity="strict")), "'c' is in no sequence"),
     (lambda: triples(in_sequence("a", "b") | in_sequence("b", "c")), "there are several sequences"),
     (lambda: pairs(most_recently("a", "b")), "nothing orders its slots"),
