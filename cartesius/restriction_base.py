@@ -62,7 +62,8 @@ class Restriction(Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
-    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
+    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
+    `state_variables` (say it in numbers). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
     results depend on the order of arrival of some events only, or of none, says so by ``relies_on_order``, a
     `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events are kept. One that concerns

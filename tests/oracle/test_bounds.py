@@ -239,6 +239,10 @@ TIGHT: list[Any] = [
         "abaaabbbbaaa", (5, 0), {"a": (4, 3, 2), "b": (4, 3, 2)},
     ),
     (lambda: pairs(affinely("a", "b") | aligning("a", "b", limit=2)), "aabbba", (2, 0), ONE),
+    (  # what is let go comes to the gates behind, whichever event lets it go
+        lambda: pairs(distinctly("a", key=size) | most_recently("a", "b") | aligning("a", "b", limit=1)),
+        "abbaa", (4, 0), {"a": (5, 4, 2), "b": (5, 4, 2)},
+    ),
     (
         lambda: pairs(most_recently("a", n=2) | at_most(2, "a") | momentarily("b")),
         "aab", (4, 0), {"a": (1, 1, 1), "b": (4, 3, 2)},

@@ -178,6 +178,7 @@ def check(output, trace):
             most = [tracker.transducer.steps(tag) for tag in tracker.transducer.tags]
             assert running.counts.latest.total <= max(steps.total for steps in most)
             assert running.counts.latest.levels <= max(steps.levels for steps in most)
+            assert running.counts.latest.parallel <= max(steps.parallel for steps in most)
             assert len(running.registers) == len(tracker.transducer.states)
     return given
 

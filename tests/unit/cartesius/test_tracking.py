@@ -58,6 +58,14 @@ def test_recent_keeps_the_newest_and_what_came_before_it():
     assert found(tracker, [(a, 1), (b, 2), (b, 3), (c, 4), (c, 5), (a, 6), (c, 7)]) == [(1, 3, 4), (1, 3, 5)]
 
 
+def test_what_takes_the_place_of_a_part_leaves_nothing_that_it_could_follow():
+    recently = most_recently("x", "y") | in_sequence("x", "y", "z")
+    sums = correlate(x=a, y=b, z=a, yields=lambda x, y, z: (x, y, z), restrict=recently)
+    both = correlate(x=a, y=a, yields=lambda x, y: (x, y), restrict=most_recently("x") | in_sequence("x", "y"))
+    for output, trace in [(both, [(a, 1), (a, 2), (a, 3)]), (sums, [(a, 1), (a, 2), (b, 3), (a, 4), (b, 5)])]:
+        assert found(Tracker(output), trace) == [event.value for event in run(output, trace)]
+
+
 def test_the_recent_context_of_snoop():  # SOURCES F1
     assert found(Tracker(pairs(recent("a", "b"))), [(a, "a1"), (a, "a2"), (b, "b1"), (b, "b2")]) == [
         ("a2", "b1"), ("a2", "b2"),
