@@ -6,7 +6,9 @@ Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects)
 `order_needs`, `order_edges`, `order_outputs` (types of order); `memories`, `bindings`, `pauses`, `enumeration`,
 `listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`, `world`, `batches`, `join_shape` (one
 correlation at work); `programs`, `alternatives`, `lenience`, `failures`, `steps`, `doors`, `engine`, `outlets`,
-`traces`, `measures`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+`traces`, `measures`, `bounds`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
+Beside them `transducers` exports data transducers: `extended_values`, `transitions`, `machines`, `transducing`, and for
+sequences `track_shapes`, `track_machines`, `tracking`.
 """
 
 from .clauses import expire as expire

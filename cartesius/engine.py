@@ -248,12 +248,25 @@ class Engine:
     def _fingerprint(self) -> str:
         return fingerprint(self._program.describe(unit=self._world.unit, lateness=self._lateness))
 
-    def explain(self) -> str:
+    def explain(self, *, bounds: bool = False) -> str:
         """Say, before anything runs, what the engine does: restrictions, memory bounds, indexes, what did not trace.
 
         Of a batch that went row by row although its program is compiled, it says why.
+
+        >>> from cartesius import Engine, Reactive
+        >>> from restrictions import combine_latest
+        >>> left, right = Reactive("left"), Reactive("right")
+        >>> for line in Engine(combine_latest(left, right)).explain(bounds=True).splitlines()[-3:]:
+        ...     print(line)
+          variables     2
+          steps         left: 2 at most, on 2 levels, 1 at once
+          steps         right: 2 at most, on 2 levels, 1 at once
+
+        Args:
+            bounds: Whether to say in numbers how many state variables each correlation has, how many steps an event
+                costs, and how many of them may run in parallel; or which slot has no bound, and why.
         """
-        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self))
+        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self), bounds=bounds)
 
     def source(self) -> str:
         """Show the code that was generated, for pushes and for batches, each with the pattern that it came from.

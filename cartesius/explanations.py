@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.bounds import bounds_of
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
 from cartesius.restriction_base import may_pause
 from cartesius.shared_memories import shared_by
+from cartesius.track_machines import machine_of
+from cartesius.track_shapes import track_shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,23 +21,30 @@ if TYPE_CHECKING:
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.shared_memories import SharedMemory
+    from cartesius.transitions import Steps
 
 UNBOUNDED = "unbounded"
 # The clauses for these weigh no events against others.
 _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
-def explain(joins: Iterable[Join], tier: Callable[[Join], str], way: Callable[[Join], str]) -> str:
+def explain(
+    joins: Iterable[Join], tier: Callable[[Join], str], way: Callable[[Join], str], *, bounds: bool = False
+) -> str:
     """Return a text with one paragraph a correlation, in the order in which they run.
 
     Args:
         joins: The correlations.
         tier: Says how a push runs through one.
         way: Says how a batch does.
+        bounds: Whether to say in numbers what is held, and what an event costs.
     """
     joins = list(joins)
     owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
-    return "\n\n".join("\n".join(_paragraph(join, owners, tier(join), way(join))) for join in joins)
+    paragraphs = [
+        [*_paragraph(join, owners, tier(join), way(join)), *(_bounds(join) if bounds else [])] for join in joins
+    ]
+    return "\n\n".join(map("\n".join, paragraphs))
 
 
 def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: str) -> list[str]:
@@ -62,6 +72,35 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: s
         lines.append(f"  yields        {show(join.pattern.yields)}")
     lines += [f"  tier          {tier}", f"  push_many     {way}"]
     return lines
+
+
+def _bounds(join: Join) -> list[str]:
+    """Say in numbers what is held, and what an event costs; and likewise of the transducer that it is."""
+    found = bounds_of(join, {slot.name: _without_number(join, slot) for slot in join.slots})
+    each = f"{found.for_each_key} for each key" if found.for_each_key else ""
+    common = str(found.everywhere) if found.everywhere or not each else ""
+    rest = ", and what has no bound" * bool(found.unbounded)
+    lines = [f"  variables     {' and '.join(filter(None, (each, common)))}{rest}"]
+    lines += [f"  unbounded     {what}: {why}" for what, why in found.unbounded.items()]
+    lines += [f"  steps         {source}: {_cost(cost)}" for source, cost in found.steps.items()]
+    shape = track_shape_of(join)
+    if not isinstance(shape, str):
+        machine = machine_of(join, shape)
+        each = " for each key" * bool(join.bindings.spaces)
+        lines.append(f"  transducer    {len(machine.states)} variables{each}, as {shape.kind.value}")
+        lines += [f"  its steps     {tag}: {_cost(machine.steps(tag))}" for tag in machine.tags]
+    return lines
+
+
+def _cost(cost: Steps | str) -> str:
+    if isinstance(cost, str):
+        return f"no bound: {cost}"
+    return f"{cost.total} at most, on {cost.levels} level{'s' * (cost.levels != 1)}, {cost.parallel} at once"
+
+
+def _without_number(join: Join, slot: Slot) -> str:
+    bound, by = memory_bound(join, slot)
+    return by if bound in (UNBOUNDED, "O(keys)") else f"as many events as come in a time, {by}"
 
 
 def _stack(join: Join) -> str:

@@ -40,6 +40,9 @@ class Meaning(enum.Enum):
     AGES = "shows rows of `slot` as its `life` does by the clock; columns know how if the life says its `phases`"
     COLLATES = "collects the events of `slot` in rows by its `life`; columns know how if the life says what it collects"
     WINDOWS = "delivers events to the windows of `size` that contain them, one every `period`, if it has one, or `size`"
+    SEQUENCE = "lets parts of `slots` meet only one after another, by `contiguity`"
+    PRUNED = "lets parts of `slots` meet as SEQUENCE does, and leaves out what matches rule out by `after_match`"
+    RUNS = "turns the events of `slot` into runs, by `where`, `contiguity` and `within`"
     TOTALS = "totals results over `group`, by the key that `by` gives of each, if it has one"
 
 

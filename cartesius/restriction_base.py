@@ -64,7 +64,8 @@ class Restriction(Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
-    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back). One with a clause for `select`
+    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
+    `state_variables` (say it in numbers). One with a clause for `select`
     is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
     results depend on the order of arrival of some events only, or of none, says so by ``relies_on_order``, a
     `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events are kept. One that concerns
@@ -269,6 +270,18 @@ class Restriction(Handler):
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None
+
+    def entries_kept(self) -> int | None:
+        """Say, for `explain`, how many events of each slot concerned stay in memory, of a key; None: any number."""
+        return None
+
+    def state_variables(self) -> tuple[int | None, int] | None:
+        """Say, for `explain`, how many state variables a copy has, and how many an event of one slot changes at most.
+
+        An event that is held is one, and so is a count or any other value; None, if there may be any number. Nothing
+        but None: it does not say. By default it has none where its `meaning` is known, and it has no `state`.
+        """
+        return (0, 0) if type(self).meaning is not None and not self._states else None
 
     def waits(self) -> str | None:
         """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""

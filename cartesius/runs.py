@@ -10,13 +10,14 @@ Source: SEMANTICS 1.2; Gyllstrom et al., On supporting Kleene closure over event
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.clauses import memory
 from cartesius.errors import InvalidArgument
 from cartesius.families import Duration, Slot, arrive, displace, withdraw
 from cartesius.handlers import handles
 from cartesius.lists import OneOrMore
+from cartesius.meanings import Meaning
 from cartesius.operations import forward
 from cartesius.restriction_base import Restriction
 from cartesius.states import state
@@ -44,6 +45,8 @@ class extending(Restriction):
     Law:
         Where no event extends a run, each event is a run of its own: relaxed or strict, within any duration.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.RUNS
 
     slot: Slot
     where: Callable[[list[Any]], Any] | None = None
@@ -76,16 +79,15 @@ class extending(Restriction):
     def extend(self, slot: Slot, event: Entry) -> None:
         """Let each run that the event extends follow in its place, or else one that it begins."""
         open_runs = [run for run in memory(slot) if self.contiguity == "relaxed" or run.identity[-1] == self.latest]
-        longer = [(run, _longer(run, event)) for run in reversed(open_runs)]
-        longer = [(run, after) for run, after in longer if self._may_be(after)]
+        longer = [(run, longer_run(run, event)) for run in reversed(open_runs)]
+        longer = [(run, after) for run, after in longer if self.may_be(after)]
         if self.contiguity == "strict":
             self.latest = event.identity
         for run, after in longer:
             displace(slot, run)
             forward(slot, after)
-        alone = event.with_value([event.value])
-        alone._identity = (event.identity,)
-        if not longer and self._may_be(alone):
+        alone = run_of(event)
+        if not longer and self.may_be(alone):
             forward(slot, alone)
 
     @handles(withdraw, "slot")
@@ -96,12 +98,24 @@ class extending(Restriction):
                 displace(slot, run)
         forward(slot, event)
 
-    def _may_be(self, run: Entry) -> bool:
+    def state_variables(self) -> tuple[int, int]:
+        """Which event came last, if that matters."""
+        return (1, 1) if self.contiguity == "strict" else (0, 0)
+
+    def may_be(self, run: Entry) -> bool:
+        """Whether a run may be so."""
         is_short = self.within is None or run.end - run.start <= self.within
         return is_short and (self.where is None or bool(self.where(list(run.value))))
 
 
-def _longer(run: Entry, event: Entry) -> Entry:
+def run_of(event: Entry) -> Entry:
+    """Return the run of one event."""
+    alone = event.with_value([event.value])
+    alone._identity = (event.identity,)
+    return alone
+
+
+def longer_run(run: Entry, event: Entry) -> Entry:
     """Return a run, with the uses that it has left, and ``event`` at its end."""
     longer = run.with_value([*run.value, event.value], min(run.start, event.start), max(run.end, event.end))
     longer._identity = (*run.identity, event.identity)

@@ -17,6 +17,7 @@ from cartesius.combinations import beside, last_chance, match_of, missing, recon
 from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.events import LATEST
+from cartesius.meanings import Meaning
 from restrictions.contiguity import _sequence, near
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class pruning(_sequence):
         ``tests/oracle/test_sequences.py``.
     """
 
+    meaning: ClassVar[Meaning | None] = Meaning.PRUNED
     expires: ClassVar[bool] = True
     after_match: str | tuple[str, str]
     withheld: tuple[tuple[Entry | None, ...], ...] = state(())

@@ -148,6 +148,12 @@ class aligning(Restriction):
         """No row can be released once an aligned input has ended with nothing held."""
         return any(map(is_drained, self.slots)) or bool(forward(arrived))
 
+    def state_variables(self) -> tuple[int | None, int]:
+        """Of all slots but one as many are held as the limit says; a row takes one of each, or one more is held."""
+        others = len(self.slots) - 1
+        is_full = self.limit is not None and self.overflow == "drop_oldest"
+        return None if self.limit is None else others * self.limit, max(others, 2 if is_full else 1)
+
     def waits(self) -> str:
         """What is held has no bound of its own."""
         return "unbounded" if self.limit is None else f"at most {self.limit}"

@@ -17,6 +17,7 @@ from cartesius import Restriction, Slots, forward, handles
 from cartesius.combinations import beside, fits, noted
 from cartesius.errors import InvalidArgument
 from cartesius.families import admit, alone, optional
+from cartesius.meanings import Meaning
 from cartesius.restriction_base import slot_families
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class sequencing(_sequence):
     Law:
         Idempotent. With contiguity ``any``, ``in_sequence(a, b) | in_sequence(b, c) == in_sequence(a, b, c)``.
     """
+
+    meaning: ClassVar[Meaning | None] = Meaning.SEQUENCE
 
 
 def near(given: object, known: tuple[str, ...]) -> str:

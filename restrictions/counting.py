@@ -45,6 +45,10 @@ class _of_n_events(_of_n):
         """Refuse tables."""
         refuse_tables(self, slots["slots"])
 
+    def state_variables(self) -> tuple[int, int]:
+        """A count a slot."""
+        return len(self.slots), 1
+
 
 class take_results(_of_n):
     """Let the first ``n`` results through: what `take` without slots is. Completes with the n-th.
@@ -57,6 +61,10 @@ class take_results(_of_n):
 
     seen: int = state(0)
     completes_early: ClassVar[bool] = True
+
+    def state_variables(self) -> tuple[int, int]:
+        """A count."""
+        return 1, 1
 
     @handles(select)
     def let_first_through(self, matches: Iterator[Match]) -> None:
@@ -138,6 +146,10 @@ class every_nth_result(_of_n):
     """
 
     seen: int = state(0)
+
+    def state_variables(self) -> tuple[int, int]:
+        """A count."""
+        return 1, 1
 
     @handles(select)
     def let_nth_through(self, matches: Iterator[Match]) -> None:

@@ -70,6 +70,10 @@ class accumulating(of_streams):
         self.fold = (fold,)
         forward(slot, event.with_value(fold))
 
+    def state_variables(self) -> tuple[int, int]:
+        """The fold."""
+        return 1, 1
+
 
 class buffering(of_streams):
     """Gather ``n`` events into one, the list of their values; what is left over comes when the input ends.
@@ -125,6 +129,10 @@ class buffering(of_streams):
         start, end = min(event.start for event in events), max(event.end for event in events)
         arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
 
+    def state_variables(self) -> tuple[int, int]:
+        """What is held: it grows by one, or all of it goes."""
+        return self.n - 1, self.n - 1
+
     def waits(self) -> str:
         """One less than a list has."""
         return f"at most {self.n - 1}"
@@ -175,6 +183,10 @@ class distinctly(of_streams):
         self.before = (key,)
         forward(slot, event)
 
+    def state_variables(self) -> tuple[int, int]:
+        """The key of the event before."""
+        return 1, 1
+
 
 class skipping(of_streams):
     """Drop the events of ``slot`` up to the first that fails the predicate. Never suspends.
@@ -213,3 +225,7 @@ class skipping(of_streams):
         if self.is_open or not self.predicate(event.value):
             self.is_open = True
             forward(slot, event)
+
+    def state_variables(self) -> tuple[int, int]:
+        """Whether the first has come."""
+        return 1, 1

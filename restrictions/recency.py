@@ -70,6 +70,10 @@ class most_recently(Restriction):
         """One entry, or n."""
         return "O(1)"
 
+    def entries_kept(self) -> int:
+        """As many as are asked for."""
+        return self.n
+
 
 class earliest(Restriction):
     """Keep the ``n`` oldest events of each slot (of each key, right of a `key_by`). Never suspends.
@@ -122,3 +126,7 @@ class earliest(Restriction):
     def bound(self) -> str:
         """One entry, or n."""
         return "O(1)"
+
+    def entries_kept(self) -> int:
+        """As many as are asked for."""
+        return self.n

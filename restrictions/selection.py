@@ -108,6 +108,10 @@ class first_match(Restriction):
 
     shares: ClassVar[bool] = True
 
+    def state_variables(self) -> tuple[int, int]:
+        """None."""
+        return 0, 0
+
     @handles(select)
     def take_first(self, matches: Iterator[Match]) -> None:
         """Let one through."""
@@ -148,6 +152,10 @@ class randomly(Restriction):
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             message = f"randomly: expected an int but got seed={self.seed!r} (type={type(self.seed).__name__})"
             raise InvalidArgument(message)
+
+    def state_variables(self) -> tuple[int, int]:
+        """How often it has drawn."""
+        return 1, 1
 
     @handles(select)
     def choose(self, matches: Iterator[Match]) -> None:
@@ -190,6 +198,10 @@ class ordered_by(Restriction):
 
     key: Callable[[Match], Any]
     consumes: ClassVar[bool] = False
+
+    def state_variables(self) -> tuple[int, int]:
+        """None."""
+        return 0, 0
 
     @handles(select)
     def sort(self, matches: Iterator[Match]) -> None:

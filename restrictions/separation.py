@@ -107,3 +107,7 @@ class momentarily(Restriction):
     def bound(self) -> str:
         """Nothing is retained."""
         return "O(0)"
+
+    def entries_kept(self) -> int:
+        """None at all."""
+        return 0
