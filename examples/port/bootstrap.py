@@ -49,7 +49,7 @@ def addresses(servers: str) -> list[tuple[str, int]]:
     return found
 
 
-def check_broker(servers: str, patience: float = 5.0) -> None:
+def check_broker(servers: str, patience: float = 10.0) -> None:
     """Return if one of the bootstrap servers is a Kafka broker.
 
     Args:
