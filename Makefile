@@ -74,7 +74,7 @@ test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also throu
 	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \
 	    -k postgresql $(ARGS)
 
-# PySpark 4.1 up to 4.1.3 gives pyarrow floats where it means whole numbers; pyarrow 26 takes them no more.
+# PySpark up to 4.0.4 and 4.1.3 gives pyarrow floats where it means whole numbers; pyarrow 26 takes them no more.
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
 	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" "pyarrow<26" -- -s $(unclosed) tests/brokers/test_delta.py \
 	    $(ARGS)

@@ -56,7 +56,7 @@ def packer(schema: t.StructType) -> Callable[[Iterator[Any]], Iterator[Any]]:
         rows = size = 0
         for batch in batches:
             together.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
+            rows, size = rows + batch.num_rows, size + batch.get_total_buffer_size()  # not nbytes: see _packed
             if rows >= _ROWS or size >= _BYTES:
                 yield _packed(together, target)
                 together, rows, size = [], 0, 0
@@ -67,6 +67,8 @@ def packer(schema: t.StructType) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBatch:
+    # Where all lists of a column are empty, Spark 4.0 sends no offsets of what is in them. When pyarrow measures or
+    # writes such a column, it reads the first of them, which kills the worker. What it has taken has offsets again.
     table = pa.Table.from_batches(batches)
     bucket = table.column(0).to_numpy()
     columns = [column.cast(field.type) for column, field in zip(table.columns[1:], target, strict=True)]
@@ -75,6 +77,8 @@ def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBa
         small = bucket.astype(np.int16) if bucket.max() < 1 << 15 else bucket  # which are sorted by their digits
         order = np.argsort(small, kind="stable")
         bucket, table = bucket[order], table.take(pa.array(order))
+    elif any(map(pa.types.is_nested, target.types)):
+        table = table.take(pa.array(np.arange(len(bucket))))
     firsts = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
     ends = np.append(firsts[1:], len(bucket))
     (whole,) = table.combine_chunks().to_batches()

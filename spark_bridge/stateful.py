@@ -16,11 +16,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+import pyarrow
+import pyspark
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from spark_bridge.emission import PART
 from spark_bridge.envelope import FOREVER
+from spark_bridge.versions import check_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +48,11 @@ def run_streaming(
         numbers: Under which number each bucket travels (`shuffles`).
         has_watermark: Whether it has.
         holds: Whether rows wait for the watermark.
+
+    Raises:
+        InvalidArgument: This PySpark and this pyarrow do not go together.
     """
+    check_versions(pyspark.__version__, pyarrow.__version__)
     call = streaming_call(buckets, numbers, has_watermark=has_watermark, holds=holds)
     timeout = GroupStateTimeout.NoTimeout
     if has_watermark:

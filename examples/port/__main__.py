@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from examples.port.arrivals import deep_calls
 from examples.port.arrivals_report import arrival_notes, show_outlooks
+from examples.port.bootstrap import NoBroker, check_broker
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
@@ -154,7 +155,8 @@ def main(
     examples/port/RULES.md says what is read, derived and required.
     """
     console = Console(highlight=False)
-    _check_options(context, is_nmea=nmea is not None)
+    _check_options(context)
+    _check_kafka(kafka)
     try:
         out.mkdir(parents=True, exist_ok=True)
         for stale in _WRITTEN if nmea is None else _WRITTEN[:2]:
@@ -189,7 +191,7 @@ def main(
         elif kafka is None:
             log, dead, spark = judged_on_spark(day, rules, out, slice_minutes, buckets, told)
         else:
-            log, dead, spark = judged_on_kafka(day, rules, out, kafka, jars, told)
+            log, dead, spark = judged_on_kafka(day, rules, out, buckets, kafka, jars, told)
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
@@ -236,15 +238,33 @@ def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> No
     console.print(f"Written to {out}: verdicts.parquet, dead_letters.csv")
 
 
-def _check_options(context: click.Context, *, is_nmea: bool) -> None:
-    """Refuse options that would be ignored: most are for New York, --date is for --nmea."""
+def _check_options(context: click.Context) -> None:
+    """Refuse options that would be ignored beside the others."""
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    useless = [name for name in given if name not in {"nmea", "out", "on"}] if is_nmea else [*{"on"} & {*given}]
+    useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
+    if "in_process" in given:
+        useless |= dict.fromkeys(["buckets", "kafka", "jars"], "without --in-process")
+    if "nmea" in given:
+        useless |= {name: "without --nmea" for name in given if name not in {"nmea", "out", "on"}}
+    else:
+        useless["on"] = "with --nmea"
     spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}
-    if useless:
-        where = "without --nmea" if is_nmea else "with --nmea"
-        message = f"{spelled[useless[0]]} is of use {where} only"
-        raise click.UsageError(message)
+    for name in given:
+        if name in useless:
+            message = f"{spelled[name]} is of use {useless[name]} only"
+            raise click.UsageError(message)
+
+
+def _check_kafka(servers: str | None) -> None:
+    """Refuse bootstrap servers that cannot be any, and those at which there is no broker."""
+    if servers is None:
+        return
+    try:
+        check_broker(servers)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--kafka") from error
+    except NoBroker as error:
+        refuse(error)
 
 
 def _ships(day: Day) -> int:

@@ -96,7 +96,9 @@ def _sources(pack: RulePack) -> list[str]:
     return [source for source in SOURCES if source in pack.sources]
 
 
-def judge(spark: SparkSession, day: Day, pack: RulePack, broker: Broker, checkpoint: str) -> list[tuple[Any, ...]]:
+def judge(
+    spark: SparkSession, day: Day, pack: RulePack, broker: Broker, checkpoint: str, *, buckets: int = 6
+) -> list[tuple[Any, ...]]:
     """Judge what is in the topics, send verdict changes to theirs, and return the dead letters.
 
     Args:
@@ -105,6 +107,7 @@ def judge(spark: SparkSession, day: Day, pack: RulePack, broker: Broker, checkpo
         pack: The rules.
         broker: Where the topics are.
         checkpoint: The query's folder: one that is there already is gone on from.
+        buckets: The number of engines, over which ships are spread.
     """
     frames = {}
     for source in _sources(pack):
@@ -126,7 +129,7 @@ def judge(spark: SparkSession, day: Day, pack: RulePack, broker: Broker, checkpo
         frames,
         event_time=TIME,
         partition_by="mmsi",
-        buckets=6,
+        buckets=buckets,
         watermark=dict.fromkeys(frames, _DELAY),
         plausible=(start - timedelta(days=1), start + timedelta(days=2)),
         on_error="dead_letter",
@@ -158,6 +161,7 @@ def run_on_kafka(
     pack: RulePack,
     broker: Broker,
     *,
+    buckets: int = 6,
     tell: Callable[[str], object] = lambda _: None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``, through Kafka.
@@ -167,13 +171,14 @@ def run_on_kafka(
         day: The readings.
         pack: The rules.
         broker: Where the topics are to be.
+        buckets: The number of engines, over which ships are spread.
         tell: Gets a line about what has been done, and a line per micro-batch.
     """
     publish(spark, day, pack, broker)
     topics = ", ".join(broker.topic(source) for source in _sources(pack))
     tell(f"the day is in the topics {topics} of {broker.servers}")
     with TemporaryDirectory(prefix="port-kafka-") as folder, progress_lines(spark, tell):
-        letters = judge(spark, day, pack, broker, f"{folder}/checkpoint")
+        letters = judge(spark, day, pack, broker, f"{folder}/checkpoint", buckets=buckets)
     log = ChangeLog(day)
     for mmsi, change in verdicts(spark, broker):
         failed = [reason["name"] for reason in change["because"] if not reason["missing"]]

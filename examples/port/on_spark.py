@@ -7,6 +7,7 @@ bridge sets them aside before they can move its clock, and hands them over as de
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -100,10 +101,11 @@ def spark_session(log: Path, more: Mapping[str, str] | None = None) -> Iterator[
         except PySparkRuntimeError as error:
             raise NoSpark(reason_in(log)) from error
         spark.sparkContext.setLogLevel("ERROR")
-        try:
-            yield spark
-        finally:
-            spark.stop()
+        with logged_to(log):
+            try:
+                yield spark
+            finally:
+                spark.stop()
 
 
 def reason_in(log: Path) -> str:
@@ -122,14 +124,32 @@ def _errors_to(log: Path) -> Iterator[None]:
     """Send what this process and those that it starts write to standard error into a file."""
     sys.stderr.flush()
     before = os.dup(2)
+    log.write_bytes(b"")
     try:
-        with log.open("wb") as file:
+        with log.open("ab") as file:  # to append, as `logged_to` writes there as well
             os.dup2(file.fileno(), 2)
         yield
     finally:
         sys.stderr.flush()
         os.dup2(before, 2)
         os.close(before)
+
+
+@contextmanager
+def logged_to(log: Path) -> Iterator[None]:
+    """Send what libraries log in this process to the end of a file: after Ctrl-C, every call that was broken off.
+
+    Args:
+        log: The file.
+    """
+    handler = logging.FileHandler(log, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%y/%m/%d %H:%M:%S"))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
 
 
 def run_on_spark(

@@ -63,7 +63,9 @@ def judged_on_spark(day: Day, rules: RulePack, out: Path, slice_minutes: int, bu
     return run.log, list(run.dead), start
 
 
-def judged_on_kafka(day: Day, rules: RulePack, out: Path, servers: str, jars: Path | None, telling: Telling) -> Judged:
+def judged_on_kafka(
+    day: Day, rules: RulePack, out: Path, buckets: int, servers: str, jars: Path | None, telling: Telling
+) -> Judged:
     """Judge the ships on Spark, through topics of a new name at ``servers``; refuse if it does not start."""
     from examples.port.on_kafka import Broker, connector, run_on_kafka  # noqa: PLC0415 - only where it is wanted
     from examples.port.on_spark import NoSpark, spark_session  # noqa: PLC0415 - likewise
@@ -73,7 +75,7 @@ def judged_on_kafka(day: Day, rules: RulePack, out: Path, servers: str, jars: Pa
     try:
         with spark_session(out / "spark.log", connector(jars)) as spark:
             start = perf_counter() - started
-            run = run_on_kafka(spark, day, rules, broker, tell=telling.line)
+            run = run_on_kafka(spark, day, rules, broker, buckets=buckets, tell=telling.line)
     except NoSpark as error:
         refuse(error)
     return run.log, list(run.dead), start

@@ -111,3 +111,24 @@ def test_a_connector_that_cannot_be_had_is_not_called_a_want_of_java(tmp_path):
     assert "--jars" in reason_in(log)
     log.write_text("Error: no Java\n")
     assert "needs Java" in reason_in(log)
+
+
+def test_what_libraries_log_goes_to_the_end_of_the_file_and_not_to_the_terminal(tmp_path):
+    """After Ctrl-C py4j logs each call that was broken off, by ``logging`` itself, which then makes a handler."""
+    told = (
+        "import logging, sys; from pathlib import Path; from examples.port.on_spark import logged_to\n"
+        "with logged_to(Path(sys.argv[1])):\n"
+        "    logging.exception('broken off')\n"
+        "    logging.getLogger('py4j.clientserver').error('so was this')\n"
+        "logging.getLogger('spark').error('and now it is told')\n"
+    )
+    log = tmp_path / "spark.log"
+    log.write_text("of Java\n")
+    said = subprocess.run(
+        [sys.executable, "-c", told, log], cwd=DATA.parents[2], capture_output=True, text=True, check=False
+    )
+    assert said.stderr == "and now it is told\n"
+    (first, second, _, third) = log.read_text().splitlines()
+    assert first == "of Java"
+    assert second.endswith(" ERROR root: broken off")
+    assert third.endswith(" ERROR py4j.clientserver: so was this")
