@@ -304,6 +304,7 @@ def test_an_input_that_ends_or_idles_does_not_stop_the_clock(folder):
     assert late.payload == '{"mmsi":2,"berth":"late"}'
 
 
+@pytest.mark.slow  # tests/laws try the same without Spark
 def test_in_event_time_order_no_cut_and_no_disorder_within_the_delay_matters(folder):
     """Rows up to nine minutes out of order, cut at random, with a restart, against the sorted rows in this process."""
     rows = make_rows(11, 60)
@@ -340,6 +341,7 @@ def test_in_event_time_order_a_bucket_without_rows_is_not_forgotten_and_late_row
     assert late.payload == '{"mmsi":3,"berth":"late"}'
 
 
+@pytest.mark.slow  # tests/laws try the same without Spark
 def test_a_watermark_may_be_set_for_some_inputs_only(folder):
     both = correlate(
         other=Reactive("other"), ship=ship, yields=lambda other, ship: {"a": other.mmsi, "b": ship.mmsi}, name="both"

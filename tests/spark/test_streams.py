@@ -101,6 +101,7 @@ def items_of(rows, layout):
     return found
 
 
+@pytest.mark.slow  # tests/laws try the same without Spark
 def test_a_query_that_goes_on_meets_deadlines_in_idle_buckets_and_tells_each_output(spark, tmp_path):
     """The trigger is of processing time; files come while it runs. Sources are spread as the program itself says."""
     rows = make_rows(5, 60)
