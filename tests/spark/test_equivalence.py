@@ -46,7 +46,6 @@ def frames_of(spark, buckets, count=30):
     return correlate_frames(latest(), inputs, event_time="at", partition_by="k", buckets=buckets)
 
 
-@pytest.mark.slow  # tests/laws try the same without Spark
 def test_frames_are_compared_as_streams(spark):
     results = frames_of(spark, 1).results
     rows = results.collect()

@@ -69,7 +69,6 @@ def test_the_driver_is_told_row_bucket_time_and_rule_and_another_policy_goes_on_
     assert f"in bucket {letter.bucket}:" in told
 
 
-@pytest.mark.slow  # tests/laws try the same without Spark
 def test_the_driver_is_told_it_of_a_batch_as_well(spark, folder):
     frames = {"ship": spark.read.parquet(str(folder / "ship"))}
     with pytest.raises(Exception, match="ZeroDivisionError") as caught:

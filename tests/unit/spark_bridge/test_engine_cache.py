@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pyspark import cloudpickle
+from pyspark.sql import types as t
+
 from cartesius.columnar.forms import code_of
 from cartesius.expressions import Apply
 from cartesius.missing_values import _FORMS, Form, form_of
 from dsl import RulePack, Source, require
 from dsl.units import metres
+from spark_bridge.arrivals import Input
+from spark_bridge.bucket_states import BucketStates
+from spark_bridge.buckets import Buckets
+from spark_bridge.emission import Layout
 from spark_bridge.engine_cache import once_a_worker
 
 ship = Source("ship", key="id", id=int, draught=metres)
@@ -59,3 +66,15 @@ def test_all_engines_of_a_pack_share_one_code_and_those_of_another_have_their_ow
     assert place in _FORMS
     del judge
     assert place not in _FORMS
+
+
+def test_what_travels_with_each_task_of_a_query_arrives_once():
+    program = pack_of(3).table()
+    schema = t.StructType([t.StructField("id", t.LongType()), t.StructField("draught", t.DoubleType())])
+    source = Input("ship", schema, ("id", "draught"), is_table=True, key="id")
+    layout = Layout({}, (), t.StructType([]))
+    states = [BucketStates((program,), (source,), query) for query in ("one", "one", "two", "", "")]
+    tasks = [cloudpickle.dumps(Buckets((program,), (source,), layout, frozenset(), state)) for state in states]
+    one, again, two, nameless, other = map(cloudpickle.loads, tasks)
+    assert one is again
+    assert len({id(runner) for runner in (one, two, nameless, other)}) == 4
