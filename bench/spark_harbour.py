@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _DATA: Final = Path(__file__).resolve().parents[1] / "examples" / "port" / "data"
 _HOUR: Final = 60  # minutes of AIS
 _APART: Final = 10**10  # between the numbers of a ship's copies
+_FILES: Final = 2  # of vessel rows a micro-batch, so that two cores read and pack them
 VESSEL: Final = "vessel"
 
 
@@ -44,7 +45,10 @@ def write_harbour(folder: Path, load: Load) -> tuple[RulePack, dict[str, str]]:
         write_slices(day, source, _HOUR // slices, plain)
         for number, path in enumerate(sorted(plain.iterdir())[:slices]):
             table = pq.read_table(path)
-            write(folder / source, number, _copied(table, load.rows) if source == VESSEL else table)
+            if source == VESSEL:
+                write(folder / source, number, _copied(table, load.rows), _FILES)
+            else:
+                write(folder / source, number, table)
     return pack, {source: spark_schema(source) for source in names}
 
 

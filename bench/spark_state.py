@@ -33,6 +33,7 @@ from cartesius import Reactive, correlate
 from restrictions import key_by, most_recently
 from spark_bridge import correlate_frames
 from spark_bridge.emission import PART
+from spark_bridge.wire import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -153,7 +154,7 @@ class Processor(StatefulProcessor):
             chunks[row.source].append(bytes(row.chunk))
         parts: Any = _Parts(self.parts)  # which these states take in the place of a blob
         for output, part in self.buckets.run(bucket, parts, chunks).parts:
-            yield Row(bucket=bucket, output=output, part=bytearray(part.serialize().to_pybytes()))
+            yield Row(bucket=bucket, output=output, part=bytearray(written(part)))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -239,9 +240,9 @@ def _costs(frame: DataFrame, brought: Sequence[str]) -> dict[str, Cost]:
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
         walls = {one["batchId"]: one["durationMs"]["triggerExecution"] / 1000 for one in query.recentProgress}
-    for number, (kind, (time, written)) in enumerate(zip(brought, marks, strict=True)):
+    for number, (kind, (time, size)) in enumerate(zip(brought, marks, strict=True)):
         if number >= _FILLS + len(_KINDS):
-            costs[kind].append(Cost(walls[number], time - before, written))
+            costs[kind].append(Cost(walls[number], time - before, size))
         before = time
     return {kind: _median(some) for kind, some in costs.items()}
 

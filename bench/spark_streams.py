@@ -1,7 +1,7 @@
 """Streams for the figures on Spark: files of random rows, one a source and micro-batch, and how a query is measured.
 
-A micro-batch takes one file of each source. Its rate is its input rows over the time from its trigger to its end, as
-Spark reports it; the first micro-batches warm up, and are left out.
+A micro-batch takes the files of one number of each source. Its rate is its input rows over the time from its trigger to
+its end, as Spark reports it; the first micro-batches warm up, and are left out.
 """
 
 from __future__ import annotations
@@ -92,12 +92,14 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def write(folder: Path, number: int, table: pa.Table) -> None:
-    """Write the file of a micro-batch."""
+def write(folder: Path, number: int, table: pa.Table, files: int = 1) -> None:
+    """Write the files of a micro-batch; each becomes a task of Spark's, as such small ones are not split."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{number:04}.parquet"
-    pq.write_table(table, path, row_group_size=max(1, -(-table.num_rows // 2)))  # a group a core
-    os.utime(path, (START // 1_000_000 + number,) * 2)  # a file stream goes by the time of modification
+    each = -(-table.num_rows // files)
+    for place in range(files):
+        path = folder / f"{number:04}-{place}.parquet"
+        pq.write_table(table.slice(place * each, each), path)
+        os.utime(path, (START // 1_000_000 + number,) * 2)  # a file stream goes by the time of modification
 
 
 def write_pairs(folder: Path, load: Load) -> None:
@@ -112,9 +114,11 @@ def write_pairs(folder: Path, load: Load) -> None:
 
 
 def streams(spark: SparkSession, folder: Path, schemas: Mapping[str, str]) -> dict[str, DataFrame]:
-    """Return sources as streams that take one file a micro-batch."""
+    """Return sources as streams that take the files of one micro-batch after the other."""
     return {
-        name: spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / name))
+        name: spark.readStream.schema(schema)
+        .option("maxFilesPerTrigger", len(list((folder / name).glob("0000-*"))))
+        .parquet(str(folder / name))
         for name, schema in schemas.items()
     }
 

@@ -19,6 +19,7 @@ from pyspark.sql import types as t
 from cartesius import Delete, Update
 from spark_bridge.result_columns import array_of
 from spark_bridge.values import arrow_type, to_arrow
+from spark_bridge.wire import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,16 +114,21 @@ class Layout:
 
     @property
     def result_schema(self) -> t.StructType:
-        """The columns of results for Spark; what is the same in all of them is left out."""
-        fields: list[tuple[str, t.DataType]] = [("output", t.IntegerType())] if len(self.names) > 1 else []
-        fields += [("change", t.ByteType()), *((f"key_{place}", kind) for place, kind in enumerate(self.keys))]
-        fields += [("start", _INSTANT), ("end", _INSTANT)]
-        return _columns([*fields, *((f"value_{place}", field.dataType) for place, field in enumerate(self.value))])
+        """The columns of results for Spark; what is the same in all of them is left out.
+
+        Spark does not look for nulls in what is said to have none.
+        """
+        always: list[tuple[str, t.DataType]] = [("output", t.IntegerType())] if len(self.names) > 1 else []
+        always += [("change", t.ByteType()), ("start", _INSTANT), ("end", _INSTANT)]
+        rest = [(f"key_{place}", kind) for place, kind in enumerate(self.keys)]
+        rest += [(f"value_{place}", field.dataType) for place, field in enumerate(self.value)]
+        return t.StructType([*(t.StructField(*one, nullable=False) for one in always), *_columns(rest)])
 
     @property
     def schema(self) -> t.StructType:
         """The columns of results and letters together."""
-        return t.StructType([*LETTER, *(field for field in self.result_schema if field.name != "output")])
+        results = ((field.name, field.dataType) for field in self.result_schema if field.name != "output")
+        return t.StructType([*LETTER, *_columns(results)])
 
     def rows(self, batches: Iterable[pa.RecordBatch], schema: t.StructType) -> Iterator[pa.RecordBatch]:
         """Make rows of parts, for Spark's ``mapInArrow``.
@@ -145,7 +151,7 @@ class Layout:
             yield _one(together)
 
     def _rows(self, bucket: int, output: int, part: pa.Buffer, target: pa.Schema) -> pa.RecordBatch:
-        found = pa.ipc.read_record_batch(part, self.part(output))
+        found = read(part, self.part(output))
         n = found.num_rows
         arrays = {name: found.column(place) for place, name in enumerate(found.schema.names)}
         arrays |= {

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_bridge.values import arrow_type
+from spark_bridge.wire import read, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +89,7 @@ def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBa
     ]
     starts = np.array([first for first, _ in cuts])
     latest = np.maximum.reduceat(_watermarks(whole), starts)
-    chunks = [whole.slice(first, end - first).serialize().to_pybytes() for first, end in cuts]
+    chunks = [written(whole.slice(first, end - first)) for first, end in cuts]
     arrays = [pa.array(bucket[starts]), pa.array(latest).cast(_AT), pa.array(chunks, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, names=["bucket", "at", "chunk"])
 
@@ -102,4 +103,4 @@ def _watermarks(batch: pa.RecordBatch) -> NDArray[np.int64]:
 
 def unpacked(chunks: Sequence[bytes], schema: pa.Schema) -> pa.Table:
     """Return the rows of chunks of one source."""
-    return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(chunk), schema) for chunk in chunks], schema)
+    return pa.Table.from_batches([read(chunk, schema) for chunk in chunks], schema)

@@ -24,6 +24,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from spark_bridge.emission import PART
 from spark_bridge.envelope import FOREVER
 from spark_bridge.versions import check_versions
+from spark_bridge.wire import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -139,6 +140,6 @@ def _to_pandas(bucket: int, outcome: Outcome) -> pd.DataFrame:
             "bucket": bucket,
             "output": [output for output, _ in outcome.parts],
             "rows": [part.num_rows for _, part in outcome.parts],
-            "part": [part.serialize().to_pybytes() for _, part in outcome.parts],
+            "part": [written(part) for _, part in outcome.parts],
         }
     )

@@ -13,6 +13,7 @@ from spark_bridge.buckets import Buckets
 from spark_bridge.emission import CHANGES, Layout, kind_of
 from spark_bridge.packing import chunk_schema
 from spark_bridge.schemas import ResultSchema, result_schema
+from spark_bridge.wire import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def chunk_of(source: Input, rows: Sequence[Row]) -> bytes:
     columns += [[row.columns.get(name) for row in rows] for name in source.schema.names]
     schema = chunk_schema(source.schema)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema).serialize().to_pybytes()
+    return written(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
 def chunks_of(inputs: Sequence[Input], rows: Sequence[Row], size: int = 1 << 30) -> dict[int, list[bytes]]:

@@ -13,6 +13,7 @@ from cartesius import Delete, Event, Update
 from spark_bridge.emission import LETTER, LETTERS, PART, Emission, Layout
 from spark_bridge.queries import Share, log_warnings
 from spark_bridge.schemas import ResultSchema
+from spark_bridge.wire import written
 
 ROW = t.StructType([t.StructField("n", t.LongType())])
 LAYOUT = Layout(
@@ -29,7 +30,7 @@ def parts_of(emission: Emission, bucket: int) -> pa.RecordBatch:
         [bucket] * len(found),
         [output for output, _ in found],
         [part.num_rows for _, part in found],
-        [part.serialize().to_pybytes() for _, part in found],
+        [written(part) for _, part in found],
     ]
     return pa.RecordBatch.from_pydict(dict(zip(PART.names, columns, strict=True)))
 
