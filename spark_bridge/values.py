@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
@@ -216,6 +217,8 @@ def _day(value: Any) -> date:
 
 def _text(value: Any) -> str:
     """Return a string as it is, the name of a member, and anything else as JSON text (a field of several types)."""
+    if type(value) is int or (type(value) is float and isfinite(value)):
+        return repr(value)  # as JSON has it, but sooner
     if isinstance(value, str) and not isinstance(value, Enum):
         return value
     if isinstance(value, Enum):

@@ -2,7 +2,7 @@
 
 Invariant: where rounding could change the answer, it is the given function's.
 
-Source: R. W. Sinnott, Virtues of the Haversine, 1984.
+Source: R. W. Sinnott, Virtues of the Haversine, 1984; a haversine is the square of half the chord.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cartesius.columnar.vectors import Vector
 
 _DOUBT: Final = 1e-9
-"""Haversines that differ by less, relative to them and to their roots, do not say which distance is smaller."""
+"""Squares of chords that differ by less, relative to them and to their roots, do not say which distance is smaller."""
 
 
 def closest_places(
@@ -39,13 +39,19 @@ def closest_places(
     columns = [_radians(item) for item in items]
     if len(columns) != 2 or columns[0] is None or columns[1] is None:
         return None
-    haversines = np.array([_haversines(columns[0], columns[1], place) for place in places])
-    closest = haversines.argmin(axis=0)
-    if len(places) > 1:
-        first, second = np.partition(haversines, 1, axis=0)[:2]
-        doubtful = np.flatnonzero(~(second - first > _DOUBT * (second + np.sqrt(second))))
-        number = {id_: place for place, (id_, _, _) in enumerate(places)}
-        closest[doubtful] = [number[one_by_one(position)] for position in positions.take(doubtful).to_list()]
+    points = _points(columns[0], columns[1])
+    closest = np.zeros(len(positions), np.int64)
+    first, second = np.full((2, len(positions)), np.inf)
+    for number, (_, latitude, longitude) in enumerate(places):
+        place = _points(np.radians(float(latitude)), np.radians(float(longitude)))
+        chords = sum((mine - its) ** 2 for mine, its in zip(points, place, strict=True))
+        second = np.minimum(second, np.maximum(first, chords))
+        closest[chords < first] = number
+        first = np.minimum(first, chords)
+    doubtful = np.flatnonzero(~(second - first > _DOUBT * (second + np.sqrt(second))))
+    if len(places) > 1 and len(doubtful):
+        number_of = {id_: place for place, (id_, _, _) in enumerate(places)}
+        closest[doubtful] = [number_of[one_by_one(position)] for position in positions.take(doubtful).to_list()]
     return Leaf(pa.array([id_ for id_, _, _ in places]).take(pa.array(closest)))
 
 
@@ -55,11 +61,7 @@ def _radians(item: Vector) -> NDArray[np.float64] | None:
     return np.radians(item.numbers.astype(np.float64))
 
 
-def _haversines(
-    latitude: NDArray[np.float64], longitude: NDArray[np.float64], place: tuple[Any, float, float]
-) -> NDArray[np.float64]:
-    """Return sin² of half the angle between positions, in radians, and a place: it grows with the distance."""
-    other, meridian = np.radians(place[1]), np.radians(place[2])
-    height, width = np.sin((other - latitude) / 2), np.sin((meridian - longitude) / 2)
-    found: NDArray[np.float64] = height**2 + np.cos(latitude) * np.cos(other) * width**2
-    return found
+def _points(latitude: Any, longitude: Any) -> tuple[Any, Any, Any]:
+    """Return where positions, in radians, are on the unit sphere; the squares of chords grow with the distance."""
+    width = np.cos(latitude)
+    return width * np.cos(longitude), width * np.sin(longitude), np.sin(latitude)

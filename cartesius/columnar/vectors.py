@@ -78,6 +78,8 @@ class Leaf:
 
     def take(self, indices: Indices, *, may_miss: bool = False) -> Leaf:
         """Return the values at ``indices``, None at `MISSING` if some ``may_miss``."""
+        if pa.types.is_null(self.type):
+            return Leaf(pa.nulls(len(indices)), self.kind)
         if self.is_number and not self.array.null_count and not may_miss:
             return Leaf(pa.array(self.numbers[indices], type=self.type), self.kind)
         if self.is_number and len(self):

@@ -60,7 +60,8 @@ def test_half_way_between_two_places_rounding_decides_as_it_does_one_by_one():
     draw = random.Random(1)
     for _ in range(20):
         north, east, apart = draw.uniform(-60, 60), draw.uniform(-100, 100), draw.uniform(0.001, 20)
-        closest = Closest((("a", north, east - apart), ("b", north, east + apart)))
+        far = ("c", -north, east + 90)  # that a third place is far off says nothing of the other two
+        closest = Closest((("a", north, east - apart), ("b", north, east + apart), far))
         latitudes = [draw.uniform(-60, 60) for _ in range(20)]
         columns = [Leaf(pa.array(column)) for column in (latitudes, [east] * len(latitudes))]
         found = closest.of_vectors(Struct(TUPLE, ("0", "1"), columns, len(latitudes)))
