@@ -114,21 +114,16 @@ class Layout:
 
     @property
     def result_schema(self) -> t.StructType:
-        """The columns of results for Spark; what is the same in all of them is left out.
-
-        Spark does not look for nulls in what is said to have none.
-        """
-        always: list[tuple[str, t.DataType]] = [("output", t.IntegerType())] if len(self.names) > 1 else []
-        always += [("change", t.ByteType()), ("start", _INSTANT), ("end", _INSTANT)]
-        rest = [(f"key_{place}", kind) for place, kind in enumerate(self.keys)]
-        rest += [(f"value_{place}", field.dataType) for place, field in enumerate(self.value)]
-        return t.StructType([*(t.StructField(*one, nullable=False) for one in always), *_columns(rest)])
+        """The columns of results for Spark; what is the same in all of them is left out."""
+        fields: list[tuple[str, t.DataType]] = [("output", t.IntegerType())] if len(self.names) > 1 else []
+        fields += [("change", t.ByteType()), *((f"key_{place}", kind) for place, kind in enumerate(self.keys))]
+        fields += [("start", _INSTANT), ("end", _INSTANT)]
+        return _columns([*fields, *((f"value_{place}", field.dataType) for place, field in enumerate(self.value))])
 
     @property
     def schema(self) -> t.StructType:
         """The columns of results and letters together."""
-        results = ((field.name, field.dataType) for field in self.result_schema if field.name != "output")
-        return t.StructType([*LETTER, *_columns(results)])
+        return t.StructType([*LETTER, *(field for field in self.result_schema if field.name != "output")])
 
     def rows(self, batches: Iterable[pa.RecordBatch], schema: t.StructType) -> Iterator[pa.RecordBatch]:
         """Make rows of parts, for Spark's ``mapInArrow``.
