@@ -21,7 +21,7 @@ from cartesius.errors import SnapshotMismatch
 from spark_bridge.packing import chunk_schema
 from spark_bridge.payloads import unreadable, vector_of
 from spark_bridge.row_order import ordered
-from spark_bridge.row_texts import row_text
+from spark_bridge.row_texts import row_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,9 +120,13 @@ class Columns:
         value = values[row] if made is None else made(**{name: values[row][name] for name in self.source.fields})
         return value if keys is None else Update(keys[row], value)
 
+    def texts(self, rows: Sequence[int]) -> list[str]:
+        """Return rows as JSON texts."""
+        return row_texts(self.payload.rename_columns(self._names), rows)
+
     def text(self, row: int) -> str:
         """Return a row as JSON text."""
-        return row_text(self.payload.rename_columns(self._names), row)
+        return self.texts([row])[0]
 
     def stored(self) -> bytes:
         """Return the rows as bytes that say which columns they have, for `restored`."""
@@ -144,6 +148,21 @@ class Columns:
     def numbers(self, helper: int) -> Any:
         """Return a helper that is a number."""
         return self.table.column(helper).to_numpy()
+
+
+def before(columns: Sequence[Columns], clock: float) -> list[Columns]:
+    """Return the rows whose time is before that of the clock."""
+    return [one.only(one.numbers(TIME) < clock) for one in columns]
+
+
+def not_before(columns: Sequence[Columns], clock: float) -> list[Columns]:
+    """Return the others."""
+    return [one.only(one.numbers(TIME) >= clock) for one in columns]
+
+
+def joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
+    """Return the rows of each source one after the other."""
+    return [Columns(a.source, pa.concat_tables([a.table, b.table])) for a, b in zip(some, more, strict=True)]
 
 
 def restored(source: Input, stored: bytes | None) -> Columns:
@@ -221,6 +240,6 @@ class Arrivals:
         for source, row, time in zip(*columns, strict=True):
             yield self.columns[source], row, time
 
-    def at(self, step: int) -> tuple[Columns, int, int]:
-        """Return one of them."""
-        return self.columns[self.source[step]], int(self.row[step]), int(self.time[step])
+    def at(self, step: int) -> tuple[Columns, int]:
+        """Return one of them: of which source, and which of its rows."""
+        return self.columns[self.source[step]], int(self.row[step])

@@ -9,18 +9,18 @@ Invariant: no greenlet outlives a call: the engine is local to it, and unwinds i
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
 from cartesius import CartesiusError
 from cartesius.columnar.batch_sizes import is_large
 from cartesius.columnar.running import attempt
 from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
-from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, restored
+from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
 from spark_bridge.bucket_states import BucketStates
 from spark_bridge.dead_letters import NO_TIME, unreadable
 from spark_bridge.emission import Emission
@@ -32,6 +32,8 @@ from spark_bridge.row_texts import value_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
 
     from cartesius import Engine, Event, Reactive
     from cartesius.columnar.feeds import Feed
@@ -128,12 +130,12 @@ class Buckets:
         )
         call.out.add(opened.changes)
         if clock is not None and clock > engine.clock:
-            call.use(_before(held, clock))
-            held = _from(held, clock)
+            call.use(before(held, clock))
+            held = not_before(held, clock)
             call.advance(clock)
         if holds:
-            held = _joined(held, _from(rows, engine.clock))
-            rows = _before(rows, engine.clock)
+            held = joined(held, not_before(rows, engine.clock))
+            rows = before(rows, engine.clock)
         call.use(rows)
         if close:
             call.close()
@@ -153,18 +155,6 @@ def _arrived(*parts: Any) -> Buckets:
     """Return the runner that has come to this worker."""
     states: BucketStates = parts[4]
     return once_a_worker(states.query, lambda: Buckets(*parts))
-
-
-def _before(columns: Sequence[Columns], clock: Any) -> list[Columns]:
-    return [one.only(one.numbers(TIME) < clock) for one in columns]
-
-
-def _from(columns: Sequence[Columns], clock: Any) -> list[Columns]:
-    return [one.only(one.numbers(TIME) >= clock) for one in columns]
-
-
-def _joined(some: Sequence[Columns], more: Sequence[Columns]) -> list[Columns]:
-    return [Columns(a.source, pa.concat_tables([a.table, b.table])) for a, b in zip(some, more, strict=True)]
 
 
 class _Call:
@@ -188,8 +178,8 @@ class _Call:
         if reasons.null_count < len(reasons):
             bad = {row: reason for row, reason in enumerate(reasons.to_pylist()) if reason is not None}
         wrong = {row: unreadable(reason) for row, reason in one.unreadable().items() if row not in bad}
-        for row, reason in (bad | (wrong if self._is_told(one) else {})).items():
-            self._aside("dead", one, row, int(one.numbers(TIME)[row]), reason)
+        told = bad | (wrong if self._is_told(one) else {})
+        self._aside("dead", [(one, row, reason) for row, reason in told.items()])
         if not bad and not wrong:
             return one
         is_good = np.ones(len(one), np.bool_)
@@ -200,8 +190,16 @@ class _Call:
         """Whether this bucket tells what is alike in each that has the row."""
         return one.source.is_split or self.bucket == 0
 
-    def _aside(self, kind: str, one: Columns, row: int, time: int, reason: str) -> None:
-        self.out.letter(kind, one.source.name, reason, None if time == NO_TIME else time, one.text(row))
+    def _aside(self, kind: str, told: Sequence[tuple[Columns, int, str]]) -> None:
+        """Make letters of rows: of which source, which row, and why."""
+        rows: defaultdict[Columns, list[int]] = defaultdict(list)
+        for one, row, _ in told:
+            rows[one].append(row)
+        texts = {one: iter(one.texts(mine)) for one, mine in rows.items()}
+        times = {one: iter(one.numbers(TIME)[mine].tolist()) for one, mine in rows.items()}
+        for one, _, reason in told:
+            time = next(times[one])
+            self.out.letter(kind, one.source.name, reason, None if time == NO_TIME else time, next(texts[one]))
 
     def advance(self, clock: int) -> None:
         """Move the clock."""
@@ -256,14 +254,17 @@ class _Call:
             self.out.add_parts(parts)
         if found.late:
             self.engine.take_late()
-        for step, (_, name, reason) in found.late:
-            self._late(*arrivals.at(first + step), name, reason)
+        self._late([(*arrivals.at(first + step), name, reason) for step, (_, name, reason) in found.late])
         return first + found.done
 
-    def _late(self, one: Columns, row: int, time: int, name: str, reason: str) -> None:
-        if self._is_told(one):
-            where = "" if name == one.source.name else f" (at {name})"
-            self._aside("late", one, row, time, reason + where)
+    def _late(self, late: Sequence[tuple[Columns, int, str, str]]) -> None:
+        """Make letters of late rows: of which source, which row, where it was late, and why."""
+        told = [
+            (one, row, reason if name == one.source.name else f"{reason} (at {name})")
+            for one, row, name, reason in late
+            if self._is_told(one)
+        ]
+        self._aside("late", told)
 
     def _use_row(self, one: Columns, row: int, time: int) -> bool:
         """Use a row; return whether it was set aside instead."""
@@ -272,7 +273,7 @@ class _Call:
             value = one.value(row)
         except Exception as error:  # whatever a constructor of the user's raises
             if self._is_told(one):
-                self._aside("dead", one, row, time, unreadable(error))
+                self._aside("dead", [(one, row, unreadable(error))])
             return True
         try:
             events = engine.push(engine.inputs[source.name], value, at=time)
@@ -286,12 +287,11 @@ class _Call:
             is_refused = failure is None or isinstance(error, CartesiusError)
             if failure is not None and not is_refused and self.on_error != "dead_letter":
                 raise failed_on_row(error, failure, self.bucket, source.name, time, one.text(row)) from error
-            self._aside("dead", one, row, time, raised(error, failure))
+            self._aside("dead", [(one, row, raised(error, failure))])
             return True
         self.out.add(events)
         if engine.late:
-            for _, name, reason in engine.take_late():
-                self._late(one, row, time, name, reason)
+            self._late([(one, row, name, reason) for _, name, reason in engine.take_late()])
         return False
 
 

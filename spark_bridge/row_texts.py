@@ -1,4 +1,4 @@
-"""Row texts: a row as JSON, as Spark's ``to_json`` writes it. Only rows that could not be used are written so.
+"""Row texts: rows as JSON, as Spark's ``to_json`` writes them. Only rows that could not be used are written so.
 
 What JSON lacks is spelled: NaN and the infinities and binary (base64) as strings, timestamps in UTC with microseconds,
 maps whose keys are no strings as lists of entries; fields that are null are left out.
@@ -9,23 +9,49 @@ from __future__ import annotations
 import base64
 import json
 import math
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cartesius.records import Record, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
-def row_text(table: pa.Table, row: int) -> str:
-    """Return a row of a table as text.
+def row_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
+    """Return rows of a table as texts: column by column, as there may be many.
 
-    >>> row_text(pa.table({"mmsi": [1, 2], "berth": ["A", None]}), 1)
-    '{"mmsi":2}'
+    >>> row_texts(pa.table({"mmsi": [1, 2], "berth": ["A", None]}), [1, 0])
+    ['{"mmsi":2}', '{"mmsi":1,"berth":"A"}']
     """
-    return _fields((name, column[row]) for name, column in zip(table.column_names, table.columns, strict=True))
+    chosen = table.take(pa.array(rows, pa.int64()))
+    heads = [f"{_quoted(name)}:" for name in table.column_names]
+    columns = [_texts(column) for column in chosen.combine_chunks().columns]
+    return [
+        f"{{{','.join([head + column[row] for head, column in zip(heads, columns, strict=True) if column[row]])}}}"
+        for row in range(len(rows))
+    ]
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """Return values as texts, none of which is empty; where there is no value, the empty text."""
+    kind = column.type
+    if pa.types.is_integer(kind):
+        return [text or "" for text in column.cast(pa.string()).to_pylist()]
+    if pa.types.is_string(kind):
+        return ["" if text is None else _quoted(text) for text in column.to_pylist()]
+    if pa.types.is_floating(kind):
+        return ["" if number is None else _number(number) for number in column.to_pylist()]
+    if pa.types.is_list(kind):
+        items = iter(_texts(pc.list_flatten(column)))
+        return [
+            "" if n is None else f"[{','.join([text or 'null' for text in islice(items, n)])}]"
+            for n in pc.list_value_length(column).to_pylist()
+        ]
+    return [_text(scalar) if scalar.is_valid else "" for scalar in column]
 
 
 def value_text(value: Any) -> str:
@@ -43,6 +69,12 @@ def _plain(value: Any) -> Any:
 
 def _fields(items: Iterable[tuple[str, Any]]) -> str:
     return f"{{{','.join(f'{_quoted(name)}:{_text(item)}' for name, item in items if item.is_valid)}}}"
+
+
+def _number(value: float) -> str:
+    if math.isfinite(value):
+        return repr(value)
+    return _quoted("NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity")
 
 
 def _quoted(text: str) -> str:
@@ -68,6 +100,6 @@ def _text(scalar: Any) -> str:
     value = scalar.as_py()
     if isinstance(value, bytes):
         return _quoted(base64.b64encode(value).decode())
-    if isinstance(value, float) and not math.isfinite(value):
-        return _quoted("NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, float):
+        return _number(value)
     return format(value, "f") if pa.types.is_decimal(kind) else json.dumps(value, ensure_ascii=False)

@@ -88,7 +88,7 @@ def objects(draw, n, *, everywhere=False):
     labels = tuple((f"l{place}", "kn") for place in range(len(shown)))
     values = labelled(Labelled(labels), n, shown) if shown else constant(constant_kind(()), n)
     margin = draw(numbers(n).map(lambda leaf: noted(Noted("m"), leaf)) | st.just(constant(constant_kind(None), n)))
-    found = made(Made(Found, FOUND.fieldNames()), n, [name, draw(names(n)), values, margin])
+    found = made(Made(Found, tuple(FOUND.names)), n, [name, draw(names(n)), values, margin])
     how = draw(st.sampled_from(["all", "some", "none"]))
     if how == "none" and not everywhere:
         return Absent(found, n)

@@ -1,0 +1,75 @@
+"""Rows that could not be used are told as JSON that says what they held; an encoder of the test's own is the oracle."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from datetime import date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import types as t
+
+from spark_bridge.row_texts import row_texts
+from spark_bridge.values import to_arrow
+from tests.unit.spark_bridge.typed_values import typed
+
+
+def told(value, kind):
+    """What JSON's reader is to find for a value; decimals, like floats, are numbers."""
+    match value, kind:
+        case None, _:
+            return None
+        case bytes(), _:
+            return base64.b64encode(value).decode()
+        case float(), _ if not math.isfinite(value):
+            return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+        case datetime(), t.TimestampType():
+            return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+        case datetime(), _:
+            return value.strftime("%Y-%m-%dT%H:%M:%S.%f").zfill(26)
+        case date(), _:
+            return value.isoformat()
+        case Decimal(), _:
+            return float(value)
+        case _, t.ArrayType():
+            return [told(item, kind.elementType) for item in value]
+        case _, t.MapType(keyType=t.StringType()):
+            return {key: told(item, kind.valueType) for key, item in value.items()}
+        case _, t.MapType():
+            pairs = [{"key": key, "value": told(item, kind.valueType)} for key, item in value.items()]
+            return [{name: item for name, item in pair.items() if item is not None} for pair in pairs]
+        case _, t.StructType():
+            items = {field.name: told(value[field.name], field.dataType) for field in kind}
+            return {name: item for name, item in items.items() if item is not None}
+    return value
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(1, 4))
+    columns = {}
+    for place in range(draw(st.integers(1, 3))):
+        kind, values = draw(typed())
+        columns[f'c "{place}"'] = kind, draw(st.lists(st.none() | values, min_size=n, max_size=n))
+    rows = draw(st.lists(st.integers(0, n - 1), max_size=5))
+    return columns, rows
+
+
+@given(tables())
+def test_texts_say_what_rows_held(drawn):
+    columns, rows = drawn
+    table = pa.table({name: to_arrow(values, kind, name) for name, (kind, values) in columns.items()})
+    found = [json.loads(text, parse_float=float) for text in row_texts(table, rows)]
+    everything = [{name: told(values[row], kind) for name, (kind, values) in columns.items()} for row in rows]
+    assert found == [{name: value for name, value in each.items() if value is not None} for each in everything]
+
+
+@given(tables())
+def test_a_row_is_told_the_same_beside_others(drawn):
+    columns, rows = drawn
+    table = pa.table({name: to_arrow(values, kind, name) for name, (kind, values) in columns.items()})
+    assert row_texts(table, rows) == [text for row in rows for text in row_texts(table, [row])]
