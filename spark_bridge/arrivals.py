@@ -21,7 +21,7 @@ from cartesius.errors import SnapshotMismatch
 from spark_bridge.packing import chunk_schema
 from spark_bridge.payloads import unreadable, vector_of
 from spark_bridge.row_order import ordered
-from spark_bridge.row_texts import row_texts
+from spark_bridge.row_texts import json_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ class Columns:
 
     def texts(self, rows: Sequence[int]) -> list[str]:
         """Return rows as JSON texts."""
-        return row_texts(self.payload.rename_columns(self._names), rows)
+        return json_texts(self.payload.rename_columns(self._names), rows)
 
     def text(self, row: int) -> str:
         """Return a row as JSON text."""

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def row_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
+def json_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
     """Return rows of a table as texts: column by column, as there may be many.
 
-    >>> row_texts(pa.table({"mmsi": [1, 2], "berth": ["A", None]}), [1, 0])
+    >>> json_texts(pa.table({"mmsi": [1, 2], "berth": ["A", None]}), [1, 0])
     ['{"mmsi":2}', '{"mmsi":1,"berth":"A"}']
     """
     chosen = table.take(pa.array(rows, pa.int64()))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from spark_bridge.row_texts import row_texts
+from spark_bridge.row_texts import json_texts
 from spark_bridge.values import to_arrow
 from tests.unit.spark_bridge.typed_values import typed
 
@@ -63,7 +63,7 @@ def tables(draw):
 def test_texts_say_what_rows_held(drawn):
     columns, rows = drawn
     table = pa.table({name: to_arrow(values, kind, name) for name, (kind, values) in columns.items()})
-    found = [json.loads(text, parse_float=float) for text in row_texts(table, rows)]
+    found = [json.loads(text, parse_float=float) for text in json_texts(table, rows)]
     everything = [{name: told(values[row], kind) for name, (kind, values) in columns.items()} for row in rows]
     assert found == [{name: value for name, value in each.items() if value is not None} for each in everything]
 
@@ -72,4 +72,4 @@ def test_texts_say_what_rows_held(drawn):
 def test_a_row_is_told_the_same_beside_others(drawn):
     columns, rows = drawn
     table = pa.table({name: to_arrow(values, kind, name) for name, (kind, values) in columns.items()})
-    assert row_texts(table, rows) == [text for row in rows for text in row_texts(table, [row])]
+    assert json_texts(table, rows) == [text for row in rows for text in json_texts(table, [row])]
