@@ -29,8 +29,9 @@ setup:  ## Make .venv from requirements.lock, and find or install Java; does not
 run: setup  ## Judge the ships of New York harbour on Spark (ARGS="--help" for its options)
 	@$(with_java) $(python) -m examples.port $(ARGS)
 
+# `make check` has the test of the architecture.
 test: setup  ## Run all tests that are not slow (ARGS="-k name" to choose)
-	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -n 2 -m "not slow" $(ARGS)
+	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -n 2 -m "not slow" --ignore=tests/test_architecture.py $(ARGS)
 
 check: setup  ## Lint, formatting, types and the architecture, as in CI
 	$(python) -m ruff check .

@@ -32,7 +32,7 @@ process, and handing out eight thousand tests one by one takes the processes' ti
 # header brings a run back.
 settings.register_profile(
     "ci",
-    max_examples=60,
+    max_examples=50,
     deadline=None,
     print_blob=True,
     derandomize=True,
