@@ -4,7 +4,8 @@ What is of the type already, or of a narrower one, is taken as it is, and so are
 tuples that are known to have them; everything else goes by way of Python's values and `spark_bridge.values`, which says
 what does not fit.
 
-Invariant: both ways give the same array, or the same error.
+Invariant: both ways give the same array, or an error of the same kind; where several values do not fit, the one that
+it names may differ.
 """
 
 from __future__ import annotations

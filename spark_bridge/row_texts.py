@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cartesius.records import Record, fields_of
 
@@ -29,29 +30,43 @@ def json_texts(table: pa.Table, rows: Sequence[int]) -> list[str]:
     """
     chosen = table.take(pa.array(rows, pa.int64()))
     heads = [f"{_quoted(name)}:" for name in table.column_names]
-    columns = [_texts(column) for column in chosen.combine_chunks().columns]
+    columns = [_texts(pa.concat_arrays(column.chunks or [pa.array([], column.type)])) for column in chosen.columns]
     return [
         f"{{{','.join([head + column[row] for head, column in zip(heads, columns, strict=True) if column[row]])}}}"
         for row in range(len(rows))
     ]
 
 
-def _texts(column: pa.ChunkedArray) -> list[str]:
+def _texts(column: pa.Array) -> list[str]:
     """Return values as texts, none of which is empty; where there is no value, the empty text."""
     kind = column.type
     if pa.types.is_integer(kind):
         return [text or "" for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_string(kind):
         return ["" if text is None else _quoted(text) for text in column.to_pylist()]
+    if pa.types.is_float32(kind):  # 0.1, not what is closest to it among the doubles
+        return ["" if text is None else _number(float(text)) for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_floating(kind):
         return ["" if number is None else _number(number) for number in column.to_pylist()]
+    if pa.types.is_temporal(kind):
+        return _times(column)
     if pa.types.is_list(kind):
-        items = iter(_texts(pc.list_flatten(column)))
+        items = iter(_texts(column.flatten()))
         return [
             "" if n is None else f"[{','.join([text or 'null' for text in islice(items, n)])}]"
-            for n in pc.list_value_length(column).to_pylist()
+            for n in column.value_lengths().to_pylist()
         ]
     return [_text(scalar) if scalar.is_valid else "" for scalar in column]
+
+
+def _times(column: pa.Array) -> list[str]:
+    """Return times and days as texts, also beyond the years that Python has."""
+    kind = column.type
+    is_day, zone = pa.types.is_date(kind), "" if pa.types.is_date(kind) or kind.tz is None else "Z"
+    numbers = column.view(pa.int32() if is_day else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
+    texts = np.datetime_as_string(numbers.view("datetime64[D]" if is_day else "datetime64[us]")).tolist()
+    there = column.is_valid().to_pylist()
+    return [_quoted(text + zone) if is_there else "" for text, is_there in zip(texts, there, strict=True)]
 
 
 def value_text(value: Any) -> str:
@@ -60,11 +75,23 @@ def value_text(value: Any) -> str:
     >>> value_text({"mmsi": 2})
     '{"mmsi":2}'
     """
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=_plain)
+    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False, default=str)
 
 
 def _plain(value: Any) -> Any:
-    return fields_of(value) if isinstance(value, Record) else str(value)
+    """Return a value as JSON has it: what it lacks is spelled."""
+    match value:
+        case Record():
+            return _plain(fields_of(value))
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return {key: _plain(item) for key, item in value.items()}
+        case Mapping():
+            return [{"key": _plain(key), "value": _plain(item)} for key, item in value.items()]
+        case tuple() | list():
+            return [_plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return json.loads(_number(value))
+    return value
 
 
 def _fields(items: Iterable[tuple[str, Any]]) -> str:
@@ -93,13 +120,9 @@ def _text(scalar: Any) -> str:
         if pa.types.is_string(kind.key_type):
             return f"{{{','.join(f'{_quoted(key.as_py())}:{_text(item)}' for key, item in entries)}}}"
         return f"[{','.join(_fields((('key', key), ('value', item))) for key, item in entries)}]"
-    if pa.types.is_list(kind):
-        return f"[{','.join(map(_text, scalar.values))}]"
-    if pa.types.is_temporal(kind):  # beyond the years that Python has, too
-        return _quoted(scalar.cast(pa.string()).as_py().replace(" ", "T", 1))
+    if not pa.types.is_binary(kind) and not pa.types.is_decimal(kind) and not pa.types.is_boolean(kind):
+        return _texts(pa.repeat(scalar, 1))[0]
     value = scalar.as_py()
     if isinstance(value, bytes):
         return _quoted(base64.b64encode(value).decode())
-    if isinstance(value, float):
-        return _number(value)
-    return format(value, "f") if pa.types.is_decimal(kind) else json.dumps(value, ensure_ascii=False)
+    return format(value, "f") if pa.types.is_decimal(kind) else json.dumps(value)

@@ -4,7 +4,7 @@ Spark copies what is in binary columns some ten times, and each of its writers m
 times among them, travel as their distance from the smallest in as few bytes as it takes, and a column that is the same
 in all rows, or null, as no column at all. That takes two passes over a column; compression took five times as long.
 
-Invariant: ``read(written(batch), batch.schema) == batch``.
+Invariant: ``read(written(batch), batch.schema) == batch``, for batches that have columns.
 
 Source: measured, see docs/rationale.md.
 """

@@ -30,7 +30,19 @@ _INT64: Final = np.iinfo(np.int64)
 def at_once(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector | None:
     """Return what ``function`` gives for all rows, if it can be asked for that (`missing_values.AtOnce`)."""
     ask: Callable[..., Vector | None] | None = getattr(function, "of_vectors", None)
-    return None if ask is None else ask(*arguments)
+    if ask is None:
+        return None
+    try:
+        return ask(*arguments)
+    except NotColumnar:
+        raise
+    except Exception as error:
+        raise _raises(function, error) from error
+
+
+def _raises(function: Callable[..., Any], error: Exception) -> NotColumnar:
+    name = getattr(function, "__name__", "a function")
+    return NotColumnar(f"{name} raises {type(error).__name__}")
 
 
 def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
@@ -40,8 +52,7 @@ def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
     try:
         return of_values([function(*values) for values in zip(*[one.to_list() for one in arguments], strict=True)])
     except Exception as error:
-        reason = f"{getattr(function, '__name__', 'a function')} raises {type(error).__name__}"
-        raise NotColumnar(reason) from error
+        raise _raises(function, error) from error
 
 
 def apply(function: Callable[..., Any], *arguments: Vector) -> Vector:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.vectors import Leaf, Struct
+from cartesius.columnar.vectors import TUPLE, Leaf, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,8 +35,9 @@ def closest_places(
         positions: Latitudes and longitudes, in degrees.
         one_by_one: Gives the id for one position, also where places are equally close.
     """
-    items = positions.items if isinstance(positions, Struct) and positions.valid is None else ()
-    columns = [_radians(item) for item in items]
+    if not isinstance(positions, Struct) or positions.kind != TUPLE or positions.valid is not None:
+        return None
+    columns = [_radians(item) for item in positions.items]
     if len(columns) != 2 or columns[0] is None or columns[1] is None:
         return None
     points = _points(columns[0], columns[1])
@@ -48,8 +49,10 @@ def closest_places(
         second = np.minimum(second, np.maximum(first, chords))
         closest[chords < first] = number
         first = np.minimum(first, chords)
-    doubtful = np.flatnonzero(~(second - first > _DOUBT * (second + np.sqrt(second))))
-    if len(places) > 1 and len(doubtful):
+    is_sure = np.isfinite(first) & (np.abs(columns[0]) <= np.pi / 2)  # else the function may raise
+    if len(places) > 1:
+        is_sure &= second - first > _DOUBT * (second + np.sqrt(second))
+    if len(doubtful := np.flatnonzero(~is_sure)):
         number_of = {id_: place for place, (id_, _, _) in enumerate(places)}
         closest[doubtful] = [number_of[one_by_one(position)] for position in positions.take(doubtful).to_list()]
     return Leaf(pa.array([id_ for id_, _, _ in places]).take(pa.array(closest)))
@@ -63,5 +66,6 @@ def _radians(item: Vector) -> NDArray[np.float64] | None:
 
 def _points(latitude: Any, longitude: Any) -> tuple[Any, Any, Any]:
     """Return where positions, in radians, are on the unit sphere; the squares of chords grow with the distance."""
-    width = np.cos(latitude)
-    return width * np.cos(longitude), width * np.sin(longitude), np.sin(latitude)
+    with np.errstate(invalid="ignore"):  # of infinite ones, which are nowhere
+        width = np.cos(latitude)
+        return width * np.cos(longitude), width * np.sin(longitude), np.sin(latitude)

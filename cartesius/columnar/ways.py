@@ -116,6 +116,8 @@ def codes_of(ways: Sequence[Way], tables: Sequence[Rows | None]) -> Codes:
         way = way_to.get(slot)
         origin = None if way is None else tables[way.origin]
         if table is None or table.key is None:
+            if way is not None and isinstance(way.value, Apply) and origin is not None:
+                value_of(way.value, origin)  # which may raise, also where there is nothing to be found
             sought[slot] = none
         elif way is None:
             (own[slot],), counts[slot] = encoded([[table.key]], skips_null=False)

@@ -120,9 +120,8 @@ class Killer:
                 overdue = self.checkpoint / "offsets" / str(batch + 2)
                 while time.monotonic() < until and not overdue.exists():
                     job = self._kept_going(job, deadline)
-                while not (found := victims(job.pid, self.target)):
+                while not self._has_killed(job, draw):
                     job = self._kept_going(job, deadline)
-                os.kill(draw.choice(found), signal.SIGKILL)
                 if self.target == "driver":
                     job.kill()
                     job.wait()
@@ -131,6 +130,15 @@ class Killer:
                 job = self._start()
         finally:
             job.kill()
+
+    def _has_killed(self, job: Job, draw: random.Random) -> bool:
+        """Kill a part of the job, if there is one; one that is seen may be gone a moment later."""
+        found = victims(job.pid, self.target)
+        try:
+            os.kill(draw.choice(found), signal.SIGKILL)
+        except (IndexError, ProcessLookupError):
+            return False
+        return True
 
     def _kept_going(self, job: Job, deadline: float) -> Job:
         """Return the job that runs after a moment: a new one, where the old one has failed."""

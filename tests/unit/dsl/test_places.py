@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius.columnar.vectors import TUPLE, Leaf, Struct
+from cartesius.columnar.arithmetic import at_once
+from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
 from dsl import DimensionMismatch, InvalidRule, nearest
 from dsl.evaluation import Situation, compiled
 from dsl.places import Closest, great_circle
@@ -75,6 +76,29 @@ def test_what_is_no_pair_of_numbers_is_left_to_python():
     assert closest.of_vectors(Struct(TUPLE, ("0", "1"), [numbers, texts], 1)) is None
     assert closest.of_vectors(Struct(TUPLE, ("0", "1"), [numbers, Leaf(pa.array([None], pa.float64()))], 1)) is None
     assert closest.of_vectors(numbers) is None
+    assert closest.of_vectors(Struct(RECORD, ("0", "1"), [numbers, numbers], 1)) is None
+
+
+@pytest.mark.parametrize("places", [(("a", 40.0, 60.5),), (("a", 40.0, 60.5), ("b", 0.0, 0.0))], ids=["one", "two"])
+@pytest.mark.parametrize("strange", [(math.inf, 0.0), (0.0, -math.inf), (140.0, 240.5)])
+def test_a_position_that_is_nowhere_raises_at_once_what_it_raises_alone(places, strange):
+    closest = Closest(places)
+    alone: Any
+    try:
+        alone = closest(strange)
+    except ValueError as error:
+        alone = type(error)
+    columns = [Leaf(pa.array([1.0, value])) for value in strange]
+    positions = Struct(TUPLE, ("0", "1"), columns, 2)
+    if alone is ValueError:
+        with pytest.raises(ValueError, match="math domain error"):
+            closest.of_vectors(positions)
+        with pytest.raises(NotColumnar, match="ValueError"):
+            at_once(closest, [positions])
+    else:
+        found = closest.of_vectors(positions)
+        assert found is not None
+        assert found.to_list() == [closest((1.0, 1.0)), alone]
 
 
 def test_the_distance_on_a_meridian_and_between_antipodes():

@@ -86,3 +86,28 @@ def test_what_is_unknown_in_a_bucket_is_so_in_this_process(drawn, cuts):
             missing = [list(reason.missing) for reason in change.value.because]
             expected.append((change.key, change.value.status, missing))
     assert told(rows, sorted(min(cut, len(rows)) for cut in cuts)) == expected
+
+
+def outcome_of(rows, policy):
+    """What a bucket gives for rows that come at once: results and letters, or the error."""
+    try:
+        outcome = run(buckets_of(PORT.table(), inputs=INPUTS, on_error=policy), 0, None, rows)
+    except RuleRaised as error:
+        return str(error)
+    results = [(key, value["status"]) for _, key, value, _ in shown(outcome)]
+    return results, [(letter["kind"], letter["reason"], letter["payload"]) for letter in letters(outcome)]
+
+
+@pytest.mark.parametrize("policy", ["fail", "dead_letter", "unknown"])
+@pytest.mark.parametrize("gauges", [GAUGES, []], ids=["gauges", "no gauge yet"])
+def test_a_link_that_raises_in_a_large_batch_does_what_it_does_row_by_row(monkeypatch, policy, gauges):
+    """Also where it leads to nothing as yet: its row would be kept, and found to be bad when it is too late."""
+    ships = [Row(0, 2, 0, {"mmsi": mmsi, "place": [40.0, -74.0]}) for mmsi in range(40)]
+    rows = [*gauges, *ships, Row(0, 3, 0, {"mmsi": 99, "place": [NOWHERE, -74.0]})]
+    at_once = outcome_of(rows, policy)
+    monkeypatch.setattr("spark_bridge.buckets._MANY", 1 << 30)
+    assert at_once == outcome_of(rows, policy)
+    if policy == "fail":
+        assert "math domain error" in at_once
+    else:
+        assert (len(at_once[0]), len(at_once[1])) == {"dead_letter": (40, 1), "unknown": (41, 0)}[policy]
