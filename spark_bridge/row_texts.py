@@ -1,7 +1,8 @@
-"""Row texts: rows as JSON, as Spark's ``to_json`` writes them. Only rows that could not be used are written so.
+"""Row texts: rows as JSON, much as Spark's ``to_json`` has them. Only rows that could not be used are written so.
 
-What JSON lacks is spelled: NaN and the infinities and binary (base64) as strings, timestamps in UTC with microseconds,
-maps whose keys are no strings as lists of entries; fields that are null are left out.
+Numbers are as Python writes them. What JSON lacks is spelled: NaN and the infinities and binary (base64) as strings,
+timestamps in UTC with microseconds, maps whose keys are no strings as lists of entries; fields that are null are left
+out.
 """
 
 from __future__ import annotations
