@@ -94,6 +94,8 @@ class Bindings:
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
             is_table,
+            notes_door=list(self.pattern.slots.values()).count(reactive) > 1
+            and any(one.orders or one.absent for one in self.pattern.restrictions),
             n=self.pattern.lists.get(name),
         )
 

@@ -113,6 +113,8 @@ class Entry:
         """Return one of several events that a gate makes of this one, told apart by their place."""
         entry = Entry(value, start, end, (self.identity, place))
         entry.keys, entry.slot = self.keys, self.slot
+        if door := self.noted("door"):
+            entry.note(door=(*door, place))
         return entry
 
     def as_row(self, key: Any, value: Any, *, deletes: bool = False, table: str | None = None) -> Entry:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import attrs
 
 from cartesius.entries import ABSENT, FRESH, GONE, Several, singly
+from cartesius.following import precedes
 from cartesius.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
@@ -91,10 +92,20 @@ class Step:
         """Return those of ``found`` that are in order with what ``row`` has bound."""
         if not self.earlier and not self.later:
             return found
-        since = max([row[slot].end for slot in self.earlier], default=float("-inf"))  # type: ignore[union-attr]  # bound
-        until = min([row[slot].start for slot in self.later], default=float("inf"))  # type: ignore[union-attr]  # bound
-        is_first, is_last = not self.earlier, not self.later  # a bound that there is holds for infinite times, too
-        return [e for e in found if (is_first or since < e.start) and (is_last or e.end < until)]
+        before = [part for slot in self.earlier if (part := row[slot]) is not None]
+        after = [part for slot in self.later if (part := row[slot]) is not None]
+        since = max([part.end for part in before], default=float("-inf"))
+        until = min([part.start for part in after], default=float("inf"))
+        return [
+            entry
+            for entry in found
+            if (not before or since < entry.start or (since == entry.start and _all_precede(before, (entry,))))
+            and (not after or entry.end < until or (entry.end == until and _all_precede((entry,), after)))
+        ]
+
+
+def _all_precede(before: Iterable[Entry], after: Iterable[Entry]) -> bool:
+    return all(precedes(one, other) for one in before for other in after)
 
 
 def step_to(slot: int, bound: Iterable[int], links: Sequence[Link]) -> Step:

@@ -320,6 +320,7 @@ class Slot:
     shared: SharedMemory | None = None  # where its memory is that of other slots, too
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     ended: bool = False
+    notes_door: bool = False  # whether its events are told by where they came in, as another slot has them, too
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
     forgotten: Mapping[tuple[Any, ...], Time] = {}  # if it never has a part: the last end of what left, by window
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius.clauses import memory
 from cartesius.errors import InvalidArgument
 from cartesius.families import Duration, Slot, arrive, displace, withdraw
+from cartesius.following import note_places
 from cartesius.handlers import handles
 from cartesius.lists import OneOrMore
 from cartesius.meanings import Meaning
@@ -119,6 +120,7 @@ def longer_run(run: Entry, event: Entry) -> Entry:
     """Return a run, with the uses that it has left, and ``event`` at its end."""
     longer = run.with_value([*run.value, event.value], min(run.start, event.start), max(run.end, event.end))
     longer._identity = (*run.identity, event.identity)
+    note_places(longer, run, event)
     return longer
 
 

@@ -241,7 +241,7 @@ class Steps:
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
             batches = {
-                slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
+                slot.index: self._entries(slot, coming, events[slot.reactive]) if _stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without
@@ -267,6 +267,15 @@ class Steps:
             for name in (self.program.names[output],)
             for event in events.get(output, ())
         ]
+
+    def _entries(self, slot: Slot, coming: Sequence[Event], events: Sequence[Event]) -> list[Entry]:
+        """Return entries for what comes to a slot, of the ``events`` of its reactive in this step."""
+        entries = [self._entry(slot, event) for event in coming]
+        if slot.notes_door:
+            places = {id(event): place for place, event in enumerate(events)}
+            for entry, event in zip(entries, coming, strict=True):
+                entry.note(door=(slot.source, self.world.steps, places[id(event)]))
+        return entries
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
         is_change = slot.reactive.table

@@ -19,6 +19,7 @@ import attrs
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.extended_values import UNDEFINED
+from cartesius.following import precedes
 from cartesius.machines import Transducer
 from cartesius.runs import longer_run, run_of
 from cartesius.track_shapes import Kind
@@ -101,7 +102,7 @@ class _Machine:
         self._transitions.append(Transition(tag, sources, target, term))
 
     def _begin(self) -> None:
-        self._add(INITIAL, (), CLOCK, lambda: EARLIEST)
+        self._add(INITIAL, (), CLOCK, lambda: (EARLIEST, False))
         if self._grown is not None:
             self._add(INITIAL, (), self._run, _Run)
         if self._shape.kind is Kind.SINGLE:
@@ -171,7 +172,7 @@ class _Machine:
         """Whether a run has just become such that it starts after what has begun ends."""
         if not run.is_fresh or run.entry is None:
             return False
-        return run.entry.start > max(part.end for part in row if part is not None)
+        return all(precedes(part, run.entry) for part in row if part is not None)
 
     # -- pieces --------------------------------------------------------------------------------------------------------
 
@@ -203,8 +204,10 @@ class _Machine:
     def _grow(self, run: _Run, event: Entry) -> _Run:
         gate = self._gate
         if run.entry is not None and run.is_open and gate.may_be(after := longer_run(run.entry, event)):
+            after.number = event.number
             return _Run(after, is_fresh=True, is_longer=True)
         if gate.may_be(alone := run_of(event)):
+            alone.number = event.number
             return _Run(alone, is_fresh=True)
         return _Run(run.entry, is_open=run.is_open and gate.contiguity == "relaxed")
 
@@ -223,7 +226,7 @@ class _Machine:
     def _following(self, row: Row, place: int, entry: Entry | None) -> list[Entry | None] | None:
         assert entry is not None  # Invariant: an item has an entry for each place of its tag
         before = row[self._shape.slots[place - 1].index] if place else None
-        if before is not None and before.end >= entry.start:
+        if before is not None and not precedes(before, entry):
             return None
         longer = list(row)
         longer[self._shape.slots[place].index] = entry
@@ -251,14 +254,15 @@ def _begins(run: _Run) -> bool:
     return run.is_fresh and not run.is_longer
 
 
-def _later(latest: Time, item: Item) -> Time:
-    """Return the end of an event that starts after all before have ended."""
+def _later(before: tuple[Time, bool], item: Item) -> tuple[Time, bool]:
+    """Return the end of an event that follows all before, and whether it is a point, which others of its time follow."""
     event = next(entry for entry in item if entry is not None)
-    if event.start <= latest:
+    (latest, was_point), is_point = before, event.start == event.end
+    if event.start < latest or (event.start == latest and not (was_point and is_point)):
         message = (
             "Tracker: expected events that come one after another, each starting after those before (of its key) have"
-            f" ended, but got one at {event.start}..{event.end} after one that ends at {latest}; order them by"
+            f" ended, or at one instant with them, but got one at {event.start}..{event.end} after one that ends at {latest}; order them by"
             " in_event_time, or use an Engine, which remembers what has come"
         )
         raise InvalidArgument(message)
-    return event.end
+    return event.end, is_point

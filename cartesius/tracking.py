@@ -123,7 +123,7 @@ class Tracker:
 
     def _entry(self, slot: Slot, value: Any, start: Time, end: Time) -> Entry:
         entry = Entry(value, start, end, (slot.source, self._number + 1))
-        entry.slot = slot.name
+        entry.slot, entry.number = slot.name, self._number + 1
         entry.keys = self._join.bindings.keys_of(slot, entry)
         return entry
 

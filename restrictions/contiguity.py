@@ -17,6 +17,7 @@ from cartesius import Restriction, Slots, forward, handles
 from cartesius.combinations import beside, fits, noted
 from cartesius.errors import InvalidArgument
 from cartesius.families import admit, alone, optional
+from cartesius.following import precedes
 from cartesius.meanings import Meaning
 from cartesius.restriction_base import slot_families
 
@@ -129,7 +130,7 @@ class _sequence(Restriction):
         """Return what ``slots`` have after the part of ``before``, in the order of events."""
         previous = row[before.index]
         assert previous is not None  # Invariant: a sequence is extended at its end
-        found = [entry for slot in slots for entry in beside(slot, row) if entry.start > previous.end]
+        found = [entry for slot in slots for entry in beside(slot, row) if precedes(previous, entry)]
         return sorted(found, key=self.places(row))
 
     def places(self, row: Candidate) -> Places:

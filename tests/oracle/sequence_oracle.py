@@ -1,7 +1,8 @@
 """Sequences from scratch: every combination of all events, judged by the definitions alone.
 
 No memory, no increments: after each step everything is listed anew from what has come so far. A combination binds each
-variable to an event of its source. Events are ordered by their end, then by arrival.
+variable to an event of its source. Events are ordered by their end, then by arrival; each is used as it arrives, so of
+points of one time the one that arrived earlier comes before the other (SEMANTICS 3.11).
 """
 
 from __future__ import annotations
@@ -75,12 +76,18 @@ def concerned(program: Program, key: int, seen: Sequence[Item]) -> list[Item]:
     return [item for item in seen if item.source in sources and (not program.is_keyed or item.key == key)]
 
 
+def precedes(one: Item, other: Item) -> bool:
+    """Whether an event comes before another."""
+    are_points_of_one_time = one.start == one.end == other.start == other.end
+    return one.end < other.start or (are_points_of_one_time and one.arrival < other.arrival)
+
+
 def follows(program: Program, row: Row, before: str, name: str, seen: Sequence[Item]) -> bool:
     """Whether the event of ``name`` comes next after that of ``before``, in a row of what is bound till then."""
     one, other = row[before], row[name]
-    if not one.end < other.start:
+    if not precedes(one, other):
         return False
-    between = [i for i in concerned(program, other.key, seen) if i.start > one.end and i.place < other.place]
+    between = [i for i in concerned(program, other.key, seen) if precedes(one, i) and i.place < other.place]
     if program.contiguity == "strict":
         return between == []
     if program.contiguity == "any":
@@ -164,7 +171,7 @@ def begun(program: Program, seen: Sequence[Item], clock: float) -> Iterator[Row]
         names, name = program.order[:length], program.order[length]
         for row in rows(program, names, seen):
             key = row[names[0]].key
-            later = [i for i in concerned(program, key, seen) if i.start > row[names[-1]].end]
+            later = [i for i in concerned(program, key, seen) if precedes(row[names[-1]], i)]
             if program.contiguity == "strict" and later:
                 continue
             if program.contiguity == "relaxed" and any(

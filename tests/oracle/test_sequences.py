@@ -11,12 +11,13 @@ from collections import Counter
 from itertools import combinations, pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given as for_all
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, correlate, run
-from restrictions import as_table, in_sequence, key_by, most_recently, retracting, within
+from cartesius import Engine, Reactive, correlate, one_or_more, repeated, run
+from restrictions import as_table, in_event_time, in_sequence, key_by, most_recently, retracting, within
 from tests.oracle.sequence_oracle import Condition, Found, Item, Program, given, given_so_far, matches
 
 NAMES = "abc"
@@ -307,46 +308,150 @@ def test_each_contiguity_gives_less_than_the_next(trace):
 # --------------------------------------------------------------------------------------------- as regular expressions
 
 
-def spans(text: str, order: str, **options: Any) -> list[tuple[int, ...]]:
-    """The places of the matches in a text whose letters are events, each of the slot of that name."""
+YIELDS: dict[int, Any] = {
+    2: lambda a, b: (a, b),
+    3: lambda a, b, c: (a, b, c),
+    4: lambda a, b, c, d: (a, b, c, d),
+}
+
+
+def spans(text: str, order: str, alike: int = 1, **options: Any) -> list[tuple[int, ...]]:
+    """The places of the matches in a text whose letters are events, each of the slot of that name, in every tier.
+
+    So many letters as are ``alike`` are of one time.
+    """
     inputs = {letter: Reactive(letter) for letter in order}
-    output = correlate(
-        slots=inputs,
-        yields=(lambda a, b, c: (a, b, c)) if len(order) == 3 else (lambda a, b, c, d: (a, b, c, d)),
-        restrict=in_sequence(*order, **options),
-    )
-    trace = [(inputs[letter], place, place) for place, letter in enumerate(text) if letter in order]
-    return [event.value for event in run(output, trace, close=True)]
+    output = correlate(slots=inputs, yields=YIELDS[len(order)], restrict=in_sequence(*order, **options))
+    trace = [(inputs[letter], place, place // alike) for place, letter in enumerate(text) if letter in order]
+    found = [event.value for event in run(output, trace, close=True)]
+    assert found == [event.value for event in run(output, trace, close=True, tier="reference")]
+    engine = Engine(output)
+    columns = {
+        source: {"value": [v for s, v, _ in trace if s is source], "at": [t for s, _, t in trace if s is source]}
+        for source in inputs.values()
+    }
+    many = engine.push_many({source: {**batch, "order": batch["value"]} for source, batch in columns.items()})
+    given = [tuple(value.values()) for value in many.column("value").to_pylist()]
+    assert found == [*given, *[event.value for event in engine.close()]]
+    return found
 
 
 def groups(pattern: str, text: str) -> list[tuple[int, ...]]:
     return [tuple(map(found.start, range(1, len(found.groups()) + 1))) for found in re.finditer(pattern, text)]
 
 
+def yielding(name, count):
+    """A body that yields so many values for an event."""
+
+    def body_of_x(x):
+        yield from [f"{name} {place}" for place in range(count)]
+
+    def body_of_y(y):
+        yield from [f"{name} {place}" for place in range(count)]
+
+    return body_of_x if name == "item" else body_of_y
+
+
 TEXTS = st.text("abcdx", max_size=24)
+ALIKE = st.sampled_from([1, 2, 3, 100])
 
 
 @FEWER
-@for_all(text=TEXTS, order=st.sampled_from(["abc", "abcd"]))
-def test_a_sequence_is_a_regular_expression_over_the_letters(text, order):
+@for_all(text=TEXTS, order=st.sampled_from(["abc", "abcd"]), alike=ALIKE)
+def test_a_sequence_is_a_regular_expression_over_the_letters(text, order, alike):
     first, *rest = order
     gaps = "".join(f"[^{letter}]*({letter})" for letter in rest)
     between = f"[^{order}]*"  # what is no letter of the sequence may lie between, be it strict
     strict = f"({first})" + "".join(f"{between}({letter})" for letter in rest)
-    assert sorted(spans(text, order)) == groups(f"(?=({first}){gaps})", text)
-    assert sorted(spans(text, order, contiguity="strict")) == groups(f"(?={strict})", text)
-    assert spans(text, order, after_match="past_last") == groups(f"({first}){gaps}", text)
-    assert spans(text, order, contiguity="strict", after_match="past_last") == groups(strict, text)
+    assert sorted(spans(text, order, alike)) == groups(f"(?=({first}){gaps})", text)
+    assert sorted(spans(text, order, alike, contiguity="strict")) == groups(f"(?={strict})", text)
+    assert spans(text, order, alike, after_match="past_last") == groups(f"({first}){gaps}", text)
+    assert spans(text, order, alike, contiguity="strict", after_match="past_last") == groups(strict, text)
 
 
 @FEWER
-@for_all(text=TEXTS)
-def test_any_is_every_subsequence(text):
+@for_all(text=TEXTS, alike=ALIKE)
+def test_any_is_every_subsequence(text, alike):
     places = [place for place, letter in enumerate(text) if letter in "abc"]
     expected = [c for c in combinations(places, 3) if "".join(text[place] for place in c) == "abc"]
-    assert sorted(spans(text, "abc", contiguity="any")) == expected
+    assert sorted(spans(text, "abc", alike, contiguity="any")) == expected
     firsts = {start: min(c[::-1] for c in expected if c[0] == start)[::-1] for start, *_ in expected}
-    assert sorted(spans(text, "abc", contiguity="any", after_match="to_next")) == sorted(firsts.values())
+    assert sorted(spans(text, "abc", alike, contiguity="any", after_match="to_next")) == sorted(firsts.values())
+
+
+# Flink's patterns, of events that are all of one time: what its tests of ties have as the matches, by hand.
+FLINK = [
+    # begin("a").next("b") …
+    ("strict", "ab", "ab", [(0, 1)]),
+    ("strict", "ab", "ba", []),
+    ("strict", "ab", "aab", [(1, 2)]),
+    ("strict", "ab", "abb", [(0, 1)]),
+    ("strict", "abc", "abc", [(0, 1, 2)]),
+    ("strict", "abc", "acb", []),
+    ("strict", "abc", "abbc", []),
+    # … .followedBy("b")
+    ("relaxed", "ab", "ab", [(0, 1)]),
+    ("relaxed", "ab", "aab", [(0, 2), (1, 2)]),
+    ("relaxed", "ab", "abb", [(0, 1)]),
+    ("relaxed", "abc", "abbc", [(0, 1, 3)]),
+    ("relaxed", "abc", "acbc", [(0, 2, 3)]),
+    ("relaxed", "abc", "cba", []),
+    # … .followedByAny("b")
+    ("any", "ab", "abb", [(0, 1), (0, 2)]),
+    ("any", "ab", "aabb", [(0, 2), (0, 3), (1, 2), (1, 3)]),
+    ("any", "ab", "bab", [(1, 2)]),
+    ("any", "abc", "abbc", [(0, 1, 3), (0, 2, 3)]),
+    ("any", "abc", "abcc", [(0, 1, 2), (0, 1, 3)]),
+]
+
+
+@pytest.mark.parametrize(("contiguity", "order", "text", "expected"), FLINK)
+def test_events_of_one_time_follow_each_other_as_they_came(contiguity, order, text, expected):
+    assert sorted(spans(text, order, 100, contiguity=contiguity)) == expected
+    assert sorted(spans(text, order, contiguity=contiguity)) == expected  # as if each had a time of its own
+
+
+def test_what_comes_in_one_step_is_ordered_by_slot_and_then_by_arrival():
+    source = Reactive("source")
+    items = correlate(x=source)(yielding("item", 2))
+    others = correlate(y=source)(yielding("other", 2))
+    pairs = correlate(
+        a=items, b=others, yields=lambda a, b: (a, b), restrict=in_sequence("a", "b", contiguity="any"), name="pairs"
+    )
+    assert sorted(event.value for event in run(pairs, [(source, 1, 5)])) == [
+        ("item 0", "other 0"),
+        ("item 0", "other 1"),
+        ("item 1", "other 0"),
+        ("item 1", "other 1"),
+    ]
+    backwards = correlate(a=items, b=others, yields=lambda a, b: (a, b), restrict=in_sequence("b", "a"))
+    assert run(backwards, [(source, 1, 5)]) == []
+
+
+@pytest.mark.parametrize("tier", [None, "in_place", "reference"])
+@pytest.mark.parametrize("gate", [None, in_event_time(0)])
+def test_of_one_reactive_in_two_slots_an_event_follows_those_that_came_before_it(tier, gate):
+    source = Reactive("source")
+    items = correlate(x=source)(yielding("item", 3))
+    ordered = in_sequence("a", "b", contiguity="any")
+    pairs = correlate(a=items, b=items, yields=lambda a, b: (a, b), restrict=ordered if gate is None else ordered | gate)
+    given = run(pairs, [(source, 1, 5)], close=True, tier=tier)
+    assert sorted(event.value for event in given) == [("item 0", "item 1"), ("item 0", "item 2"), ("item 1", "item 2")]
+
+
+@pytest.mark.parametrize("tier", [None, "in_place", "reference"])
+def test_a_list_or_a_run_follows_what_came_before_all_of_it_and_precedes_what_came_after(tier):
+    one, many = Reactive("one"), Reactive("many")
+    trace = [(many, 1, 5), (one, 2, 5), (many, 3, 5), (many, 4, 5), (one, 5, 5)]
+
+    def matches_of(binding, order):
+        pairs = correlate(x=one, r=binding, yields=lambda x, r: (x, r), restrict=in_sequence(*order, contiguity="any"))
+        return sorted(event.value for event in run(pairs, trace, close=True, tier=tier))
+
+    assert matches_of(repeated(many, 2), "xr") == [(2, [3, 4])]
+    assert matches_of(repeated(many, 2), "rx") == [(5, [1, 3]), (5, [1, 4]), (5, [3, 4])]
+    assert matches_of(one_or_more(many), "rx") == [(2, [1]), (5, [1, 3, 4])]
+    assert matches_of(one_or_more(many, where=lambda run: run[0] > 1), "xr") == [(2, [3]), (2, [3, 4])]
 
 
 # ------------------------------------------------------------------------------------------------------- taken back

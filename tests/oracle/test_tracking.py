@@ -1,6 +1,7 @@
 """`Tracker` against the reference tier: what a bounded sequence gives by its transducer is what the memory gives.
 
-Programs are drawn of every kind that is bounded; events come one after another, of each key, with gaps and intervals.
+Programs are drawn of every kind that is bounded; events come one after another, of each key, with ties, gaps and
+intervals.
 """
 
 from __future__ import annotations
@@ -148,13 +149,14 @@ def growing(draw):
 
 @st.composite
 def cases(draw, programs):
-    """A program and a trace; events of one key never overlap, those of two may."""
+    """A program and a trace; events of one key never overlap, but points may be of one time; those of two keys may."""
     inputs, is_keyed, output = draw(programs)
-    ends, trace = {1: 0, 2: 0}, []
+    ends, trace, were_points = {1: 0, 2: 0}, [], {1: True, 2: True}
     items = st.tuples(st.sampled_from(inputs), st.integers(0, 3), st.sampled_from([1, 1, 2, None]), st.integers(0, 5))
     for source, size, key, draws in draw(st.lists(items, min_size=2, max_size=12)):
         group = (key or 1) if is_keyed else 1
-        start = ends[group] + 1 + (draws == 5) * 3
+        is_tied, were_points[group] = were_points[group] and draws in (2, 3), draws != 4
+        start = ends[group] + (not is_tied) + (draws == 5) * 3
         ends[group] = start + (draws == 4) * 2
         trace.append((source, {"size": size, "key": key}, (start, ends[group])))
     return output, trace
