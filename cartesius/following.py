@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from cartesius.entries import Entry
 
-Place: TypeAlias = "tuple[float, tuple[Any, ...]]"
+Place: TypeAlias = "tuple[Any, ...]"
 """Among events of one time: the number of an event, and its door, which is empty where its number says it all."""
-NOWHERE: tuple[()] = ()
+NOWHERE: Place = ()
 """In the place of a place: something that is no point is of that time."""
 FIRST, LAST = "first", "last"  # under which a run notes its places
 OWN = -1  # in a place of a run: the number that the run is stored by
@@ -46,27 +46,32 @@ def precedes(one: Entry, other: Entry) -> bool:
     return bool(earlier and later) and _is_earlier(earlier, later)
 
 
-def _is_earlier(one: Any, other: Any) -> bool:
+def are_of_one_time(one: Entry, other: Entry) -> bool:
+    """Whether both are points of one time, so that it matters which was used first."""
+    return bool(one.start == one.end == other.start == other.end)
+
+
+def _is_earlier(one: Place, other: Place) -> bool:
     if one[1] and other[1] and one[1][0] == other[1][0]:  # of one reactive
         return bool(one[1] < other[1])
     return bool(one[0] < other[0])
 
 
-def place_of_first(entry: Entry) -> Place | tuple[()]:
+def place_of_first(entry: Entry) -> Place:
     """Return the place of the first of the events with which an entry starts, if all of them are points."""
     return _place(entry, FIRST, entry.start, min)
 
 
-def place_of_last(entry: Entry) -> Place | tuple[()]:
+def place_of_last(entry: Entry) -> Place:
     """Return the place of the last of the events with which an entry ends, if all of them are points."""
     return _place(entry, LAST, entry.end, max)
 
 
-def _place(entry: Entry, which: str, time: float, choose: Callable[[Sequence[Any]], Any]) -> Any:
+def _place(entry: Entry, which: str, time: float, choose: Callable[[Sequence[Place]], Place]) -> Place:
     if type(entry) is Several:
         places = [_place(one, which, time, choose) for one in entry.entries if one.start <= time <= one.end]
         return choose(places) if all(places) else NOWHERE
-    noted = entry.noted(which)
+    noted: Place | None = entry.noted(which)
     if noted is None:
         return _own(entry) if entry.start == entry.end else NOWHERE
     return (_number(entry), noted[1]) if noted and noted[0] == OWN else noted

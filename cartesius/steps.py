@@ -241,7 +241,7 @@ class Steps:
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
             batches = {
-                slot.index: self._entries(slot, coming, events[slot.reactive]) if _stores(join, slot) else []
+                slot.index: self._entries(slot, list(coming), events[slot.reactive]) if _stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without

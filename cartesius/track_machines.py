@@ -255,14 +255,14 @@ def _begins(run: _Run) -> bool:
 
 
 def _later(before: tuple[Time, bool], item: Item) -> tuple[Time, bool]:
-    """Return the end of an event that follows all before, and whether it is a point, which others of its time follow."""
+    """Return the end of an event that follows all before, and whether it is a point: others of its time follow."""
     event = next(entry for entry in item if entry is not None)
     (latest, was_point), is_point = before, event.start == event.end
     if event.start < latest or (event.start == latest and not (was_point and is_point)):
         message = (
             "Tracker: expected events that come one after another, each starting after those before (of its key) have"
-            f" ended, or at one instant with them, but got one at {event.start}..{event.end} after one that ends at {latest}; order them by"
-            " in_event_time, or use an Engine, which remembers what has come"
+            f" ended, or points of one time, but got one at {event.start}..{event.end} after one that ends at {latest};"
+            " order them by in_event_time, or use an Engine, which remembers what has come"
         )
         raise InvalidArgument(message)
     return event.end, is_point

@@ -80,14 +80,16 @@ def without(
         between: Two slots: no ``c`` that starts after the end of the first's part and ends before the start of the
             second's. Decided by the first clock after the end of the second's. It does not say that the second follows
             the first: where it does not, nothing is between.
+            Of points of one time the one that was used first comes before the other, as in `in_sequence`: so a ``c`` of
+            the time of a part forbids if it was used after that of ``after``, or before that of ``before``.
         within: For ``after`` and ``before``, time units or a `timedelta`, ≥ 0. To bound what ``between`` keeps,
             restrict the two slots by `within` or `most_recently`.
 
     State: the rows that are not decided, which count as waiting where their parts have left memory; they come even so,
     but not if the source of a part takes it back.
-    Relies on no order: between two moves of the clock, the same events in any order give the same results. Rows that
-    are decided at one time come in the order of candidates; those of different keys, in the order in which these have
-    asked for that time.
+    Relies on the order of arrival of events of one time alone: between two moves of the clock, the same events of
+    different times in any order give the same results. Rows that are decided at one time come in the order of
+    candidates; those of different keys, in the order in which these have asked for that time.
 
     Commutes with `most_recently`, `affinely` and `at_most`: a use is spent when a row comes, not while it waits, and a
     row that is forbidden spends nothing; of several rows of one event, the one that is decided first has it. It does

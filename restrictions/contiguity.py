@@ -146,8 +146,9 @@ class _sequence(Restriction):
 class sequencing(_sequence):
     """Let parts match only in sequence: what `in_sequence` is where matches may overlap.
 
-    State: none; it looks at memory. Relies on the order of arrival where events come late. Commutes with `within`,
-    `sequencing`, `retracting`, `most_recently`, `earliest`, `at_most`, `affinely` and `momentarily`.
+    State: none; it looks at memory. Relies on the order of arrival of events of one time, and of late ones.
+    Commutes with `within`, `sequencing`, `retracting`, `most_recently`, `earliest`, `at_most`, `affinely` and
+    `momentarily`.
 
     Law:
         Idempotent. With contiguity ``any``, ``in_sequence(a, b) | in_sequence(b, c) == in_sequence(a, b, c)``.

@@ -1,12 +1,13 @@
 """Rows that wait for the clock: what `without` is made of, by where what must not come is forbidden.
 
 A row that satisfies the body is held until the clock has passed the time at which an event that would forbid it could
-still come; then it comes, with the time of its own parts, or never. Whether an event forbids depends on its own time
-alone, so what the clock decides is the same in any order of arrival.
+still come; then it comes, with the time of its own parts, or never. Whether an event forbids depends on its own time,
+and where that is the time of the part, on which of the two was used first (`following`); so what the clock decides is
+the same in any order of arrival of events of different times.
 
 Invariant: what is held is not decided: its last time is not before the clock.
 
-Source: SEMANTICS 3.3.
+Source: SEMANTICS 3.3 and 3.11.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import completes
+from cartesius.following import are_of_one_time, precedes
 from cartesius.orders import Reliance
 from restrictions.checks import refuse_tables
 from restrictions.duration import check_duration
@@ -60,7 +62,7 @@ class _absence(Restriction):
     anchors: ClassVar[tuple[str, ...]] = ("anchor",)
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
     expires: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+    relies_on_order: ClassVar[Reliance] = Reliance.AMONG  # of what is absent and a part, if they are of one time
     is_pointwise: ClassVar[bool] = True  # it asks of each row by itself
 
     c: Slot
@@ -206,9 +208,11 @@ class _in_duration(_absence):
 class without_after(_in_duration):
     """Let rows come in which no event of ``c`` ends in (end, end + ``within``] of the part of ``anchor``.
 
-    It is what ``without(c, after=…, within=…)`` is.
+    Nor one of the time of that part, if both are points, which was used after it. It is what
+    ``without(c, after=…, within=…)`` is.
 
-    State: the rows that are not decided. Relies on no order. Commutes with `most_recently`, `affinely` and `at_most`.
+    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
+    `affinely` and `at_most`.
 
     Law:
         ``without(c, after=a, within=d) | without(c, after=a, within=e) == without(c, after=a, within=max(d, e))``.
@@ -220,6 +224,8 @@ class without_after(_in_duration):
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is in the duration."""
+        if are_of_one_time(entry, absent):
+            return precedes(entry, absent)
         return entry.end < absent.end <= entry.end + self.within
 
     def __repr__(self) -> str:
@@ -230,9 +236,11 @@ class without_after(_in_duration):
 class without_before(_in_duration):
     """Let rows come in which no event of ``c`` ends in [start - ``within``, start) of the part of ``anchor``.
 
-    It is what ``without(c, before=…, within=…)`` is.
+    Nor one of the time of that part, if both are points, which was used before it. It is what
+    ``without(c, before=…, within=…)`` is.
 
-    State: the rows that are not decided. Relies on no order. Commutes with `most_recently`, `affinely` and `at_most`.
+    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
+    `affinely` and `at_most`.
 
     Law:
         ``without(c, before=b, within=d) | without(c, before=b, within=e) == without(c, before=b, within=max(d, e))``.
@@ -248,6 +256,8 @@ class without_before(_in_duration):
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is in the duration."""
+        if are_of_one_time(entry, absent):
+            return precedes(absent, entry)
         return entry.start - self.within <= absent.end < entry.start
 
     def __repr__(self) -> str:
@@ -258,9 +268,11 @@ class without_before(_in_duration):
 class without_between(_absence):
     """Let rows come in which no event of ``c`` lies strictly between the parts of ``anchor`` and ``last``.
 
-    It is what ``without(c, between=(…, …))`` is. An event that overlaps one of them, or touches it, is not between.
+    It is what ``without(c, between=(…, …))`` is. An event that overlaps one of them, or touches it, is not between; a
+    point of the time of one of them that is a point, too, is between as it was used after the first, before the last.
 
-    State: the rows that are not decided. Relies on no order. Commutes with `most_recently`, `affinely` and `at_most`.
+    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
+    `affinely` and `at_most`.
 
     Law:
         Idempotent.
@@ -282,11 +294,11 @@ class without_between(_absence):
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is after the anchor's, so that one of ``last`` may follow."""
-        return bool(entry.end < absent.start)
+        return precedes(entry, absent)
 
     def forbids(self, parts: Candidate, absent: Entry) -> bool:
         """Whether it is between the two."""
-        return super().forbids(parts, absent) and absent.end < self._part(parts, self.last).start
+        return super().forbids(parts, absent) and precedes(absent, self._part(parts, self.last))
 
     def __repr__(self) -> str:
         """Show it as written."""

@@ -25,6 +25,9 @@ def in_sequence(
 ) -> Restriction:
     """Let events of ``slots`` match only one after another: each ends before the next one starts. Never suspends.
 
+    Of two points of one time the one that was used first comes before the other: in an earlier step, or earlier by slot
+    and arrival in the same one. Intervals that overlap never follow each other.
+
     >>> from cartesius import Reactive, run
     >>> from restrictions import cartesian, in_sequence
     >>> a, b = Reactive("a"), Reactive("b")
@@ -74,9 +77,9 @@ def in_sequence(
             A match waits only as long as something that began earlier may still rule it out: until that is complete,
             a bound such as `within` says that its time is over, or (strict) something has come between.
 
-    State: none; with a strategy other than ``"no_skip"``, the matches that wait. Relies on the order of arrival, where
-    that is not the order of time. Memory is unbounded by itself; `within` on all slots bounds it. With a strategy,
-    events that may not start a match any more leave it. Commutes with `within`, and with what restricts memory.
+    State: none; with a strategy other than ``"no_skip"``, the matches that wait. Relies on the order of arrival, of
+    events of one time, and where that is not the order of time. Memory is unbounded by itself; `within` on all slots
+    bounds it. With a strategy, events that may not start a match any more leave it. Commutes with `within`, and with what restricts memory.
 
     Completes when all inputs have; what waits comes before that.
 

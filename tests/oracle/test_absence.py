@@ -2,7 +2,7 @@
 
 The reference keeps every event for ever. It makes the rows when their last part arrives, from plain lists, and asks of
 each, once the clock is past its last time, whether any event that was ever pushed forbids it. Written from SEMANTICS
-3.1, 3.3 and 1.5 and the docstring of `without`, without reading the implementation.
+3.1, 3.3, 3.11 and 1.5 and the docstring of `without`, without reading the implementation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 from operator import or_
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
@@ -104,10 +104,17 @@ class Reference:
 
     def forbidden(self, parts):
         a, b = parts[0], parts[-1]
+
+        def are_tied(x, y):
+            return x.start == x.end == y.start == y.end
+
+        def precedes(x, y):
+            return x.end < y.start or (are_tied(x, y) and x.value.n < y.value.n)
+
         between = {
-            "after": lambda c, d: a.end < c.end <= a.end + d,
-            "before": lambda c, d: a.start - d <= c.end < a.start,
-            "between": lambda c, _: a.end < c.start and c.end < b.start,
+            "after": lambda c, d: precedes(a, c) if are_tied(a, c) else a.end < c.end <= a.end + d,
+            "before": lambda c, d: precedes(c, a) if are_tied(a, c) else a.start - d <= c.end < a.start,
+            "between": lambda c, _: precedes(a, c) and precedes(c, b),
         }
         mine = [c for c in self.absent if self.belong(c, *parts)]
         return any(between[how](c, within) for how, within in self.program.absences for c in mine)
@@ -159,11 +166,15 @@ def test_the_reference_knows_the_bounds():
     assert reference.step(Advance(7)) == []
     assert reference.step(Advance(8)) == []
     reference = Reference(Program((Absent("after", 5),)))
-    reference.step(Push("a", 1, 1, Item(0, 0, 1)))
-    reference.step(Push("c", 1, 1, Item(0, 0, 2)))
+    reference.step(Push("c", 1, 1, Item(0, 0, 1)))  # of one time, but before it
+    reference.step(Push("a", 1, 1, Item(0, 0, 2)))
     reference.step(Push("c", 7, 7, Item(0, 0, 3)))
     assert reference.step(Advance(6)) == []
-    assert [row.names for row in reference.step(Advance(7))] == [(1,)]
+    assert [row.names for row in reference.step(Advance(7))] == [(2,)]
+    reference = Reference(Program((Absent("after", 5),)))
+    reference.step(Push("a", 1, 1, Item(0, 0, 1)))
+    reference.step(Push("c", 1, 1, Item(0, 0, 2)))  # of one time, and after it
+    assert reference.step(Advance(7)) == []
 
 
 # ------------------------------------------------------------------------------------------------- programs and traces
@@ -315,8 +326,10 @@ def test_a_restored_engine_goes_on_as_if_nothing_had_happened(case, restored):
 
 @fewer
 @given(case=cases(may_consume=False, has_late=True), data=st.data())
-def test_what_the_clock_decides_does_not_depend_on_the_order_of_arrival(case, data):
+def test_what_the_clock_decides_does_not_depend_on_the_order_of_arrival_of_different_times(case, data):
     program, trace = case
+    points = Counter(step.end for step in trace if isinstance(step, Push) and step.start == step.end)
+    assume(max(points.values(), default=0) <= 1)
     found = []
     for is_permuted in (False, True):
         inputs, output = build(program)

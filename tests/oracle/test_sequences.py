@@ -434,7 +434,9 @@ def test_of_one_reactive_in_two_slots_an_event_follows_those_that_came_before_it
     source = Reactive("source")
     items = correlate(x=source)(yielding("item", 3))
     ordered = in_sequence("a", "b", contiguity="any")
-    pairs = correlate(a=items, b=items, yields=lambda a, b: (a, b), restrict=ordered if gate is None else ordered | gate)
+    pairs = correlate(
+        a=items, b=items, yields=lambda a, b: (a, b), restrict=ordered if gate is None else ordered | gate
+    )
     given = run(pairs, [(source, 1, 5)], close=True, tier=tier)
     assert sorted(event.value for event in given) == [("item 0", "item 1"), ("item 0", "item 2"), ("item 1", "item 2")]
 

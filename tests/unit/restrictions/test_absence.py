@@ -165,10 +165,34 @@ def test_between_means_strictly(span, forbids):
     assert drive(engine, 8, 9) == [[], [] if forbids else [("a", "b")]]
 
 
+@pytest.mark.parametrize("tier", [None, "in_place", "reference"])
+@pytest.mark.parametrize(
+    ("how", "first", "forbids"),
+    [
+        ({"after": "a", "within": 0}, "c", False),
+        ({"after": "a", "within": 0}, "a", True),
+        ({"before": "a", "within": 0}, "c", True),
+        ({"before": "a", "within": 0}, "a", False),
+    ],
+)
+def test_of_one_time_what_was_used_after_or_before_the_part_forbids(how, first, forbids, tier):
+    a, c, output = single(**how)
+    engine = Engine(output, tier=tier)
+    ordered = [(a, "a", 4), (c, "c", 4)]
+    found = drive(engine, *(ordered if first == "a" else reversed(ordered)), 5, 9)
+    assert [value for values in found for value in values] == ([] if forbids else ["a"])
+
+
+def test_of_one_reactive_a_second_event_of_one_time_forbids_and_the_event_itself_does_not():
+    a = Reactive("a")
+    output = correlate(a=a, yields=lambda a: a, restrict=without(a, after="a", within=5))
+    assert [event.value for event in run(output, [(a, 1, 4), (a, 2, 4)], close=True)] == [2]
+
+
 def test_what_comes_when_it_is_decided_already_comes_at_once():
     a, b, c, output = pairs(without("c", after="a", within=5))
     engine = Engine(output)
-    assert drive(engine, (a, 1, 0), (a, 2, 4), (c, "c", 4), 20) == [[], [], [], []]
+    assert drive(engine, (a, 1, 0), (c, "c", 4), (a, 2, 4), 20) == [[], [], [], []]
     assert drive(engine, (b, "b", 20)) == [[(2, "b")]]
     assert engine.next_deadline is None
 
@@ -561,7 +585,7 @@ def test_it_explains_what_bounds_its_memory():
     text = Engine(output).explain()
     assert "slot a         a: memory O(window), by without(c, after='a', within=5)" in text
     assert "slot c         c: no part, memory O(window), by without(c, after='a', within=5)" in text
-    assert "order         none relied on" in text
+    assert "order         arrival order, relied on by without(c, after='a', within=5)" in text
     *_, output = pairs(without("c", between=("a", "b")))
     shown = Engine(output).explain()
     assert "slot c         c: no part, memory unbounded, as long as an event of a that may need it" in shown

@@ -126,15 +126,21 @@ def test_what_overlaps_the_part_before_does_not_lie_between():
     assert program.push("b2", 9) == ["a4 b2"]
 
 
-def test_at_equal_times_nothing_follows_and_who_arrived_first_lies_between():
+def test_at_equal_times_points_follow_each_other_as_they_arrived_and_intervals_do_not():
     assert Program(in_sequence("a", "b")).pushes("a1") == []
     program = Program(in_sequence("a", "b", contiguity="any"))
     program.push("a1", 5)
-    assert program.push("b1", 5) == []
+    assert program.push("b1", 5) == ["a1 b1"]
+    program.push("a2", 5)
+    assert program.push("b2", (5, 6)) == []
+    assert program.push("b3", (4, 5)) == []
     program = Program(in_sequence("a", "b", contiguity="strict"))
     program.push("a1", 5)
     program.push("a2", 6)
-    assert program.push("b1", 6) == []
+    assert program.push("b1", 6) == ["a2 b1"]
+    program = Program(in_sequence("a", "b"))
+    program.push("b1", 5)
+    assert program.push("a1", 5) == []
     program = Program(in_sequence("a", "b"))
     program.push("a1", 5)
     assert program.push("b1", 6) == ["a1 b1"]
@@ -195,7 +201,7 @@ def test_two_results_of_one_step_that_end_together_stand_in_the_order_in_which_t
     chain = correlate(
         x=letters, y=letters, yields=lambda x, y: x + y, restrict=in_sequence("x", "y", contiguity="strict")
     )
-    assert [event.value for event in run(chain, [(source, "p"), (source, "qr"), (source, "s")])] == ["pq", "rs", "qs"]
+    assert [event.value for event in run(chain, [(source, "p"), (source, "qr"), (source, "s")])] == ["qr", "pq", "rs"]
 
 
 def test_the_very_next_event_is_that_of_the_key():
