@@ -18,9 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.entries import Several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.entries import Entry
+    from cartesius.events import Event
+    from cartesius.families import Slot
+    from cartesius.reactives import Reactive
 
 Place: TypeAlias = "tuple[Any, ...]"
 """Among events of one time: the number of an event, and its door, which is empty where its number says it all."""
@@ -44,11 +47,6 @@ def precedes(one: Entry, other: Entry) -> bool:
         return bool(one.end < other.start)
     earlier, later = place_of_last(one), place_of_first(other)
     return bool(earlier and later) and _is_earlier(earlier, later)
-
-
-def are_of_one_time(one: Entry, other: Entry) -> bool:
-    """Whether both are points of one time, so that it matters which was used first."""
-    return bool(one.start == one.end == other.start == other.end)
 
 
 def _is_earlier(one: Place, other: Place) -> bool:
@@ -96,3 +94,15 @@ def note_places(longer: Entry, run: Entry, event: Entry) -> None:
     if event.end > run.end or (event.end == run.end and last):
         last = new
     longer.note(first=first, last=last)
+
+
+def note_doors(
+    batches: Mapping[int, list[Entry]], slots: Sequence[Slot], step: int, events: Mapping[Reactive, list[Event]]
+) -> None:
+    """Note where what comes in a step came in, for the slots that must know: as which of its reactive's events."""
+    for index, entries in batches.items():
+        if slots[index].notes_door:
+            slot = slots[index]
+            places = {event.identity: place for place, event in enumerate(events[slot.reactive])}
+            for entry in entries:
+                entry.note(door=(slot.source, step, places.get(entry.identity, 0)))

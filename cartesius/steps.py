@@ -20,6 +20,7 @@ from cartesius.entries import Entry
 from cartesius.errors import EngineBroken, InvalidArgument
 from cartesius.events import LATEST, Delete, Event
 from cartesius.failures import failure_in
+from cartesius.following import note_doors
 from cartesius.records import wrap
 
 if TYPE_CHECKING:
@@ -241,12 +242,13 @@ class Steps:
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
             batches = {
-                slot.index: self._entries(slot, list(coming), events[slot.reactive]) if _stores(join, slot) else []
+                slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without
                 and (coming := sharing.left(join, slot, _concerning(slot, events[slot.reactive])))
             }
+            note_doors(batches, join.slots, self.world.steps, events)
             produced = [] if join.is_begun else self._blaming(join, join.begin)
             if batches:
                 produced += self._blaming(join, partial(join.deliver, batches))
@@ -267,15 +269,6 @@ class Steps:
             for name in (self.program.names[output],)
             for event in events.get(output, ())
         ]
-
-    def _entries(self, slot: Slot, coming: Sequence[Event], events: Sequence[Event]) -> list[Entry]:
-        """Return entries for what comes to a slot, of the ``events`` of its reactive in this step."""
-        entries = [self._entry(slot, event) for event in coming]
-        if slot.notes_door:
-            places = {id(event): place for place, event in enumerate(events)}
-            for entry, event in zip(entries, coming, strict=True):
-                entry.note(door=(slot.source, self.world.steps, places[id(event)]))
-        return entries
 
     def _entry(self, slot: Slot, event: Event) -> Entry:
         is_change = slot.reactive.table

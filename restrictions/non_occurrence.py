@@ -1,9 +1,8 @@
 """Rows that wait for the clock: what `without` is made of, by where what must not come is forbidden.
 
 A row that satisfies the body is held until the clock has passed the time at which an event that would forbid it could
-still come; then it comes, with the time of its own parts, or never. Whether an event forbids depends on its own time,
-and where that is the time of the part, on which of the two was used first (`following`); so what the clock decides is
-the same in any order of arrival of events of different times.
+still come; then it comes, with the time of its own parts, or never. Whether an event forbids depends on its time, and
+if that is the part's on which was used first; so the clock decides the same in any order of arrival, ties apart.
 
 Invariant: what is held is not decided: its last time is not before the clock.
 
@@ -37,7 +36,7 @@ from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import completes
-from cartesius.following import are_of_one_time, precedes
+from cartesius.following import precedes
 from cartesius.orders import Reliance
 from restrictions.checks import refuse_tables
 from restrictions.duration import check_duration
@@ -208,11 +207,9 @@ class _in_duration(_absence):
 class without_after(_in_duration):
     """Let rows come in which no event of ``c`` ends in (end, end + ``within``] of the part of ``anchor``.
 
-    Nor one of the time of that part, if both are points, which was used after it. It is what
-    ``without(c, after=…, within=…)`` is.
+    Nor, if both are points, one of its time that was used after it. It is ``without(c, after=…, within=…)``.
 
-    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
-    `affinely` and `at_most`.
+    State: the rows that wait. Relies on order for ties. Commutes with `most_recently`, `affinely` and `at_most`.
 
     Law:
         ``without(c, after=a, within=d) | without(c, after=a, within=e) == without(c, after=a, within=max(d, e))``.
@@ -224,9 +221,8 @@ class without_after(_in_duration):
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is in the duration."""
-        if are_of_one_time(entry, absent):
-            return precedes(entry, absent)
-        return entry.end < absent.end <= entry.end + self.within
+        is_tied = absent.end == entry.end and precedes(entry, absent)
+        return is_tied or entry.end < absent.end <= entry.end + self.within
 
     def __repr__(self) -> str:
         """Show it as written."""
@@ -236,11 +232,9 @@ class without_after(_in_duration):
 class without_before(_in_duration):
     """Let rows come in which no event of ``c`` ends in [start - ``within``, start) of the part of ``anchor``.
 
-    Nor one of the time of that part, if both are points, which was used before it. It is what
-    ``without(c, before=…, within=…)`` is.
+    Nor, if both are points, one of its time that was used before it. It is ``without(c, before=…, within=…)``.
 
-    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
-    `affinely` and `at_most`.
+    State: the rows that wait. Relies on order for ties. Commutes with `most_recently`, `affinely` and `at_most`.
 
     Law:
         ``without(c, before=b, within=d) | without(c, before=b, within=e) == without(c, before=b, within=max(d, e))``.
@@ -256,9 +250,8 @@ class without_before(_in_duration):
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Whether that event is in the duration."""
-        if are_of_one_time(entry, absent):
-            return precedes(absent, entry)
-        return entry.start - self.within <= absent.end < entry.start
+        is_tied = absent.end == entry.start and precedes(absent, entry)
+        return is_tied or entry.start - self.within <= absent.end < entry.start
 
     def __repr__(self) -> str:
         """Show it as written."""
@@ -268,11 +261,10 @@ class without_before(_in_duration):
 class without_between(_absence):
     """Let rows come in which no event of ``c`` lies strictly between the parts of ``anchor`` and ``last``.
 
-    It is what ``without(c, between=(…, …))`` is. An event that overlaps one of them, or touches it, is not between; a
-    point of the time of one of them that is a point, too, is between as it was used after the first, before the last.
+    It is what ``without(c, between=(…, …))`` is. An event that overlaps one of them, or touches it, is not between; of
+    points of one time the one that was used first comes first.
 
-    State: the rows that are not decided. Relies on the order of events of one time. Commutes with `most_recently`,
-    `affinely` and `at_most`.
+    State: the rows that wait. Relies on order for ties. Commutes with `most_recently`, `affinely` and `at_most`.
 
     Law:
         Idempotent.

@@ -79,7 +79,8 @@ def in_sequence(
 
     State: none; with a strategy other than ``"no_skip"``, the matches that wait. Relies on the order of arrival, of
     events of one time, and where that is not the order of time. Memory is unbounded by itself; `within` on all slots
-    bounds it. With a strategy, events that may not start a match any more leave it. Commutes with `within`, and with what restricts memory.
+    bounds it. With a strategy, events that may not start a match any more leave it. Commutes with `within`, and with
+    what restricts memory.
 
     Completes when all inputs have; what waits comes before that.
 
