@@ -12,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
 from cartesius import Engine
 from cartesius.columnar.saving import load, save
 from cartesius.errors import SnapshotMismatch
-from spark_bridge.column_drifts import drifted
+from spark_bridge.column_drifts import drifted, moved
 from spark_bridge.engine_cache import ENGINES, Kept
 from spark_bridge.memory_limits import warning
 from spark_bridge.migration import carried_over
@@ -72,6 +72,7 @@ class BucketStates:
         keys: The column by which each source is partitioned, for `state_report`.
         before: Programs whose state is carried over, by their fingerprints.
         on_error: What becomes of a rule that raises. It is no part of a state.
+        buckets: How many buckets there are.
         card: The fingerprint and the `program_card` of the outputs.
     """
 
@@ -82,6 +83,7 @@ class BucketStates:
     keys: Mapping[str, str] = attrs.field(factory=dict)
     before: Mapping[str, tuple[Reactive, ...]] = attrs.field(factory=dict)
     on_error: OnError = "fail"
+    buckets: int = 1
     card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
 
     @card.default
@@ -99,13 +101,14 @@ class BucketStates:
         program, card = self.card
         columns = json.dumps(self._columns, sort_keys=True)
         inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
-        about = json.dumps({"program": json.loads(card), "inputs": self._columns, "keys": dict(self.keys)})
+        spread = {"buckets": self.buckets, "keys": dict(self.keys)}
+        about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
         return Header(0, 0, program, inputs, about)
 
-    def note(self, buckets: int, *, waits: bool) -> dict[str, Any]:
+    def note(self, *, waits: bool) -> dict[str, Any]:
         """Return what is noted in a checkpoint (`checkpoints`)."""
         about = json.loads(self._header.about)
-        return {"program": self._header.program, "about": about, "buckets": buckets, "waits": waits}
+        return {"program": self._header.program, "about": about, "waits": waits}
 
     def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
         """Return the bucket as its last call left it, or as new.
@@ -116,7 +119,8 @@ class BucketStates:
             holds: Whether each row is used at its own time, so that the clock follows the rows.
 
         Raises:
-            SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns.
+            SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns, or its rows
+                were spread otherwise.
         """
         lateness = 0 if holds else None
         if blob is None:
@@ -157,12 +161,32 @@ class BucketStates:
         opened.warning = warning(opened.size, len(blob), self.soft_limit)
         return blob
 
+    def refuse(self, blob: bytes) -> NoReturn:
+        """Raise for the state of a bucket that there is not, as there are fewer of them now.
+
+        Raises:
+            SnapshotMismatch: Always.
+        """
+        header, _ = split(blob)
+        self._check(header)
+        message = (
+            f"restore: expected one of {self.buckets} buckets but got the state of {header}; keep buckets= as it was"
+        )
+        raise SnapshotMismatch(message)
+
     def _check(self, header: Header) -> None:
         mine = self._header
         is_known = header.program == mine.program or header.program in self.before
-        if is_known and header.inputs == mine.inputs:
+        if is_known and header.inputs == mine.inputs and header.about == mine.about:
             return
         before, now = json.loads(header.about), json.loads(mine.about)
+        if reason := moved(before, now):
+            message = (
+                f"restore: expected the state of {header} to be of this query but {reason}, or begin a new checkpoint"
+            )
+            raise SnapshotMismatch(message)
+        if is_known and header.inputs == mine.inputs:
+            return
         if not is_known:
             found = differences(json.dumps(before["program"]), json.dumps(now["program"]))
             message = (

@@ -14,7 +14,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.errors import SnapshotMismatch
-from spark_bridge.column_drifts import gained, lost
+from spark_bridge.column_drifts import gained, lost, moved
 from spark_bridge.program_cards import differences, shown
 
 if TYPE_CHECKING:
@@ -72,14 +72,10 @@ def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mappin
         now: That of the query.
         carried: The fingerprints of the programs whose state it carries over.
     """
-    if before["buckets"] != now["buckets"]:
-        return (
-            f"its states are in {before['buckets']} buckets, which is fixed for the life of a checkpoint, and not in"
-            f" {now['buckets']}; write buckets={before['buckets']}"
-        )
-    keys, now_keys = before["about"]["keys"], now["about"]["keys"]
-    if keys != now_keys:
-        return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
+    if "buckets" not in before["about"]:
+        return "it was written by an earlier release, whose states say less of their query; go on with that one"
+    if reason := moved(before["about"], now["about"]):
+        return reason
     if before["waits"] != now["waits"]:
         return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
     if before["program"] != now["program"] and before["program"] not in carried:

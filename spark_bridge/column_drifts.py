@@ -1,16 +1,41 @@
 """Drift of columns: what differs between those that a state was written with and those that come now.
 
 A column that is missing, or of another type, is refused by name: the values in memory have it, and new ones would not.
-A new column was not there before, so nothing can depend on it: it is ignored, and reported.
+A new column was not there before, so nothing can depend on it: it is ignored, and reported. The columns by which rows
+are spread over the buckets, and the number of these, never change: rows of a key would come where its memory is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Columns: TypeAlias = Mapping[str, Mapping[str, str]]
 """The type of each column of each source."""
+
+
+def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Say where rows are spread otherwise; empty if they go where they went.
+
+    >>> from spark_bridge.column_drifts import moved
+    >>> moved({"buckets": 2, "keys": {"ship": "mmsi"}}, {"buckets": 8, "keys": {"ship": "mmsi"}})
+    'its states are in 2 buckets, which is fixed for the life of a checkpoint, and not in 8; write buckets=2'
+
+    Args:
+        before: What is said of it with a state: ``buckets``, their number, and ``keys``, the column by which each
+            source is split.
+        now: Likewise of the query.
+    """
+    count, now_count = before["buckets"], now["buckets"]
+    if count != now_count:
+        return (
+            f"its states are in {count} bucket{'s' * (count != 1)}, which is fixed for the life of a checkpoint, and"
+            f" not in {now_count}; write buckets={count}"
+        )
+    keys, now_keys = before["keys"], now["keys"]
+    if keys != now_keys and count > 1:
+        return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
+    return ""
 
 
 def lost(before: Columns, now: Columns) -> str:

@@ -30,9 +30,19 @@ if TYPE_CHECKING:
 FOREVER: Final = "TIMESTAMP '2250-01-01 00:00:00Z'"  # it goes through pandas, whose timestamps end in 2262
 
 
+def quoted(name: str) -> str:
+    """Return a name as Spark's SQL reads it, whatever characters it has.
+
+    >>> from spark_bridge.envelope import quoted
+    >>> quoted("depth"), quoted("a.b`c")
+    ('`depth`', '`a.b``c`')
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
 def column(name: str) -> Column:
     """Return the column of that name, whatever characters it has."""
-    return f.col(f"`{name.replace('`', '``')}`")
+    return f.col(quoted(name))
 
 
 def tagged(source: Source, buckets: int, plausible: Plausible) -> DataFrame:

@@ -181,7 +181,7 @@ class Frames:
             message = "start: expected streaming frames but all are batch; use results, dead and late directly"
             raise InvalidArgument(message)
         spark = self._parts.sparkSession
-        note = self._states.note(self._buckets, waits=self._waits)
+        note = self._states.note(waits=self._waits)
         new = {} if is_remote() else settled(CheckpointNote(spark, checkpoint), note, self._states.before)
         if new:
             again = partial(self._without(new).start, results=results, dead=dead, late=late, checkpoint=checkpoint)
@@ -326,7 +326,7 @@ def correlate_frames(
     layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
     sources_in = tuple(source.input for source in sources)
     policy = for_engines(checked_policy(on_error, outputs))
-    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy)
+    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy, count)
     runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error)
     believed = Plausible(plausible)
     parts = [tagged(source, count, believed) for source in sources]

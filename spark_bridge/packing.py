@@ -3,7 +3,10 @@
 Before rows are grouped, a worker puts those of one source and bucket together: a chunk, an Arrow record batch as bytes.
 The shuffle, the sort and the stateful operator see one row a chunk, with one binary column.
 
-Invariant: how rows are cut into chunks changes nothing but the chunks.
+Invariant: how rows are cut into chunks changes nothing but the chunks; where there are rows, there is a chunk for the
+first bucket, if need be without rows. So that bucket is called in every micro-batch with rows, and its state speaks for
+a checkpoint: a query whose rows are spread otherwise fails in its first micro-batch, also where all of its rows go to
+buckets that have no state.
 
 Source: measured against typed columns through the stateful operator, see docs/rationale.md.
 """
@@ -90,7 +93,11 @@ def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBa
     starts = np.array([first for first, _ in cuts])
     latest = np.maximum.reduceat(_watermarks(whole), starts)
     chunks = [written(whole.slice(first, end - first)) for first, end in cuts]
-    arrays = [pa.array(bucket[starts]), pa.array(latest).cast(_AT), pa.array(chunks, pa.binary())]
+    buckets = bucket[starts]
+    if buckets[0] > 0:  # the first bucket has none, and not all of them have some
+        buckets, latest = np.append(buckets, 0), np.append(latest, LONG_AGO)
+        chunks.append(written(whole.slice(0, 0)))
+    arrays = [pa.array(buckets, pa.int32()), pa.array(latest).cast(_AT), pa.array(chunks, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, names=["bucket", "at", "chunk"])
 
 

@@ -5,7 +5,8 @@ to 10 by that. So buckets travel under numbers that were looked for: the hash of
 i. So over any number of partitions that divides `PERIOD` they are spread evenly, one more or less.
 
 Invariant: the numbers follow from how many buckets there are and nothing else, so a restart on other machines, which
-would choose another number of partitions, finds the states where they are.
+would choose another number of partitions, finds the states where they are. The number of the first bucket is always the
+same, so that a restart with another number of buckets finds its state, which says so.
 
 Source: Appleby, MurmurHash3 (the 32-bit variant, as Spark's hash of an int, with seed 42).
 """
@@ -67,8 +68,6 @@ def bucket_numbers(count: int) -> tuple[int, ...]:
     Args:
         count: How many buckets there are, an int ≥ 1.
     """
-    if count == 1:
-        return (0,)
     wanted = min(count, PERIOD)
     found: dict[int, list[int]] = {rest: [] for rest in range(wanted)}
     each = -(-count // wanted)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")
+_FOLDER: Final = "batch"
 _JSON: Final = {
     "timeZone": "UTC",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
@@ -51,10 +52,21 @@ def to_parquet(path: str) -> Sink:
 
     Args:
         path: The folder; any that Spark can write to.
+
+    Raises:
+        InvalidArgument: Of the sink, not of this: a field of the results is called ``batch``, in capitals or not.
+            Spark's readers would give the folder's number in its place.
     """
 
     def write(batch: DataFrame, number: int) -> None:
-        batch.write.mode("overwrite").parquet(f"{path.rstrip('/')}/batch={number}")
+        hidden = [name for name in batch.columns if name.lower() == _FOLDER]
+        if hidden:
+            message = (
+                f"to_parquet: expected results without a field {_FOLDER!r}, as readers find the micro-batch's number"
+                f" under that name, but there is {hidden[0]!r}; yield it under another name"
+            )
+            raise InvalidArgument(message)
+        batch.write.mode("overwrite").parquet(f"{path.rstrip('/')}/{_FOLDER}={number}")
 
     return write
 

@@ -1,7 +1,8 @@
 """Headers: what stands in front of a bucket's state, so that a foreign or damaged blob is told before it is read.
 
 Layout: magic, version of the format, bucket, how many calls the state has seen, the program's and the inputs'
-fingerprints, the length of the text that describes the program, that text, a digest of all this and the body, the body.
+fingerprints, the length of the text that describes the program and how its rows are spread over how many buckets, that
+text, a digest of all this and the body, the body.
 
 Invariant: `split` of what `joined` made gives the same header and body; of anything else it raises.
 
@@ -20,7 +21,7 @@ import attrs
 from cartesius.errors import SnapshotMismatch
 
 MAGIC: Final = b"cartstat"
-FORMAT: Final = 1
+FORMAT: Final = 2
 _LAYOUT: Final = struct.Struct(">8sHiQ16s16sI")
 _DIGEST: Final = 16
 
@@ -39,7 +40,8 @@ class Header:
         version: How many calls it has seen: 1 after the first.
         program: The program's fingerprint, 32 hexadecimal digits.
         inputs: The fingerprint of the sources and their columns, likewise.
-        about: The text that says what the program is, for whoever must explain a difference.
+        about: The text that says what the program is, and how its rows are spread over how many buckets, for whoever
+            must explain a difference.
         digest: Of the blob, in hexadecimal digits; the same digest, the same state. Given by `split`.
     """
 
@@ -85,7 +87,8 @@ def split(blob: bytes, bucket: int | None = None) -> tuple[Header, bytes]:
     if form != FORMAT:
         message = (
             f"restore: expected {what} in format {FORMAT} but it is in format {form} (bucket {found}, version"
-            f" {version}); run it with the release of Cartesius that wrote it, or begin a new checkpoint"
+            f" {version}), which says other things of its query; run it with the release of Cartesius that wrote it, or"
+            " begin a new checkpoint"
         )
         raise SnapshotMismatch(message)
     end = _LAYOUT.size + length

@@ -60,9 +60,8 @@ def run_streaming(
         timeout = GroupStateTimeout.EventTimeTimeout
         never_late = f.expr(FOREVER).alias("at", metadata={"spark.watermarkDelayMs": 0})
         frame = frame.select(*(name for name in frame.columns if name != "at"), never_late)
-    if len(numbers) > 1:
-        spread = f.element_at(f.array(*map(f.lit, numbers)), f.col("bucket") + 1)
-        frame = frame.withColumn("bucket", spread)
+    spread = f.element_at(f.array(*map(f.lit, numbers)), f.col("bucket") + 1)
+    frame = frame.withColumn("bucket", spread)
     return frame.groupBy("bucket").applyInPandasWithState(call, PART, _STATE, "append", timeout)
 
 
@@ -73,8 +72,10 @@ def streaming_call(
     bucket_of = {number: bucket for bucket, number in enumerate(numbers)}
 
     def call(key: Any, frames: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        bucket = bucket_of[int(key[0])]
         before = bytes(state.get[0]) if state.exists else None
+        bucket = bucket_of.get(int(key[0]))
+        if bucket is None:  # of a query with more buckets: no row goes there, a timeout of that query does
+            buckets.states.refuse(before or b"")
         watermark = state.getCurrentWatermarkMs() if has_watermark else 0
         # Spark's 0 is "none yet". A row at the watermark counts as late for Spark, one a microsecond after it does not.
         clock = watermark * _MILLISECOND + 1 if watermark > 0 else None

@@ -56,12 +56,13 @@ def frames_equivalent(
         dependent: Whether two rows may not be swapped, as for `streams_equivalent`. By default changes of one row of a
             table (columns ``output``, ``change`` and ``key``) may not, others may.
         equal: Whether two rows are the same. By default those of equal values, type-exactly, NaN equal to itself.
-        order_by: Columns that say what the order of rows is. None: the rows are taken in the order in which Spark gives
-            them, which is that of emission for each key of a batch that the bridge has made. Rows that come far apart
-            wait in the driver for each other: if nothing depends on the order, a sort by all columns makes them meet.
+        order_by: Columns that say what the order of rows is, and nothing else: they are not compared, as two jobs
+            number what they give each in its own way. None: the rows are taken in the order in which Spark gives them,
+            which is that of emission for each key of a batch that the bridge has made. Rows that come far apart wait in
+            the driver for each other: if nothing depends on the order, sort both frames by all of their columns.
 
     Raises:
-        InvalidArgument: A streaming frame, other columns, or two of one name.
+        InvalidArgument: A streaming frame, other columns, or two of one name; or nothing is left to compare.
     """
     one_rows, other_rows = _pair(one, other, order_by, "frames_equivalent")
     return streams_equivalent(one_rows, other_rows, dependent or _same_row(), equal or _SAME_VALUES)
@@ -163,8 +164,14 @@ def _pair(
         message = f"{where}: expected columns of different names but got {one.columns}; rename or drop some"
         raise InvalidArgument(message)
     names = [] if order_by is None else [order_by] if isinstance(order_by, str) else list(order_by)
+    if not set(one.columns) - set(names):
+        message = (
+            f"{where}: expected columns to compare beside those of order_by= but got {one.columns}; to sort by what is"
+            " compared, write frame.orderBy(…) for both"
+        )
+        raise InvalidArgument(message)
     if names:
-        one, other = (frame.orderBy(*map(column, names)) for frame in (one, other))
+        one, other = (frame.orderBy(*map(column, names)).drop(*names) for frame in (one, other))
     return _rows(one), _rows(other)
 
 

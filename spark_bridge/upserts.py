@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from spark_bridge.envelope import column
+from spark_bridge.envelope import column, quoted
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql
@@ -98,28 +98,33 @@ class _Upsert:
 
         self._cursor = cursor
         self._sql = sql.SQL
-        self._table = sql.Identifier(*table.split("."))
+        names = table.split(".")
+        self._table = sql.Identifier(*names)
+        # Names that are nobody's: a temporary table hides another of its name, a column may be called anything.
+        self._changes = sql.Identifier("changes" if names[-1] != "changes" else "changes_of_a_batch")
+        free = (f"deleted{'_' * more}" for more in range(len(columns) + 1))
+        self._deleted = sql.Identifier(next(name for name in free if name not in columns))
         self._names = [sql.Identifier(name) for name in columns]
         kinds = [sql.SQL(kind) for kind in columns.values()]  # of postgresql_type, from nobody's input
         pair = sql.SQL("{} {}")
         typed = self._joined([pair.format(name, kind) for name, kind in zip(self._names, kinds, strict=True)])
         create = sql.SQL("CREATE TABLE IF NOT EXISTS {} ({}, UNIQUE NULLS NOT DISTINCT (output, key))")
         cursor.execute(create.format(self._table, typed))
-        cursor.execute(sql.SQL("CREATE TEMPORARY TABLE changes (deleted boolean, {}) ON COMMIT DROP").format(typed))
-        self.copy = sql.SQL("COPY changes FROM STDIN")
+        temporary = sql.SQL("CREATE TEMPORARY TABLE {} ({} boolean, {}) ON COMMIT DROP")
+        cursor.execute(temporary.format(self._changes, self._deleted, typed))
+        self.copy = sql.SQL("COPY {} FROM STDIN").format(self._changes)
 
     def finish(self) -> None:
         """Take the changes over."""
         for same in (self._sql("t.key = c.key"), self._sql("t.key IS NULL AND c.key IS NULL")):  # each by its index
-            delete = self._sql("DELETE FROM {} t USING changes c WHERE c.deleted AND t.output = c.output AND {}")
-            self._cursor.execute(delete.format(self._table, same))
+            delete = self._sql("DELETE FROM {} t USING {} c WHERE c.{} AND t.output = c.output AND {}")
+            self._cursor.execute(delete.format(self._table, self._changes, self._deleted, same))
         names = self._joined(self._names)
         news = self._joined([self._sql("{0} = EXCLUDED.{0}").format(name) for name in self._names])
         self._cursor.execute(
             self._sql(
-                "INSERT INTO {} ({}) SELECT {} FROM changes WHERE NOT deleted"
-                " ON CONFLICT (output, key) DO UPDATE SET {}"
-            ).format(self._table, names, names, news)
+                "INSERT INTO {} ({}) SELECT {} FROM {} WHERE NOT {} ON CONFLICT (output, key) DO UPDATE SET {}"
+            ).format(self._table, names, names, self._changes, self._deleted, news)
         )
 
     def _joined(self, parts: list[sql.Composed] | list[sql.Identifier]) -> sql.Composed:
@@ -167,7 +172,7 @@ def to_delta(path: str) -> Sink:
         names = [name for name in batch.columns if name != "change"]
         schema = t.StructType([batch.schema[name] for name in names])
         table = DeltaTable.createIfNotExists(batch.sparkSession).location(path).addColumns(schema).execute()
-        news = {f"`{name}`": f"c.`{name}`" for name in names}
+        news = {quoted(name): f"c.{quoted(name)}" for name in names}
         merge = table.alias("t").merge(newest_changes(batch).alias("c"), "t.output = c.output AND t.key <=> c.key")
         merge = merge.whenMatchedDelete("c.change = 'delete'").whenMatchedUpdate(set=news)
         merge.whenNotMatchedInsert("c.change = 'update'", news).execute()

@@ -92,6 +92,31 @@ def test_the_last_change_of_a_key_wins_and_a_repeat_changes_nothing(spark, serve
         assert table("SELECT key, amount FROM verdicts") == [(1, 3)]
 
 
+HOSTILE = ("deleted", "deleted_", "row", "place", "t", 'a"; DROP TABLE x; --', "a.b", "`", "{}", "%s", "naïve 'x'")
+
+
+@pytest.mark.parametrize("name", ["changes", 'odd "; %s {} name'])
+def test_names_are_nothing_but_names(spark, server, table, name):
+    """Those of the sink's own helpers among them."""
+    from spark_bridge.upserts import to_postgresql
+
+    quoted = '"' + name.replace('"', '""') + '"'
+    table(f"SELECT to_regclass('{quoted}')")
+    with psycopg.connect(server, autocommit=True) as database:
+        database.execute(f"DROP TABLE IF EXISTS {quoted}")
+    columns = ", ".join(f"`{one.replace('`', '``')}` string" for one in HOSTILE)
+    schema = f"output string, change string, key bigint, {columns}"
+
+    def batch_of(*changes):
+        rows = [("ships", change, key, *([text] * len(HOSTILE))) for change, key, text in changes]
+        return spark.createDataFrame(rows, schema).coalesce(1)
+
+    write = to_postgresql(server, name)
+    write(batch_of(("update", 1, "x"), ("update", 2, "y")), 0)
+    write(batch_of(("delete", 1, None), ("update", 2, "z")), 1)
+    assert table(f"SELECT * FROM {quoted}") == [("ships", 2, *(["z"] * len(HOSTILE)))]
+
+
 def test_an_output_that_is_no_table_is_refused_and_nothing_is_written(spark, server, table):
     from spark_bridge.upserts import to_postgresql
 

@@ -160,18 +160,32 @@ class MicroBatches:
         self._before = 0  # the watermark of the last micro-batch
         self._states: dict[int, bytes] = {}
         self._timeouts: dict[int, int] = {}
-        self._call: Any = streaming_call(
-            plan.runner, plan.numbers or (0,), has_watermark=plan.has_watermark, holds=plan.holds
-        )
+        self._call = self._called_of(plan)
+
+    @staticmethod
+    def _called_of(plan: Plan) -> Any:
+        numbers = plan.numbers or (0,)
+        return streaming_call(plan.runner, numbers, has_watermark=plan.has_watermark, holds=plan.holds)
+
+    def restart(self, plan: Plan) -> None:
+        """Go on from the checkpoint, with another plan, in a new worker."""
+        self.plan, self._call = plan, self._called_of(plan)
+        ENGINES._kept.clear()
 
     def run(self, rows: Sequence[Row]) -> None:
         """Run a micro-batch of these rows."""
-        chunks = self._shuffled(rows)
-        timed_out = {bucket for bucket, timeout in self._timeouts.items() if timeout < self.watermark}
+        before = (dict(self._states), dict(self._timeouts), dict(self._marks), len(self.results), len(self.letters))
+        chunks = {self.plan.numbers[bucket]: found for bucket, found in self._shuffled(rows).items()}
+        timed_out = {number for number, timeout in self._timeouts.items() if timeout < self.watermark}
         called = [*chunks, *sorted(timed_out - set(chunks))]
         self._draw.shuffle(called)
-        for bucket in called:
-            self._call_bucket(bucket, chunks.get(bucket, []))
+        try:
+            for number in called:
+                self._call_group(number, chunks.get(number, []))
+        except Exception:  # one task failed: nothing of the micro-batch is committed
+            self._states, self._timeouts, self._marks = before[:3]
+            del self.results[before[3] :], self.letters[before[4] :]
+            raise
         self._before = self.watermark
         if self.plan.has_watermark and len(self._marks) == len(self._delays):
             self.watermark = max(self.watermark, min(self._marks.values()))
@@ -192,20 +206,19 @@ class MicroBatches:
         """The clock of the next call, in microseconds: nothing that is as late for Spark comes any more."""
         return self.watermark * MILLISECOND + 1 if self.watermark else None
 
-    def _call_bucket(self, bucket: int, chunks: list[tuple[int, bytes]]) -> None:
-        number = self.plan.numbers[bucket]
+    def _call_group(self, number: int, chunks: list[tuple[int, bytes]]) -> None:
         if self._draw.random() < 0.3:
             ENGINES._kept.clear()  # another worker
         times = 2 if self._draw.random() < 0.1 else 1
         for _ in range(times):  # the first attempt failed after its work was done
-            state = GroupState(self._states.get(bucket), self.watermark, self.plan.has_watermark)
+            state = GroupState(self._states.get(number), self.watermark, self.plan.has_watermark)
             parts = list(self._call((number,), iter(self._frames(chunks)), state))
         assert state.blob is not None
-        self._states[bucket] = state.blob
-        self._timeouts.pop(bucket, None)
+        self._states[number] = state.blob
+        self._timeouts.pop(number, None)
         if state.timeout is not None:
-            self._timeouts[bucket] = state.timeout
-        self._keep(bucket, parts)
+            self._timeouts[number] = state.timeout
+        self._keep(self.plan.numbers.index(number), parts)
 
     def _frames(self, chunks: list[tuple[int, bytes]]) -> list[pd.DataFrame]:
         """Return the chunks of a bucket, in any order, as frames of any length; one empty frame if there are none."""

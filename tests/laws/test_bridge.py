@@ -66,18 +66,17 @@ class Trial:
         self.plan = self._planned(partition if is_told else self._partition())
 
     def _planned(self, partition):
+        found = self.planned_or_none(partition, self.draw.choice([2, 3, 5]))
+        return found or planned(self.drawn.outputs, self.schemas, buckets=1, **self.options)
+
+    def planned_or_none(self, partition, buckets):
+        """The program in several buckets; None if it cannot be split so."""
         try:
-            return planned(
-                self.drawn.outputs,
-                self.schemas,
-                buckets=self.draw.choice([2, 3, 5]),
-                partition_by=partition,
-                **self.options,
-            )
+            return planned(self.drawn.outputs, self.schemas, buckets=buckets, partition_by=partition, **self.options)
         except InvalidArgument as refusal:
             if not re.search(REFUSALS, str(refusal)):
                 raise
-        return planned(self.drawn.outputs, self.schemas, buckets=1, **self.options)
+        return None
 
     def _partition(self):
         """A column for some of the sources, mostly the same one."""

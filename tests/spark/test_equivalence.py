@@ -63,6 +63,10 @@ def test_frames_are_compared_as_streams(spark):
     assert "--- stream 1" in str(caught.value)
     numbered = positions(rows)
     assert frames_equivalent(numbered, numbered.orderBy("sum"), all_depend(), order_by="position")
+    otherwise = numbered.withColumn("position", numbered.position * 10)  # it says the order, and nothing else
+    assert frames_equivalent(numbered, otherwise, all_depend(), order_by=["position"])
+    backwards = numbered.withColumn("position", -numbered.position)
+    assert not frames_equivalent(numbered, backwards, all_depend(), order_by="position")
 
 
 def rows_as_frame(spark, schema):
@@ -84,6 +88,8 @@ def test_what_cannot_be_compared_is_refused(spark):
         frames_equivalent(one, one.drop("k"))
     with pytest.raises(InvalidArgument, match="expected columns of different names"):
         frames_equivalent(one.select("k", "k"), one.select("k", "k"))
+    with pytest.raises(InvalidArgument, match=r"beside those of order_by= but got \['k', 'v'\]; to sort by what is"):
+        frames_equivalent(one, one, order_by=["k", "v"])
     with pytest.raises(InvalidArgument, match="expected batches but got a stream; use to_monitor"):
         frames_equivalent(one, spark.readStream.format("rate").load())
 

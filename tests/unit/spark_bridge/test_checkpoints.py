@@ -7,10 +7,9 @@ from typing import Any
 from spark_bridge.checkpoints import objection
 
 NOTE: dict[str, Any] = {
-    "buckets": 3,
     "waits": True,
     "program": "p",
-    "about": {"program": {}, "keys": {"ship": "mmsi"}, "inputs": {}},
+    "about": {"program": {}, "keys": {"ship": "mmsi"}, "buckets": 3, "inputs": {}},
 }
 
 
@@ -25,3 +24,15 @@ def test_rows_are_spread_by_the_same_columns_for_ever():
         "its rows were spread over the buckets by {'ship': 'mmsi'}, and not by {'ship': 'imo'};"
         " write partition_by={'ship': 'mmsi'}"
     )
+
+
+def test_the_number_of_buckets_is_fixed():
+    now = {**NOTE, "about": {**NOTE["about"], "buckets": 1}}
+    fixed = "which is fixed for the life of a checkpoint"
+    assert objection(NOTE, now, {}) == f"its states are in 3 buckets, {fixed}, and not in 1; write buckets=3"
+    assert objection(now, NOTE, {}) == f"its states are in 1 bucket, {fixed}, and not in 3; write buckets=1"
+
+
+def test_a_note_that_does_not_say_it_is_of_an_earlier_release():
+    about = {name: value for name, value in NOTE["about"].items() if name != "buckets"}
+    assert "an earlier release" in objection({**NOTE, "about": about}, NOTE, {})

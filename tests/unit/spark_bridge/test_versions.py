@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pyarrow
 import pyspark
 import pytest
@@ -31,9 +33,10 @@ def test_a_pyspark_that_was_mended_takes_any(spark):
 
 def test_a_stream_is_refused_where_it_is_made(monkeypatch):
     class Frame:
-        def groupBy(self, *_):
+        def withColumn(self, *_):
             pytest.fail("nothing is asked of the frame")
 
+    monkeypatch.setattr("spark_bridge.stateful.f", mock.MagicMock())
     monkeypatch.setattr(pyarrow, "__version__", "26.0.1")
     monkeypatch.setattr(pyspark, "__version__", "4.1.3")
     with pytest.raises(InvalidArgument, match=r"beside PySpark 4\.1\.3"):
