@@ -76,6 +76,15 @@ def is_past(time: Time) -> bool:
     return bool(installed.join.world.is_past(time))
 
 
+def has_passed(time: Time) -> bool:
+    """Whether what this copy waits for can come no more: the floors of the slots concerned are past ``time``.
+
+    Only in a clause of a restriction that says, by ``floors_of``, which slots those are. Without gates it is the clock.
+    """
+    installed, _ = of_clause("has_passed")
+    return bool(installed.join.floors.let_decide(installed, time))
+
+
 def clock() -> Time:
     """Return the engine's clock; before all times while events that windows have held back are still to come.
 

@@ -109,7 +109,7 @@ def last_chance(parts: Candidate) -> Time | None:
         met = [part for slot in (join.slots if alone else one.named) if (part := parts[slot.index]) is not None]
         if any(part.end > last for part in met):
             return None
-    return None if last < join.batch.now else last
+    return None if join.floors.let_decide(installed, last) else last
 
 
 def reconsider() -> None:

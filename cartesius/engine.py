@@ -129,6 +129,7 @@ class Engine:
         objections = (
             (self._world.is_reference, "the tier is pinned"),
             (self._durable, "each value is checked, in a durable engine"),
+            (bool(self._world.deadlines.floored), "what leaves, or is decided, waits for what gates hold"),
             (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
         )
         objection = next((reason for is_so, reason in objections if is_so), "")
@@ -581,7 +582,7 @@ class Engine:
         if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
             return known[0]
         self._settle()
-        return self._world.deadlines.next
+        return self._world.deadlines.next(self._world.clock)
 
     @property
     def pushed(self) -> list[Event]:

@@ -48,6 +48,9 @@ class Installed(Place):
         self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
         self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
         self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
+        self.floor_slots: tuple[Slot, ...] = ()  # whose floors its deadlines wait for, where they are not the clock
+        self.lag: int | None = 0  # how far those stay behind the clock where nothing is held; None: they never move
+        self.asked: list[tuple[int, int, tuple[Any, ...]]] = []  # those deadlines: time, number and key, in order
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
         self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
         for slot in join.slots:

@@ -30,6 +30,7 @@ from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
+from cartesius.floors import Floors
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
@@ -77,6 +78,7 @@ class Join:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
         inner, outside = inner_handlers(self.bindings, self.batch, self.installed, self.let_in)
+        self.floors = Floors(self)
         self.suspending = [one.restriction for one in self.installed if one.suspends]
         self.is_in_place = not world.is_reference and not self.suspending
         self.runner: Runner = (

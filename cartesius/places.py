@@ -25,7 +25,8 @@ class Place:
     def __init__(self, restriction: Restriction, join: Join, spaces: Mapping[int, tuple[int, ...]]) -> None:
         self.restriction = restriction
         self.join = join
-        self.prefixes = spaces  # slot index -> the key spaces to the left that name the slot
+        # By slot index: the key spaces to the left that name the slot.
+        self.prefixes = dict.fromkeys(spaces, ()) if restriction.is_common else spaces
         self.slots = {
             name: self._bound(name, kind) for name, kind in restriction._fields.items() if kind in _SLOT_KINDS
         }
@@ -94,7 +95,7 @@ class Place:
         space = self.join.bindings.window_space
         inside = [slot for slot in self.join.slots if space in self.prefixes[slot.index]]
         self.is_inside = bool(inside)
-        if self.named or not inside:
+        if self.named or not inside or self.restriction.is_common:
             return
         outer = {tuple([p for p in self.prefixes[slot.index] if p <= space]) for slot in inside}  # type: ignore[operator]  # there is one
         self.prefix = outer.pop() if len(outer) == 1 else (space,)  # type: ignore[assignment]  # likewise

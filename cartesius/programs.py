@@ -140,6 +140,7 @@ class Program:
             slot.source = sources[slot.reactive]
             if recalls(join, slot):
                 slot.kept = self.join_of.get(slot.reactive) or self.keeper(slot.reactive)
+        join.floors.begin([self.join_of.get(slot.reactive) for slot in join.slots])
         if same is not None:
             self._alike[same] = join
         return join

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.annotations import kind_of
 from cartesius.errors import InvalidArgument
+from cartesius.events import EARLIEST
 from cartesius.families import Family, Slot, select
 from cartesius.handlers import Handler
 from cartesius.lenience import lenient
@@ -115,6 +116,8 @@ class Restriction(Handler):
     absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
     anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
     shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
+    floors_of: ClassVar[tuple[str, ...] | None] = None  # the fields whose slots' floors its deadlines wait for; (): all
+    is_common: ClassVar[bool] = False  # it has one copy for all keys, wherever it stands
     decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
     meaning: ClassVar[Meaning | None] = None  # what the faster tiers know of it; not inherited
     configuration: Mapping[str, Any]
@@ -258,6 +261,10 @@ class Restriction(Handler):
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
         return None
+
+    def own_floor(self) -> Time:
+        """Say, of a gate that `is_common`, before which end it lets nothing through any more, whatever comes to it."""
+        return EARLIEST
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""

@@ -9,6 +9,7 @@ Source: SEMANTICS 1.1, 1.12 and 3.10.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,23 +17,21 @@ import attrs
 
 from cartesius.alternatives import Sharing
 from cartesius.continuations import holders
-from cartesius.entries import Entry
+from cartesius.deliveries import concerning, entry_of
 from cartesius.errors import EngineBroken, InvalidArgument
-from cartesius.events import LATEST, Delete, Event
 from cartesius.failures import failure_in
 from cartesius.following import note_doors
-from cartesius.records import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from cartesius.events import Time
+    from cartesius.events import Event, Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
-    from cartesius.world import World
+    from cartesius.world import Deadline, World
 
 
 Found = TypeVar("Found")
@@ -94,21 +93,26 @@ class Steps:
         out: list[Event] = []
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
         before = self.world.deadlines.number
-        while (due := self.world.deadlines.pop(time)) is not None:
-            deadline, _, number, installed, key = due
+        deadlines = self.world.deadlines
+        while True:
+            stop = deadlines.next_stop(self.world.clock)
+            due = deadlines.pop(min(time, stop + 1))
+            if due is None and stop >= time:
+                break
+            deadline = int(stop) if due is None else due[0]
             self.world.clock = max(self.world.clock, deadline + 1)
-            self.world.deadlines.present = max(deadline, self.world.deadlines.present or deadline)
+            deadlines.present = max(deadline, deadlines.present or deadline)
+            if due is None:
+                out += self._finished([])
+                continue
+            _, _, number, installed, key = due
             if number > before:  # asked for during this move
                 self._check_ends(installed, key, asked)
-            try:
+            with _noted(due):
                 out += self.propagate(*self._tick(installed, key, deadline + 1))
-            except Exception as error:
-                under = f" under the key {key}" if key else ""
-                error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
-                raise
-        self.world.deadlines.present = None
+        deadlines.present = None
         self.world.clock = max(self.world.clock, time)
-        return out
+        return self._finished(out)
 
     def _tick(
         self, installed: Installed, key: tuple[Any, ...], now: Time
@@ -175,15 +179,19 @@ class Steps:
         return self._finished(self._emitted(events))
 
     def _finished(self, out: list[Event]) -> list[Event]:
-        """Run a step for each event that is released at a door, and each tick asked for; return all that is emitted."""
-        soon = self.world.deadlines.soon
-        while soon or any([join.has_played for join in self.program.joins]):
-            released = self._release()
+        """Run a step for each event released at a door, tick asked for, and deadline that floors have passed."""
+        deadlines = self.world.deadlines
+        while True:
+            released = self._release() if any([join.has_played for join in self.program.joins]) else None
             if released is not None:
                 out += self._step(*self._with_siblings(*released))
-            elif soon:
-                out += self._step(*self._tick(*soon.popleft(), self.world.clock))
-        return out
+            elif deadlines.soon:
+                out += self._step(*self._tick(*deadlines.soon.popleft(), self.world.clock))
+            elif deadlines.floored and (due := deadlines.pop_passed()) is not None:
+                with _noted(due):
+                    out += self._step(*self._tick(due[3], due[4], due[0] + 1))
+            else:
+                return out
 
     def _release(self) -> tuple[Join, list[Event]] | None:
         for join in self.program.joins:
@@ -242,11 +250,11 @@ class Steps:
             if join.is_begun and not join.is_done and not is_concerned:
                 continue
             batches = {
-                slot.index: [self._entry(slot, event) for event in coming] if _stores(join, slot) else []
+                slot.index: [entry_of(slot, event) for event in coming] if _stores(join, slot) else []
                 for slot in join.slots
                 if slot.reactive in events
                 and (join, slot.index) not in without
-                and (coming := sharing.left(join, slot, _concerning(slot, events[slot.reactive])))
+                and (coming := sharing.left(join, slot, concerning(slot, events[slot.reactive])))
             }
             note_doors(batches, join.slots, self.world.steps, events)
             produced = [] if join.is_begun else self._blaming(join, join.begin)
@@ -270,29 +278,17 @@ class Steps:
             for event in events.get(output, ())
         ]
 
-    def _entry(self, slot: Slot, event: Event) -> Entry:
-        is_change = slot.reactive.table
-        value = event.value if is_change else wrap(event.value)
-        entry = Entry(value, event.start, event.end, slot.source if is_change else event.identity, weight=event.weight)
-        if slot.kept is not None and event.before:
-            entry.note(before=event.before)
-        if event.span is not None and slot.keeps_versions:
-            entry.note(span=event.span)
-        if is_change:
-            entry.row_key = value.key
-            if isinstance(value, Delete):
-                entry.value = None
-                entry.note(deletes=True)
-            else:
-                entry.value = wrap(value.value)
-        return entry
 
-
-def _concerning(slot: Slot, events: Sequence[Event]) -> Sequence[Event]:
-    """Leave out what corrects an older version of a table, where a slot knows the newest alone."""
-    if slot.keeps_versions:  # what only says anew what held already is for those who know no spans
-        return [event for event in events if event.span is None or event.span[0] < event.span[1]]
-    return [event for event in events if event.span is None or event.span[1] == LATEST]
+@contextmanager
+def _noted(due: Deadline) -> Iterator[None]:
+    """Note of what is raised that it was for a deadline."""
+    deadline, _, _, installed, key = due
+    try:
+        yield
+    except Exception as error:
+        under = f" under the key {key}" if key else ""
+        error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
+        raise
 
 
 def _stores(join: Join, slot: Slot) -> bool:

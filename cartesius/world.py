@@ -9,13 +9,15 @@ Source: SEMANTICS 1.12 and 3.10.
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections import deque
 from datetime import timedelta
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST
+from cartesius.events import EARLIEST, LATEST
 from cartesius.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Deadlines:
         self.number = 0
         self.cancelled = 0  # how many of the heap nobody wants any more
         self.present: int | None = None  # the one that is being met
+        self.floored: list[Installed] = []  # whose deadlines wait for floors, not for the clock: in the same order
         self.soon: deque[tuple[Installed, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
 
     def add(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
@@ -53,7 +56,7 @@ class Deadlines:
         if time in installed.due.get(key, ()):
             return
         self.number += 1
-        item = (time, (installed.join.number, installed.turn), self.number, installed, key)
+        item = _item(installed, time, self.number, key)
         self._put_back(item)
         self.journal.append(lambda: self._discard(item))
 
@@ -61,6 +64,11 @@ class Deadlines:
         """Take back what was asked for, if it was; the heap is cleaned later."""
         number = installed.due.get(key, {}).get(time)
         if number is None:
+            return
+        if installed.floor_slots:
+            item = _item(installed, time, number, key)
+            self._discard(item)
+            self.journal.append(lambda: self._put_back(item))
             return
         self._count_down(time, installed, key)
         self.cancelled += 1
@@ -89,7 +97,7 @@ class Deadlines:
     def take(self, copies: Collection[tuple[Installed, tuple[Any, ...]]]) -> list[Deadline]:
         """Return what some copies asked for, in order, and forget it."""
         waiting = {(installed, key) for installed, key in copies if key in installed.due}
-        mine = [item for item in self.heap if (item[3], item[4]) in waiting] if waiting else []
+        mine = [item for item in (*self.heap, *self._asked()) if (item[3], item[4]) in waiting] if waiting else []
         found = sorted(filter(_is_wanted, mine))
         for item in found:
             self._discard(item)
@@ -97,7 +105,7 @@ class Deadlines:
         return found
 
     def pop(self, before: Time) -> Deadline | None:
-        """Return the earliest deadline below ``before`` and drop it, or None; those of sources come first."""
+        """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
         while self.heap and self.heap[0][0] < before:
             item = heapq.heappop(self.heap)
             if _is_wanted(item):
@@ -108,20 +116,48 @@ class Deadlines:
             self.journal.append(partial(self._leave, item))
         return None
 
-    @property
-    def next(self) -> int | None:
-        """The earliest clock at which something is due, or None."""
-        return self.heap[0][0] + 1 if self.heap else None
+    def add_floored(self, installed: Installed) -> None:
+        """Let the deadlines of a restriction wait for floors from now on."""
+        self.floored.append(installed)
+        self.floored.sort(key=lambda one: (one.join.number, one.turn, one.number))
+
+    def pop_passed(self) -> Deadline | None:
+        """Return the earliest of the deadlines that floors have passed and drop it, or None."""
+        first = [_item(one, *one.asked[0]) for one in self.floored if one.asked]
+        passed = [item for item in first if item[3].join.floors.let_decide(item[3], item[0])]
+        item = min(passed, default=None, key=lambda item: item[:3])
+        if item is not None:
+            self._discard(item)
+            self.journal.append(partial(self._put_back, item))
+        return item
+
+    def next_stop(self, clock: Time) -> Time:
+        """Return the earliest time, from ``clock`` on, past which floors may let something happen."""
+        times: list[Time] = [LATEST]
+        for one in self.floored:
+            if one.lag is not None:
+                place = bisect_left(one.asked, (clock - one.lag,))
+                times += [time + one.lag for time, _, _ in one.asked[place : place + 1]]
+        return min(times)
+
+    def next(self, clock: Time) -> int | None:
+        """Return the earliest clock at which something is due, or may be, or None."""
+        first = min([self.next_stop(clock), *[item[0] for item in self.heap[:1]]])
+        return None if first == LATEST else int(first) + 1
 
     def wanted(self) -> list[Deadline]:
         """Return all that is due some time, in order."""
-        return sorted(filter(_is_wanted, self.heap), key=lambda item: item[:3])
+        return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=lambda item: item[:3])
 
     def forget_all(self, join: Join) -> None:
         """Drop what a correlation has asked for, which is at work no longer."""
         self.heap = [item for item in self.heap if item[3].join is not join and _is_wanted(item)]
         heapq.heapify(self.heap)
         self.cancelled = 0
+        self.floored = [one for one in self.floored if one.join is not join]
+
+    def _asked(self) -> list[Deadline]:
+        return [_item(one, *asked) for one in self.floored for asked in one.asked]
 
     def _count_down(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
         del installed.due[key][time]
@@ -129,18 +165,29 @@ class Deadlines:
             del installed.due[key]
 
     def _discard(self, item: Deadline) -> None:
-        self.heap.remove(item)
-        heapq.heapify(self.heap)
-        self._count_down(item[0], item[3], item[4])
+        time, _, number, installed, key = item
+        if installed.floor_slots:
+            del installed.asked[bisect_left(installed.asked, (time, number))]
+        else:
+            self.heap.remove(item)
+            heapq.heapify(self.heap)
+        self._count_down(time, installed, key)
 
     def _put_back(self, item: Deadline) -> None:
-        heapq.heappush(self.heap, item)
         time, _, number, installed, key = item
+        if installed.floor_slots:
+            insort(installed.asked, (time, number, key), key=itemgetter(0, 1))
+        else:
+            heapq.heappush(self.heap, item)
         installed.due.setdefault(key, {})[time] = number
 
     def _leave(self, item: Deadline) -> None:
         heapq.heappush(self.heap, item)
         self.cancelled += 1
+
+
+def _item(installed: Installed, time: int, number: int, key: tuple[Any, ...]) -> Deadline:
+    return time, (installed.join.number, installed.turn), number, installed, key
 
 
 def _is_wanted(item: Deadline) -> bool:

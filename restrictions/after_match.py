@@ -45,6 +45,7 @@ class pruning(_sequence):
 
     meaning: ClassVar[Meaning | None] = Meaning.PRUNED
     expires: ClassVar[bool] = True
+    floors_of: ClassVar[tuple[str, ...] | None] = ()
     after_match: str | tuple[str, str]
     withheld: tuple[tuple[Entry | None, ...], ...] = state(())
 

@@ -52,6 +52,7 @@ class _expiring(Restriction):
 
     expires: ClassVar[bool] = True
     settles: ClassVar[bool] = True
+    floors_of: ClassVar[tuple[str, ...] | None] = ()
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the last end that a partner of ``entry`` may have."""

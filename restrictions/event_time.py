@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
 from cartesius.clauses import slot_of
-from cartesius.clock_clauses import ask_tick, clock, notify_at_time
+from cartesius.clock_clauses import ask_tick, cancel_at, has_passed, notify_at_time
 from cartesius.events import EARLIEST
 from cartesius.orders import Give, Reliance
 from restrictions.duration import check_duration
@@ -38,8 +38,9 @@ class in_event_time(Restriction):
     Its clock is that of the engine, or the latest end seen on its slots less ``lateness``, whichever is later. An event
     is let go once that clock is past its end, each in a step of its own, in the order of (end, slot, arrival). One
     that is earlier than the latest less the lateness, or than what has gone already, is late, and set aside. Changes
-    of tables are held and ordered likewise. Left of a `key_by` it is one gate for all, right of it each key has its
-    own; likewise with windows. Gates are passed from right to left: written last it comes first.
+    of tables are held and ordered likewise. It is one gate for all keys and windows, wherever it stands beside a
+    `key_by`: the clock goes on for a quiet key, too. What other gates hold back, to its right or where its inputs come
+    from, it waits for. Gates are passed from right to left: written last it comes first.
 
     Args:
         lateness: How far an event may be behind the latest: time units or a `timedelta`, ≥ 0. As long results wait.
@@ -61,6 +62,8 @@ class in_event_time(Restriction):
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
     gives_order: ClassVar[Give] = Give.BY_TIME
+    is_common: ClassVar[bool] = True
+    floors_of: ClassVar[tuple[str, ...] | None] = ()
 
     lateness: Duration
     held: tuple[Entry, ...] = state(())  # in the order in which they will go
@@ -71,16 +74,19 @@ class in_event_time(Restriction):
         """Check the lateness."""
         check_duration(self, "lateness", self.lateness)
 
-    @property
-    def _clock(self) -> Time:
-        return max(clock(), self.seen - self.lateness)
+    def own_floor(self) -> Time:
+        """Return the latest end seen, less the lateness: what comes earlier is set aside."""
+        return self.seen - self.lateness
+
+    def _may_go(self, event: Entry) -> bool:
+        return event.end < self.own_floor() or has_passed(event.end)
 
     @handles(arrive)
     def hold(self, slot: Slot, event: Entry) -> None:
         """Hold what comes in time."""
         if event.end == EARLIEST:  # it has always been so
             forward(slot, event)
-        elif event.end < max(self.gone, self.seen - self.lateness):
+        elif event.end < max(self.gone, self.own_floor()):
             set_aside(slot, event, self._reason(event))
         else:
             held = list(self.held)
@@ -91,22 +97,24 @@ class in_event_time(Restriction):
             self._go_on()
 
     def _reason(self, event: Entry) -> str:
-        now = self.seen - self.lateness
+        now = self.own_floor()
         if event.end >= now:
             return f"its end {event.end} is before {self.gone}, the end of what {self!r} has let go already"
         return f"its end {event.end} is before {now}, the latest time seen, {self.seen}, less the lateness of {self!r}"
 
     def _go_on(self) -> None:
-        if self.held and self.held[0].end < self._clock:
+        if self.held and self._may_go(self.held[0]):
             ask_tick()
 
     @handles(tick)
     def let_go(self, now: Time) -> None:
         """Let the first go, if its time has come; the next follows in a step of its own."""
-        if self.held and self.held[0].end < self._clock:
+        if self.held and self._may_go(self.held[0]):
             head, *rest = self.held
             self.held = tuple(rest)
             self.gone = max(self.gone, head.end)
+            if not rest or rest[0].end != head.end:
+                cancel_at(head.end)  # by its own clock it may have gone before
             arrive(slot_of(head), head)
             self._go_on()
 

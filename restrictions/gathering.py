@@ -51,6 +51,7 @@ class grouping(Restriction):
     left_duration: Duration
     right_duration: Duration
     swallows: ClassVar[tuple[str, ...]] = ("right",)
+    floors_of: ClassVar[tuple[str, ...] | None] = ("left", "right")
     open: tuple[Entry, ...] = state(())
     live: tuple[Entry, ...] = state(())
 

@@ -31,7 +31,7 @@ from cartesius import (
     tick,
 )
 from cartesius.absences import forgotten, in_order, is_among, is_over, look_again, passes
-from cartesius.clock_clauses import clock, due_at
+from cartesius.clock_clauses import due_at, has_passed
 from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -59,6 +59,7 @@ class _absence(Restriction):
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
     absent: ClassVar[tuple[str, ...]] = ("c",)
     anchors: ClassVar[tuple[str, ...]] = ("anchor",)
+    floors_of: ClassVar[tuple[str, ...] | None] = ("c",)
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
     expires: ClassVar[bool] = True
     relies_on_order: ClassVar[Reliance] = Reliance.AMONG  # of what is absent and a part, if they are of one time
@@ -133,7 +134,7 @@ class _absence(Restriction):
         """Ask for the time when it may be forgotten."""
         due = self.due(slot, entry)
         assert due is not None  # Invariant: each subclass says
-        if due == EARLIEST or due < clock():
+        if due == EARLIEST or has_passed(due):
             look_again(slot, entry)
         else:
             notify_at(int(due))
@@ -150,7 +151,7 @@ class _absence(Restriction):
         """Yield the matches that are decided already, and hold the others."""
         for match in matches:
             last = self.decided_after(match.parts) if self.concerns(match.parts) else EARLIEST
-            if last == EARLIEST or last < clock():
+            if last == EARLIEST or has_passed(last):
                 yield match
             else:
                 row = (match.parts, len(match.values))

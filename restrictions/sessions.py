@@ -71,6 +71,7 @@ class session(windowing):
     """
 
     assigns_alone: ClassVar[bool] = False
+    extent: ClassVar[str] = "gap"
     gap: Duration
     report: Report = on_close
 

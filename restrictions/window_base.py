@@ -48,6 +48,7 @@ class windowing(Restriction):
     assigns_alone: ClassVar[bool] = True  # which windows an event is in does not depend on other events
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
+    extent: ClassVar[str] = "size"  # the field that says how far before its end a window begins, if there is one
     lateness: Duration = 0
     report: Report = on_content_change
     content: Any = None
@@ -87,6 +88,11 @@ class windowing(Restriction):
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the windows of an event, ascending; ``present`` are those that are not freed."""
         raise NotImplementedError  # each subclass says
+
+    def reach(self) -> int | None:
+        """Return how far before the clock an event may be that a window still takes; None: any time."""
+        extent = getattr(self, self.extent, None)
+        return None if extent is None else extent + self.lateness
 
     # -- what comes ----------------------------------------------------------------------------------------------------
 

@@ -233,6 +233,8 @@ def band_stage(join: Join) -> Stage | str | None:
     shape = shape_of(join, _KNOWN)
     if not isinstance(shape, Shape):
         return shape
+    if any(one.floor_slots for one in join.installed):
+        return "what leaves waits for what gates hold"
     stage = Near(join, shape)
     if any(abs(bound.most) > FAR for bound in stage.bounds):
         return "its durations are too long"

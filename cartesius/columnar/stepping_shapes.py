@@ -195,6 +195,8 @@ def _read(join: Join, spans: Spans | None) -> Shape | str:
         elif meaning is Meaning.OPTIONAL:
             missing |= set(named)
     bands = [one for one in join.installed if one.restriction.meaning in BANDS]
+    if any(one.floor_slots for one in bands):
+        return "what leaves waits for what gates hold"
     expiring = Expiring(join, bands, spans, frees_in_turn=spans is not None and bool(common_to_windows(join)))
     bounds = [bound for one in expiring.all for bound in bounds_of(one, len(join.slots))]
     if any(abs(bound.most) > FAR for bound in bounds):

@@ -88,14 +88,21 @@ def test_it_goes_by_the_end_of_an_interval():
     assert values(engine.advance(10)) == [("long",), ("short",)]
 
 
-def test_right_of_a_key_by_each_key_has_its_own_clock_left_of_it_there_is_one():
+def test_its_clock_is_that_of_all_keys_on_either_side_of_a_key_by():
     trace = [(LEFT, {"k": "a", "n": 1}, 1), (LEFT, {"k": "b", "n": 2}, 9), (LEFT, {"k": "a", "n": 3}, 2)]
     inside = cartesian(LEFT, restrict=key_by(left="k") | in_event_time(0))
     outside = cartesian(LEFT, restrict=in_event_time(0) | key_by(left="k"))
-    assert [event.value[0].n for event in run(inside, trace)] == [1]
-    assert [event.value[0].n for event in run(outside, trace)] == [1]
-    assert [event.value[0].n for event in run(inside, trace, close=True)] == [1, 3, 2]
-    assert [event.value[0].n for event in run(outside, trace, close=True)] == [1, 2]
+    for pattern in (inside, outside):
+        assert [event.value[0].n for event in run(pattern, trace)] == [1]  # and a quiet key is not held for ever
+        assert [event.value[0].n for event in run(pattern, trace, close=True)] == [1, 2]
+
+
+def test_what_it_has_let_go_asks_for_nothing_any_more():
+    engine = Engine(cartesian(LEFT, restrict=in_event_time(0)))
+    for time in range(100):
+        engine.push(LEFT, time, at=time)
+    assert engine.next_deadline == 100
+    assert len(engine._world.deadlines.heap) < 10
 
 
 def test_filters_to_its_right_see_events_first_and_their_times_do_not_count():

@@ -1,0 +1,238 @@
+"""The law of floors: nothing leaves memory, and nothing is decided, while a gate holds what matters to it.
+
+Stacks of gates, ours and some as users write them, in the correlation or in those before it, beside what frees memory
+by the clock. The oracle is the same program in which nothing is ever freed, or a comprehension over what the gates let
+through; so it knows nothing of floors (SEMANTICS 3.12, 3.8, 3.5, 3.3).
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import (
+    Duration,
+    Engine,
+    Reactive,
+    Restriction,
+    Slot,
+    Slots,
+    arrive,
+    correlate,
+    forward,
+    handles,
+    notify_at,
+    state,
+    tick,
+)
+from cartesius.columnar.results import events_of
+from cartesius.families import admit
+from restrictions import aligning, in_event_time, key_by, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NAMES = ("left", "right")
+
+
+# -- gates, as users write them ----------------------------------------------------------------------------------------
+
+
+class debouncing(Restriction):
+    """Let an event through once `quiet` has passed without another."""
+
+    slot: Slot
+    quiet: Duration
+    latest = state(None)
+
+    @handles(arrive, "slot")
+    def hold(self, slot, event):
+        self.latest = event
+        notify_at(event.end + self.quiet)
+
+    @handles(tick)
+    def let_through(self, now):
+        if self.latest and self.latest.end + self.quiet < now:
+            event, self.latest = self.latest, None
+            arrive(self.slot, event)
+
+
+class delaying(Restriction):
+    """Hold each event for some time."""
+
+    slot: Slot
+    time: Duration
+    held = state(())
+
+    @handles(arrive, "slot")
+    def hold(self, slot, event):
+        self.held = (*self.held, event)
+        notify_at(event.end + self.time)
+
+    @handles(tick)
+    def let_through(self, now):
+        due = [event for event in self.held if event.end + self.time < now]
+        self.held = tuple(event for event in self.held if event not in due)
+        for event in due:
+            arrive(self.slot, event)
+
+
+class in_threes(Restriction):
+    """Hold events until there are three, whatever the time."""
+
+    slot: Slot
+    held = state(())
+
+    @handles(arrive, "slot")
+    def hold(self, slot, event):
+        held = (*self.held, event)
+        self.held = () if len(held) == 3 else held
+        for one in held if len(held) == 3 else ():
+            arrive(self.slot, one)
+
+
+class near(Restriction):
+    """What `within` admits; nothing is ever freed."""
+
+    slots: Slots
+    duration: Duration = 0
+
+    @handles(admit)
+    def are_near(self, parts):
+        mine = [parts[slot.index] for slot in self.slots]
+        return max(p.end for p in mine) - min(p.start for p in mine) <= self.duration and bool(forward(parts))
+
+
+GATES: tuple[Callable[[str, int], Restriction], ...] = (
+    debouncing,
+    delaying,
+    lambda name, time: in_threes(name),
+    lambda name, time: in_event_time(time),
+)
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------------------
+
+
+class Push(NamedTuple):
+    """An event of a slot."""
+
+    slot: int
+    value: int
+    end: int
+
+
+@attrs.frozen
+class Gated:
+    """Gates, by slot: those of the correlation, from left to right, and those of a correlation before."""
+
+    inside: tuple[Restriction, ...]
+    before: tuple[tuple[Restriction, ...], ...]
+    keyed: int | None  # the place of a key_by among those inside, if there is one
+    lateness: int | None
+
+    def restriction(self, frees: Restriction) -> Any:
+        """Return the composition: what frees stands left of the gates, and right of a key_by that is left of all."""
+        parts = [frees, *self.inside]
+        if self.keyed is not None:
+            parts.insert(self.keyed, key_by(left=parity, right=parity))
+        return reduce(or_, parts)
+
+    def sources(self, inputs: Sequence[Reactive]) -> list[Reactive]:
+        """Return what the slots are bound to."""
+        return [_through(one, gates) for one, gates in zip(inputs, self.before, strict=True)]
+
+
+def parity(value: Any) -> int:
+    """Return a key."""
+    return int(value) % 2
+
+
+def _through(source: Reactive, gates: Sequence[Restriction]) -> Reactive:
+    for gate in gates:
+        source = correlate(left=source, yields=lambda left: left, restrict=gate, name="through")
+    return source
+
+
+def gates(name: str) -> st.SearchStrategy[Restriction]:
+    """Draw a gate of a slot."""
+    return st.builds(lambda make, time: make(name, time), st.sampled_from(GATES), st.integers(1, 12))
+
+
+@st.composite
+def gated(draw: st.DrawFn) -> Gated:
+    """Draw gates, some of them in correlations before."""
+    inside = draw(st.lists(st.sampled_from(NAMES).flatmap(gates), max_size=2))
+    if draw(st.integers(0, 3)) == 0:
+        inside.append(aligning(*NAMES))
+    before = tuple(tuple(draw(st.lists(gates("left"), max_size=2))) for _ in NAMES)
+    keyed = draw(st.none() | st.integers(0, len(inside) + 1))
+    lateness = draw(st.sampled_from((None, 0, 0, 4)))
+    return Gated(tuple(inside), before, keyed, lateness)
+
+
+pushes = st.lists(st.builds(Push, st.integers(0, 1), st.integers(0, 9), st.integers(-4, 4)), max_size=30).map(
+    lambda drawn: [push._replace(end=max(0, 2 * place + push.end)) for place, push in enumerate(drawn)]
+)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def shown(events: Sequence[Any]) -> list[Any]:
+    return [(event.reactive, event.value, event.start, event.end, event.weight) for event in events]
+
+
+def run(
+    outputs: Sequence[Reactive],
+    inputs: Sequence[Reactive],
+    trace: Sequence[Push],
+    lateness: int | None,
+    tier: str = "",
+    cut: int | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Return what each push gives, the last one closing the engine, and what is late."""
+    engine = Engine(*outputs, lateness=lateness, tier="reference" if tier == "reference" else None)
+    found: list[Any] = []
+    for place, push in enumerate(trace):
+        if place == cut:
+            engine = Engine.restore(engine.snapshot(), *outputs, lateness=lateness)
+        if tier == "batches":
+            batch = {inputs[push.slot]: {"value": [push.value], "at": [push.end]}}
+            found.append(shown(events_of(engine.push_many(batch))))
+        else:
+            found.append(shown(engine.push(inputs[push.slot], push.value, at=push.end)))
+    found.append(shown(engine.close()))
+    return found, [(event.value, event.end, slot, reason) for event, slot, reason in engine.late]
+
+
+def inputs() -> list[Reactive]:
+    return [Reactive(name) for name in NAMES]
+
+
+def joined(sources: Sequence[Reactive], restrict: Any) -> Reactive:
+    left, right = sources
+    return correlate(left=left, right=right, yields=lambda left, right: (left, right), restrict=restrict, name="pairs")
+
+
+# -- laws --------------------------------------------------------------------------------------------------------------
+
+
+@given(gated(), pushes, st.integers(0, 8), st.integers(0, 30))
+def test_what_is_held_finds_the_partners_that_it_would_find_if_nothing_was_ever_freed(
+    program: Gated, trace: list[Push], duration: int, cut: int
+) -> None:
+    given_ = inputs()
+    sources = program.sources(given_)
+    freed = joined(sources, program.restriction(within(duration, *NAMES)))
+    kept = joined(sources, program.restriction(near(*NAMES, duration=duration)))
+    expected = run([kept], given_, trace, program.lateness)
+    assert run([freed], given_, trace, program.lateness) == expected
+    for tier in ("reference", "batches"):
+        assert run([freed], given_, trace, program.lateness, tier) == expected
+    assert run([freed], given_, trace, program.lateness, cut=cut) == expected
