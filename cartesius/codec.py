@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.inflating import deflated, inflated, loading
 from cartesius.queues import Queue
 from cartesius.records import Record, fields_of
 
@@ -75,8 +76,7 @@ def encode(value: object) -> bytes:
     Raises:
         NotStorable: Something in it is not plain data and not of a registered type.
     """
-    text = json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode()
-    packed = zlib.compress(text, 1)
+    packed = deflated(json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode(), 1)
     return MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed
 
 
@@ -95,7 +95,16 @@ def decode(blob: bytes) -> Any:
     if zlib.crc32(packed).to_bytes(4, "big") != blob[len(MAGIC) : head]:
         message = "restore: the snapshot is damaged (its checksum differs); use an earlier one"
         raise SnapshotMismatch(message)
-    return unpack(json.loads(zlib.decompress(packed)))
+    return parsed(inflated(packed))
+
+
+def parsed(text: bytes) -> Any:
+    """Return the plain data of a text.
+
+    Raises:
+        SnapshotMismatch: It is none that a snapshot has.
+    """
+    return loading(lambda: unpack(json.loads(text)))
 
 
 def pack(value: Any) -> Any:
@@ -182,11 +191,11 @@ def unpack(packed: Any) -> Any:
     if not isinstance(packed, list):
         return packed
     tag, *rest = packed
-    try:
-        return _UNPACKERS[tag](*rest)
-    except KeyError:
+    unpacker = _UNPACKERS.get(tag)
+    if unpacker is None:
         message = f"restore: the snapshot has a value of an unknown kind {tag!r}; it was written by another version"
-        raise SnapshotMismatch(message) from None
+        raise SnapshotMismatch(message)
+    return unpacker(*rest)
 
 
 def registered(name: str) -> Any:

@@ -18,15 +18,16 @@ import weakref
 from collections.abc import AsyncIterable
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cartesius.codec import decode, encode
 from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
-from cartesius.errors import InvalidArgument, SnapshotMismatch, WrongThread, shortened
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch, WrongThread, shortened
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
+from cartesius.inflating import loading
 from cartesius.lenience import checked_on_error
 from cartesius.measures import measure
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
@@ -36,6 +37,7 @@ from cartesius.pulling import Prefixes, listen, value_and_time
 from cartesius.reactives import Reactive
 from cartesius.reading import Table
 from cartesius.snapshots import load_engine, save_engine
+from cartesius.state_checks import checked_state
 from cartesius.steps import Steps
 from cartesius.tiers import columns_of, sources_of, tier_of
 from cartesius.world import World
@@ -197,7 +199,7 @@ class Engine:
             InvalidArgument: It is an output of that kind already, is no table but pulled, or has an input whose name
                 another one has. Nothing has changed then, nor if a body fails on the rows.
         """
-        self._check_thread()
+        self._check_thread("add")
         return add_output(self, output, is_pulled=pulled)
 
     def remove(self, output: Reactive) -> None:
@@ -216,7 +218,7 @@ class Engine:
         Raises:
             InvalidArgument: It is no output, or the last one.
         """
-        self._check_thread()
+        self._check_thread("remove")
         remove_output(self, output)
 
     def subscribe(self, output: Reactive, function: Callable[[list[Event]], object]) -> Subscription:
@@ -242,7 +244,7 @@ class Engine:
         Raises:
             InvalidArgument: No output of this engine, one that is only pulled, or no function.
         """
-        self._check_thread()
+        self._check_thread("subscribe")
         self._direct = {}
         return self._outlets.subscribe(self._program, output, function)
 
@@ -280,7 +282,7 @@ class Engine:
         >>> print(Engine(combine_latest(left, right)).source().splitlines()[0])
         # combine_latest(left, right), when an event comes to 'left'
         """
-        self._check_thread()
+        self._check_thread("source")
         return sources_of(self)
 
     # -- running -------------------------------------------------------------------------------------------------------
@@ -304,7 +306,7 @@ class Engine:
                 emitted = direct(value, at)
                 if emitted is not None:
                     return emitted
-        self._check_thread()
+        self._check_thread("push")
         self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
@@ -343,7 +345,7 @@ class Engine:
             Exception: What a body raises, as from `push`: the rows before stand, and what they gave is the attribute
                 ``emitted`` of the error.
         """
-        self._check_own_thread()
+        self._check_own_thread("push_many")
         from cartesius.columnar.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
 
         return push_many(self, batch)
@@ -421,7 +423,7 @@ class Engine:
 
     def pull(self) -> list[Event]:
         """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
-        self._check_thread()
+        self._check_thread("pull")
         return self._do(list)
 
     def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event]:
@@ -457,7 +459,7 @@ class Engine:
 
         The clock never goes back: an earlier ``time`` changes nothing.
         """
-        self._check_own_thread()
+        self._check_own_thread("advance")
         if isinstance(time, bool) or not isinstance(time, int):
             message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
             raise InvalidArgument(message)
@@ -468,13 +470,13 @@ class Engine:
 
     def end(self, reactive: Reactive) -> list[Event]:
         """Declare that an input has ended: nothing comes on it any more."""
-        self._check_thread()
+        self._check_thread("end")
         check_input(self._program.names, reactive, "end")
         return self._do(lambda: self._end([reactive]))
 
     def close(self) -> list[Event]:
         """End all inputs and move the clock past everything; return what is decided by that."""
-        self._check_thread()
+        self._check_thread("close")
         return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
@@ -494,12 +496,12 @@ class Engine:
         """Whether nothing more can be emitted: the outputs have completed, or all inputs have ended."""
         return self.done or self._ended >= set(self.inputs.values())
 
-    def _check_thread(self) -> None:
+    def _check_thread(self, call: str) -> None:
         """Check who calls, and let the objects own the state: what every call but `push_many` begins with."""
-        self._check_own_thread()
+        self._check_own_thread(call)
         self._settle()
 
-    def _check_own_thread(self) -> None:
+    def _check_own_thread(self, call: str) -> None:
         caller = threading.current_thread()
         if caller is not self._thread:
             message = (
@@ -507,6 +509,7 @@ class Engine:
                 f" {caller.name!r}; give each thread its own engine"
             )
             raise WrongThread(message)
+        self._steps.check_idle(call)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -564,10 +567,10 @@ class Engine:
         return self._table(table, "versions").history()
 
     def _table(self, table: Reactive, call: str) -> Table:
-        self._check_thread()
         if self._steps.is_running:
             message = f"{call}: expected a body that is pure but it reads its own engine; join the table instead"
             raise InvalidArgument(message)
+        self._check_thread(call)
         return Table(self._program, table, call)
 
     @property
@@ -578,7 +581,7 @@ class Engine:
     @property
     def next_deadline(self) -> int | None:
         """The earliest clock at which something is due, or None."""
-        self._check_own_thread()
+        self._check_own_thread("next_deadline")
         if self._compiled is not None and (known := self._compiled.next_deadline()) is not None:
             return known[0]
         self._settle()
@@ -619,7 +622,7 @@ class Engine:
         return late + [place for join in self._program.joins for place in whereabouts(join, identity)]
 
     def _recorded(self, call: str) -> Provenance:
-        self._check_thread()
+        self._check_thread(call)
         if self._world.provenance is None:
             message = (
                 f"{call}: expected an engine that records events but this one does not; write Engine(…, trace=True)"
@@ -634,7 +637,7 @@ class Engine:
 
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
-        self._check_own_thread()
+        self._check_own_thread("take_late")
         late = self.late
         self._world.late.clear()
         return late
@@ -653,14 +656,14 @@ class Engine:
         ...     print(engine.take_failure())
         Failure(correlation='inverse', pattern='yields (1 / x)', outputs=('inverse',), deadline=None)
         """
-        self._check_own_thread()
+        self._check_own_thread("take_failure")
         failure, self._world.failure = self._world.failure, None
         return failure
 
     @property
     def stats(self) -> Stats:
         """What the engine holds and has done."""
-        self._check_thread()
+        self._check_thread("stats")
         return measure(self._program.joins, self._events, self._world.candidates)
 
     # -- state ---------------------------------------------------------------------------------------------------------
@@ -671,7 +674,7 @@ class Engine:
         Raises:
             NotStorable: The state holds something that is not plain data.
         """
-        self._check_thread()
+        self._check_thread("snapshot")
         return encode({"program": self._fingerprint(), **save_engine(self)})
 
     @classmethod
@@ -704,26 +707,40 @@ class Engine:
         Raises:
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
-        state = decode(blob)
-        engine = cls(
-            *outputs,
-            pulled=pulled,
-            unit=unit,
-            lateness=lateness,
-            durable=durable,
-            trace=trace,
-            tier=tier,
-            on_error=on_error,
-            _layout=state["layout"],
+        state = checked_state(decode(blob))
+        engine = loading(
+            lambda: cls(
+                *outputs,
+                pulled=pulled,
+                unit=unit,
+                lateness=lateness,
+                durable=durable,
+                trace=trace,
+                tier=tier,
+                on_error=on_error,
+                _layout=state["layout"],
+            )
         )
-        if state["program"] != engine._fingerprint():
+        if state["program"] != loading(engine._fingerprint):
             message = (
                 "restore: expected a snapshot of this program but it belongs to another one: a reactive, a"
                 " restriction, a body, the unit or the lateness differs; restore it with the program that took it"
             )
             raise SnapshotMismatch(message)
-        load_engine(engine, state)
+        loading(lambda: load_engine(engine, state))
         return engine
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied and pickled: two engines would share one state.
+
+        Raises:
+            NotStorable: Always.
+        """
+        message = (
+            "Engine: expected to be used where it is but it was to be copied or pickled; take a snapshot(), which is"
+            " bytes, and make another engine of it by Engine.restore(blob, *outputs)"
+        )
+        raise NotStorable(message)
 
     def _check_invariants(self) -> None:
         """For tests: raise AssertionError if the state is inconsistent."""

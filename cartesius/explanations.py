@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from cartesius.bounds import bounds_of
+from cartesius.called_functions import called_by
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order_edges import edges_of
@@ -68,10 +70,18 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: s
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
         lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
     lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
+    lines += [f"  calls         {function.__qualname__}, {place}" for function, place in _called(join).items()]
     if isinstance(join.pattern.yields, Expression):
         lines.append(f"  yields        {show(join.pattern.yields)}")
     lines += [f"  tier          {tier}", f"  push_many     {way}"]
     return lines
+
+
+def _called(join: Join) -> dict[FunctionType, str]:
+    """Return the functions that bodies which run as written call, with where they are: a snapshot depends on them."""
+    bodies = [body for body in (join.pattern._where, join.pattern._yields) if isinstance(body, FunctionType)]
+    called = [function for body in bodies for function in called_by(body)]
+    return {one: f"line {one.__code__.co_firstlineno} of {one.__code__.co_filename}" for one in called}
 
 
 def _bounds(join: Join) -> list[str]:

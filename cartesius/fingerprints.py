@@ -1,7 +1,8 @@
 """Fingerprints: a canonical text of a program's declared structure, to find the program that saved state belongs to.
 
-Functions are described by qualified name, byte code and constants without line numbers, captured values, and the
-minor version of Python; plain data by its `repr`, type and all.
+Functions are described by qualified name, byte code and constants without line numbers, captured values, the functions
+and constants of modules that they use (`called_functions`), and the minor version of Python; plain data by its `repr`,
+type and all. Restrictions that are not the library's own are described by their methods as well: a clause is code.
 
 Source: SEMANTICS 1.16.
 """
@@ -19,8 +20,10 @@ from typing import Any
 
 import attrs
 
+from cartesius.called_functions import is_installed, methods_of, used_by
 from cartesius.codec import pack
 from cartesius.reactives import Reactive
+from cartesius.restriction_base import Restriction
 
 
 def fingerprint(text: str) -> str:
@@ -41,6 +44,15 @@ def describe(value: Any, *, by_identity: bool = False) -> str:
     return _Describing(by_identity).text(value)
 
 
+def describe_clauses(kind: type) -> str:
+    """Return a canonical text of what a class of restrictions does that is not the library's own; else nothing.
+
+    Raises:
+        NotStorable: A clause captures something that is not plain data.
+    """
+    return _Describing(by_identity=False).clauses(kind)
+
+
 class _Describing:
     """One description. What it has seen is not described again: the rules of a pack share most of their terms."""
 
@@ -48,6 +60,11 @@ class _Describing:
         self._by_identity = by_identity
         self._texts: dict[int, tuple[Any, str]] = {}  # with the object, so that its id stays its own
         self._fields: dict[type, tuple[str, ...] | None] = {}
+        self._numbers: dict[types.FunctionType | type, int] = {}
+
+    def clauses(self, kind: type) -> str:
+        methods = [self.text(function) for function in methods_of(kind)]
+        return f"; methods {' | '.join(methods)}" if methods else ""
 
     def text(self, value: Any) -> str:
         fields = self._fields_of(type(value))
@@ -90,21 +107,49 @@ class _Describing:
             return f"partial of {self.text(value.func)} {self.text(value.args)} {self.text(value.keywords)}"
         if isinstance(value, attrgetter | itemgetter | methodcaller | Fraction):
             return repr(value)
+        if isinstance(value, Restriction):
+            kind = type(value)
+            told = f" at {id(kind)}" if self._by_identity else self.clauses(kind)
+            return f"{kind.__qualname__}({self.text(dict(value.configuration))}){told}"
         pack(value)  # raises NotStorable for what may look different in another process
         return f"{type(value).__qualname__} {value!r}"
 
     def _function(self, function: types.FunctionType) -> str:
-        captured = [
-            (name, cell.cell_contents)
+        """Describe a function with what it uses; each is described once, and then told by its number."""
+        if function in self._numbers:
+            return f"function {self._numbers[function]}"
+        self._numbers[function] = len(self._numbers)
+        captured = {
+            name: cell.cell_contents
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
             if not _is_empty(cell)
-        ]
-        shown = ", ".join(
-            f"{name}={value.__qualname__ if value is function else self.text(value)}" for name, value in captured
-        )
+        }
+        shown = ", ".join(f"{name}={self.text(value)}" for name, value in captured.items())
         version = ".".join(map(str, sys.version_info[:2]))
         defaults = self.text((function.__defaults__ or (), function.__kwdefaults__ or {}))
-        return f"function {function.__qualname__} [{shown}] {defaults} {version} {_code(function.__code__)}"
+        used = ", ".join(f"{name}={self._used(value)}" for name, value in used_by(function).items())
+        code = self._code(function.__code__)
+        return f"function {function.__qualname__} [{shown}] {defaults} {version} {code} uses [{used}]"
+
+    def _used(self, value: Any) -> str:
+        if not isinstance(value, types.FunctionType | type):
+            return self.text(value)
+        if is_installed(value) or value in self._numbers:
+            return f"{value.__module__}.{value.__qualname__}"
+        if isinstance(value, types.FunctionType):
+            return self.text(value)
+        self._numbers[value] = len(self._numbers)
+        return f"{value.__qualname__}{self.clauses(value)}"
+
+    def _code(self, code: types.CodeType) -> str:
+        names = ",".join(code.co_names)
+        constants = "; ".join(map(self._constant, code.co_consts))
+        return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {names} ({constants})"
+
+    def _constant(self, value: Any) -> str:
+        if isinstance(value, types.CodeType):
+            return self._code(value)
+        return f"frozenset {sorted(map(repr, value))}" if isinstance(value, frozenset) else repr(value)
 
 
 def _is_empty(cell: types.CellType) -> bool:
@@ -113,9 +158,3 @@ def _is_empty(cell: types.CellType) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _code(code: types.CodeType) -> str:
-    constants = [_code(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
-    names = ",".join(code.co_names)
-    return f"{code.co_code.hex()} {names} ({'; '.join(constants)})"

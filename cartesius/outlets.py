@@ -151,7 +151,6 @@ def _checked_view(view: object, call: str) -> Reactive:
 
 def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Event]:
     """Let an engine compute one more output; return what it has already."""
-    _check_idle(engine, "add")
     reactive = _checked_view(output, "add") if is_pulled else check_reactive(output, "add", "output")
     before = engine._program
     pushed = [one for one in before.outputs if one is not reactive]
@@ -180,7 +179,6 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
 
 def remove_output(engine: Engine, output: Reactive) -> None:
     """Let an engine compute an output no longer."""
-    _check_idle(engine, "remove")
     before = engine._program
     if output not in (*before.outputs, *before.pulled):
         names = ", ".join(before.names[one] for one in (*before.outputs, *before.pulled))
@@ -195,12 +193,6 @@ def remove_output(engine: Engine, output: Reactive) -> None:
     _follow(engine, program)
     engine._outlets.forget_all(output)
     program.discard([join for join in before.joins if join not in program.joins])
-
-
-def _check_idle(engine: Engine, call: str) -> None:
-    if engine._steps.is_running:
-        message = f"{call}: expected a body that is pure but it changes its own engine; change it between calls"
-        raise InvalidArgument(message)
 
 
 def _kind(is_pulled: bool) -> str:

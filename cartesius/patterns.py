@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
-from cartesius.fingerprints import describe
+from cartesius.fingerprints import describe, describe_clauses
 from cartesius.join_shape import Join
 from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
@@ -230,7 +230,8 @@ class Pattern:
             for slot, reactive in self.slots.items()
         )
         restrictions = " | ".join(
-            f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))})"
+            f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))}"
+            f"{describe_clauses(type(r))})"
             for r in written.restrictions
         )
         bodies = [describe(body) for body in (written._where, written._yields)]

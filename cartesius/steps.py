@@ -50,7 +50,7 @@ class Steps:
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Do ``work``; if it fails, undo all of it and build the strands anew."""
-        self.check_idle()
+        self.check_idle("push")
         if self.broken_by:
             message = (
                 f"Engine: expected an engine whose last push succeeded, or was undone, but {self.broken_by} held a"
@@ -72,10 +72,10 @@ class Steps:
         self.world.finish()
         return out
 
-    def check_idle(self) -> None:
+    def check_idle(self, call: str) -> None:
         """Raise `InvalidArgument` while a step is running."""
         if self.is_running:
-            message = "push: expected a body that is pure but it uses its own engine; nest correlations instead"
+            message = f"{call}: expected a body that is pure but it uses its own engine; nest correlations instead"
             raise InvalidArgument(message)
 
     def drop(self) -> None:

@@ -197,6 +197,7 @@ class Versions:
         """Retract and yield, moment by moment; collect garbage."""
         touched = list(self._touched.values())
         if not touched:
+            self._causes.clear()  # what touched nothing is the cause of nothing that comes later
             return
         self.batch.cause = hull(self._causes) if self._causes else self.batch.cause
         changed = union(

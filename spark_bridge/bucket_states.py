@@ -19,6 +19,7 @@ import attrs
 from cartesius import Engine
 from cartesius.columnar.saving import load, save
 from cartesius.errors import SnapshotMismatch
+from cartesius.inflating import loading
 from spark_bridge.column_drifts import drifted, moved
 from spark_bridge.engine_cache import ENGINES, Kept
 from spark_bridge.memory_limits import warning
@@ -139,7 +140,7 @@ class BucketStates:
                 before = self.before[header.program]
                 engine, changes = carried_over(found["engine"], before, self.outputs, lateness, self.on_error)
             else:
-                engine = load(found["engine"], self.outputs, lateness, self.on_error)
+                engine = loading(lambda: load(found["engine"], self.outputs, lateness, self.on_error))
         if (held is not None) != holds:
             message = (
                 f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"

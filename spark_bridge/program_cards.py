@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cartesius.engine import MICROSECOND
 from cartesius.expressions import Expression, show
-from cartesius.fingerprints import describe, fingerprint
+from cartesius.fingerprints import describe, describe_clauses, fingerprint
 from cartesius.programs import Program
 from cartesius.world import World
 
@@ -66,7 +66,8 @@ def _correlation(join: Join) -> Card:
             for slot in join.slots
         },
         "restrictions": [
-            [repr(one), _digest((dict(one.configuration), dict(one._states)))] for one in pattern.restrictions
+            [repr(one), _digest((dict(one.configuration), dict(one._states), describe_clauses(type(one))))]
+            for one in pattern.restrictions
         ],
         "where": _body(pattern._where),
         "yields": _body(pattern._yields),
@@ -131,7 +132,7 @@ def _restrictions(old: list[list[str]], new: list[list[str]]) -> Iterable[str]:
         same = next((one for one in come if one[0] == text), None)
         if same is not None:
             come.remove(same)
-            yield f"the restriction {text} has another function in it"
+            yield f"the restriction {text} has another function in it, or other clauses"
         else:
             yield f"the restriction {text} is gone"
     yield from (f"the restriction {text} is new" for text, _ in come)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import struct
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -21,11 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import storable
-from cartesius.codec import pack, unpack
+from cartesius.codec import pack, parsed
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
 from cartesius.columnar.saving import FEW, Memory
 from cartesius.columnar.vectors import Leaf, from_arrow
+from cartesius.inflating import deflated, inflated, loading
 from cartesius.stored import Stored
 
 if TYPE_CHECKING:
@@ -63,11 +63,19 @@ def encoded(value: Any) -> bytes:
     parts = [_LENGTH.pack(len(streams))]
     for stream in streams:
         parts += [_LENGTH.pack(len(stream)), stream]
-    return b"".join([*parts, zlib.compress(text, 1)])
+    return b"".join([*parts, deflated(text, 1)])
 
 
 def decoded(body: bytes) -> Any:
-    """Return what `encoded` has encoded."""
+    """Return what `encoded` has encoded.
+
+    Raises:
+        SnapshotMismatch: It is damaged.
+    """
+    return loading(lambda: _decoded(body))
+
+
+def _decoded(body: bytes) -> Any:
     (count,) = _LENGTH.unpack_from(body)
     at, tables = _LENGTH.size, []
     for _ in range(count):
@@ -75,7 +83,7 @@ def decoded(body: bytes) -> Any:
         at += _LENGTH.size
         tables.append(pa.ipc.open_stream(pa.py_buffer(body).slice(at, length), options=_READING).read_all())
         at += length
-    return _with_columns(unpack(json.loads(zlib.decompress(body[at:]))), tables)
+    return _with_columns(parsed(inflated(body[at:])), tables)
 
 
 def _without_columns(value: Any, streams: list[bytes]) -> Any:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import zlib
 from typing import Final
 
 import attrs
 
 from cartesius.errors import SnapshotMismatch
+from cartesius.inflating import deflated, inflated
 
 MAGIC: Final = b"cartstat"
 FORMAT: Final = 2
@@ -59,7 +59,7 @@ class Header:
 
 def joined(header: Header, body: bytes) -> tuple[bytes, str]:
     """Return the blob of a header and a body, and its digest; that of the header is not looked at."""
-    about = zlib.compress(header.about.encode(), 6)
+    about = deflated(header.about.encode(), 6)
     prints = (bytes.fromhex(header.program), bytes.fromhex(header.inputs))
     head = _LAYOUT.pack(MAGIC, FORMAT, header.bucket, header.version, *prints, len(about)) + about
     digest = _digest(head, body)
@@ -105,7 +105,7 @@ def split(blob: bytes, bucket: int | None = None) -> tuple[Header, bytes]:
             " fixed for the life of a checkpoint: keep buckets= as it was"
         )
         raise SnapshotMismatch(message)
-    about = zlib.decompress(head[_LAYOUT.size :]).decode()
+    about = inflated(head[_LAYOUT.size :]).decode()
     return Header(found, version, program.hex(), inputs.hex(), about, digest.hex()), body
 
 

@@ -208,7 +208,6 @@ def attempt(engine: Engine, feed: Feed, shape: Shape[T]) -> Attempt[T]:
     engine._why_row_by_row = _WATCHED if engine._is_watched else ""
     if compiled.reason or engine._why_row_by_row:
         return found
-    engine._steps.check_idle()
     engine._steps.is_running = True
     try:
         with np.errstate(all="ignore"):

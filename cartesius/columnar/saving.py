@@ -57,7 +57,7 @@ def save(engine: Engine) -> dict[str, Any]:
     Raises:
         NotStorable: The state holds something that is not plain data.
     """
-    engine._check_own_thread()
+    engine._check_own_thread("save")
     states = _columns(engine)
     if states is None:
         engine._settle()

@@ -1,0 +1,249 @@
+"""Snapshots: of which program they are, when they may be taken, and that an engine is nothing that is copied."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import (
+    Delete,
+    Engine,
+    Reactive,
+    Restriction,
+    Slot,
+    Update,
+    correlate,
+    forward,
+    handles,
+    push,
+)
+from cartesius.codec import MAGIC, decode, encode
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.inflating import deflated, inflated
+from restrictions import as_table, retracting, tumbling, versioned
+from restrictions.tables import filter_table, inner_join, left_join, map_table, outer_join
+from restrictions.windows import accumulated, filtered, first, keeping, last
+
+left, right, depth, draught = (
+    Reactive("left"),
+    Reactive("right"),
+    Reactive("depth", table=True),
+    Reactive("draught", table=True),
+)
+
+
+def at_least(least):
+    class above(Restriction):
+        slot: Slot
+
+        @handles(push, "slot")
+        def look(self, slot, entry):
+            if self.is_enough(entry):
+                forward(slot, entry)
+
+        def is_enough(self, entry):
+            return entry.value >= least
+
+    return above
+
+
+def test_a_restriction_whose_clauses_changed_is_another_program():
+    """A clause is code: the class may have the same name and the same fields."""
+    programs = [correlate(x=left, yields=lambda x: x, restrict=at_least(n)("x"), name="high") for n in (1, 1, 2)]
+    blob = Engine(programs[0]).snapshot()
+    assert Engine.restore(blob, programs[1]).outputs == (programs[1],)
+    with pytest.raises(SnapshotMismatch, match="belongs to another one"):
+        Engine.restore(blob, programs[2])
+
+
+LIMIT = 3
+
+
+def near(value):
+    return _scaled(value) > LIMIT
+
+
+def _scaled(value):
+    return value * 2
+
+
+class Scale:
+    factor = 1
+
+    def of(self, value):
+        return value * self.factor
+
+
+def body(x):
+    return Scale().of(x) if near(x) else None
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("near", lambda value: _scaled(value) < LIMIT),
+        ("_scaled", lambda value: value * 3),
+        ("LIMIT", 4),
+        ("Scale", type("Scale", (), {"of": lambda self, value: value, "__module__": __name__})),
+    ],
+)
+def test_what_an_untraced_body_calls_is_part_of_the_program(monkeypatch, name, other):
+    program = correlate(x=left, yields=body)
+    blob = Engine(program).snapshot()
+    Engine.restore(blob, program)
+    monkeypatch.setitem(globals(), name, other)
+    with pytest.raises(SnapshotMismatch, match="belongs to another one"):
+        Engine.restore(blob, program)
+
+
+def test_explain_lists_what_an_untraced_body_calls():
+    text = Engine(correlate(x=left, yields=body)).explain()
+    assert "calls         near, line " in text
+    assert "calls         _scaled, line " in text
+    assert "calls         Scale.of, line " in text
+
+
+def test_a_fingerprint_is_the_same_in_every_process():
+    """A set of texts among the constants of a body has another order in each."""
+    text = (
+        "from cartesius import Engine, Reactive, correlate\n"
+        "def kind(v):\n    return v in {'tanker', 'tug', 'ferry', 'pilot', 'barge'}\n"
+        "print(Engine(correlate(x=Reactive('x'), yields=lambda x: kind(x) if x else None))._fingerprint())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        last(),
+        first(2),
+        accumulated(0, lambda total, value: total + value),
+        filtered(lambda value: value > 1),
+        keeping(lambda events: events[-1:]),
+    ],
+    ids=repr,
+)
+def test_windows_with_a_content_can_be_saved(content):
+    def program(content):
+        return correlate(x=left, y=right, yields=lambda x, y: (x, y), restrict=tumbling(5, content=content), name="met")
+
+    engine = Engine(program(content))
+    for value in (1, 2, 3):
+        engine.push(left, value, at=value)
+    restored = Engine.restore(engine.snapshot(), program(content))
+    expected = engine.push(right, 7, at=4)
+    assert expected
+    assert restored.push(right, 7, at=4) == expected
+    with pytest.raises(SnapshotMismatch, match="belongs to another one"):
+        Engine.restore(engine.snapshot(), program(last(7)))
+
+
+VERSIONED = [
+    correlate(x=depth, yields=lambda x: x, restrict=versioned("x") | retracting() | as_table("x"), name="kept"),
+    map_table(depth, lambda metres: 3 * metres, restrict=versioned("x")),
+    filter_table(depth, lambda metres: metres > 1, restrict=versioned("x")),
+    *(join(depth, draught, restrict=versioned("left", "right")) for join in (inner_join, left_join, outer_join)),
+]
+changes = st.tuples(
+    st.sampled_from([depth, draught]), st.sampled_from("AB"), st.sampled_from([None, 1, 2]), st.integers(0, 9)
+)
+
+
+@given(program=st.sampled_from(VERSIONED), trace=st.lists(changes, max_size=10), lateness=st.sampled_from([None, 3]))
+def test_versions_go_on_from_a_snapshot_at_any_place(program, trace, lateness):
+    """Also after a deletion of what never was: it is the cause of nothing that comes later."""
+    engine = Engine(program, lateness=lateness)
+    for table, key, value, at in trace:
+        if table not in engine.inputs.values():
+            continue
+        restored = Engine.restore(engine.snapshot(), program, lateness=lateness)
+        change = Delete(key) if value is None else Update(key, value)
+        assert restored.push(table, change, at=at) == engine.push(table, change, at=at)
+
+
+def test_a_deletion_of_what_never_was_is_no_cause():
+    engine = Engine(VERSIONED[0])
+    engine.push(depth, Update("A", 1), at=0)
+    engine.push(depth, Delete("B"), at=0)
+    (gone,) = engine.push(depth, Delete("A"), at=1)
+    assert (gone.start, gone.end) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda engine: engine.snapshot(),
+        lambda engine: engine.stats,
+        lambda engine: engine.query(engine.outputs[0]),
+        lambda engine: engine.take_late(),
+        lambda engine: engine.advance(3),
+        lambda engine: engine.close(),
+        lambda engine: engine.subscribe(engine.outputs[0], print),
+        lambda engine: engine.push(left, 1),
+        lambda engine: engine.push_many({left: {"value": [1]}}),
+        lambda engine: engine.next_deadline,
+        lambda engine: engine.pull(),
+        lambda engine: engine.source(),
+    ],
+)
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+@pytest.mark.parametrize("pushes", [1, 3])
+def test_what_runs_between_pushes_is_refused_inside_one(use, tier, pushes):
+    engines = []
+
+    def yields(x):
+        return use(engines[0]) if x == pushes else x
+
+    engines.append(Engine(correlate(x=left, yields=yields, name="impure"), tier=tier))
+    for value in range(pushes):
+        engines[0].push(left, value)
+    with pytest.raises(InvalidArgument, match="expected a body that is pure"):
+        engines[0].push(left, pushes)
+    assert [event.value for event in engines[0].push(left, "next")] == ["next"]
+
+
+@pytest.mark.parametrize("copying", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_an_engine_is_not_copied(copying):
+    """Two engines would share one state."""
+    with pytest.raises(NotStorable, match=r"copied or pickled; take a snapshot\(\)"):
+        copying(Engine(left))
+
+
+@given(text=st.binary(max_size=200), times=st.sampled_from([1, 2, 10, 100_000]))
+def test_what_is_compressed_can_be_read_however_dense_it_is(text, times):
+    assert inflated(deflated(text * times, 1)) == text * times
+
+
+def test_a_small_blob_does_not_fill_the_memory():
+    for text in (b"0" * (1 << 28), b"[" * (1 << 28)):
+        packed = zlib.compress(text, 9)
+        assert len(packed) < 1 << 19
+        with pytest.raises(SnapshotMismatch, match="made to fill the memory"):
+            decode(MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed)
+    assert decode(encode(["0" * (1 << 24)])) == ["0" * (1 << 24)]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [["i", "zz"], ["T", "now", 0, None], ["d", 1], ["t"] * 2, ["?"], [], [["t"]], ["E", "x"], {"a": 1}, ["p", 1 << 80]],
+)
+def test_what_no_snapshot_has_is_refused_by_name(stored):
+    packed = zlib.compress(json.dumps(stored).encode())
+    with pytest.raises(SnapshotMismatch, match="restore: "):
+        Engine.restore(MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed, left)
