@@ -45,6 +45,8 @@ from .lists import one_or_more as one_or_more
 from .lists import repeated as repeated
 from .lists import successive as successive
 from .matches import Match as Match
+from .null_functions import coalesce as coalesce
+from .null_functions import is_missing as is_missing
 from .operations import Implicit as Implicit
 from .operations import Operation as Operation
 from .operations import forward as forward
@@ -77,6 +79,7 @@ __all__ = [
     "Update",
     "Window",
     "arrive",
+    "coalesce",
     "controls",
     "correlate",
     "displace",
@@ -86,6 +89,7 @@ __all__ = [
     "forward",
     "handle",
     "handles",
+    "is_missing",
     "memory",
     "notify_at",
     "one_or_more",

@@ -21,6 +21,7 @@ from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, slots_of
 from cartesius.families import push
 from cartesius.memories import hashable
+from cartesius.nulls import all_hold
 from cartesius.operations import forward
 from cartesius.stored import entries_in
 
@@ -84,7 +85,7 @@ class Absences:
         for entry in visit(self._steps[slot.index, None], self._memories, row):
             row[slot.index] = entry
             try:
-                if entry.state != GONE and counts(entry) and all(c(row) for c in self._conditions[slot.index]):
+                if entry.state != GONE and counts(entry) and all_hold(self._conditions[slot.index], row):
                     return True
             except Exception as error:
                 add_place(error, f"in the body of {self.batch.name}")

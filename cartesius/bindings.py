@@ -186,8 +186,7 @@ class Bindings:
                 ends += [slot.index, len(slot.memory.probes) - 1]
                 if isinstance(slot.memory, RowMemory) and isinstance(side, KeyOf):
                     slot.memory.finds_rows_at(ends[-1])
-            is_of_row = isinstance(left, KeyOf) or isinstance(right, KeyOf)
-            links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=is_of_row))
+            links.append(Link(ends[0], ends[1], ends[2], ends[3], is_key=False, skips_null=True))
         return links
 
     def add_keys(self, slot: Slot, entry: Entry, held: Callable[[], Iterable[Entry]]) -> bool:

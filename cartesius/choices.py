@@ -22,6 +22,7 @@ from cartesius.families import alone, first_is_oldest, optional, relation, row_k
 from cartesius.handlers import handle
 from cartesius.list_products import ListProduct
 from cartesius.meanings import Meaning
+from cartesius.nulls import all_hold
 from cartesius.outputs import Events, Rows
 from cartesius.partial_batches import PartialBatch
 from cartesius.partial_choices import check_missing
@@ -236,7 +237,7 @@ def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:
 
     def holds(parts: Candidate) -> bool:
         place = next(place for place, part in enumerate(parts) if part is not None)
-        return all(check(parts) for check in (*checks.get(place, ()), *checks.get(None, ())))
+        return all_hold((*checks.get(place, ()), *checks.get(None, ())), parts)
 
     return holds
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from cartesius.expressions import evaluator, slots_of
+from cartesius.nulls import all_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,9 +44,8 @@ class Conditions:
 
     def hold(self, parts: Candidate, slot: int) -> bool:
         """Whether all conditions hold that are on ``slot`` and on nothing that is missing."""
-        return all(
-            check(parts) for slots, check in self._of[slot] if not any(parts[concerned] is None for concerned in slots)
-        )
+        known = [check for slots, check in self._of[slot] if not any(parts[concerned] is None for concerned in slots)]
+        return all_hold(known, parts)
 
 
 def _same_key(left: int, right: int, space: int) -> Check:

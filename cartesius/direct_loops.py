@@ -103,10 +103,10 @@ class DirectLoops:
         """Write what the body makes of a combination."""
         row = "[" + ", ".join(f"part{slot.index}" for slot in self._shape.join.slots) + "]"
         pattern, body = self._shape.join.pattern, self._shape.join.batch.body
-        where, yields = pattern.where, pattern.yields
+        yields = pattern.yields
         condition = ""
-        if isinstance(where, Expression):
-            condition = f"if {self._texts.of(where)}:"
+        if pattern.has_traced_where:
+            condition = f"if {self._texts.of_all(pattern.conditions())}:"
         elif body.where is not None:
             condition = f"if {self._constants.name(body.where)}({row}):"
         with ExitStack() as stack:

@@ -1,7 +1,8 @@
 """Expression trees: what a traced ``where`` or ``yields`` becomes. Frozen nodes; the fluent face is in `tracing`.
 
 Every node can be compiled (`evaluator`) to a function of a *row*, the list of a candidate's entries by slot index. A
-node means what the Python operation that it stands for means, exceptions included.
+node means what the Python operation that it stands for means, exceptions included, but for null, which is SQL's
+(`nulls`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from cartesius.events import Interval
+from cartesius.nulls import COMPARISONS, LOGICAL, application, first_there, is_not_null, is_null
+from cartesius.nulls import truth as truth_of
 from cartesius.records import reader
 from cartesius.windows import window_of
 
@@ -50,6 +53,13 @@ class TimeOf(Expression):
 @attrs.frozen
 class KeyOf(Expression):
     """The key of a slot's row, or of its event under `key_by`."""
+
+    slot: str
+
+
+@attrs.frozen
+class IsMissing(Expression):
+    """Whether a slot has no part in a candidate."""
 
     slot: str
 
@@ -123,29 +133,27 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 def slots_of(expression: Expression) -> frozenset[str]:
     """Return the slots that ``expression`` mentions."""
-    if isinstance(expression, Part | TimeOf | KeyOf):
+    if isinstance(expression, Part | TimeOf | KeyOf | IsMissing):
         return frozenset((expression.slot,))
     return frozenset().union(*map(slots_of, children(expression)))
 
 
 def conjuncts(expression: Expression) -> list[Expression]:
     """Split ``a & b & …`` into its conditions, as far as they are Boolean by construction."""
-    if isinstance(expression, Apply) and expression.function is operator.and_ and _is_boolean(expression):
+    if isinstance(expression, Apply) and expression.function is operator.and_ and is_boolean(expression):
         return [c for argument in expression.arguments for c in conjuncts(argument)]
-    if isinstance(expression, Every) and _is_boolean(expression.condition):
+    if isinstance(expression, Every) and is_boolean(expression.condition):
         return [Every(expression.items, expression.elements, c) for c in conjuncts(expression.condition)]
     return [expression]
 
 
-_COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
-
-
-def _is_boolean(expression: Expression) -> bool:
+def is_boolean(expression: Expression) -> bool:
+    """Whether an expression is true, false or unknown by construction."""
     if isinstance(expression, Apply):
-        if expression.function in (operator.and_, operator.or_):
-            return all(map(_is_boolean, expression.arguments))
-        return expression.function in _COMPARISONS
-    if isinstance(expression, Every):
+        if expression.function in (*LOGICAL, operator.invert):
+            return all(map(is_boolean, expression.arguments))
+        return expression.function in (*COMPARISONS, is_null, is_not_null)
+    if isinstance(expression, Every | IsMissing):
         return True
     return isinstance(expression, Constant) and isinstance(expression.value, bool)
 
@@ -198,26 +206,22 @@ def evaluator(expression: Expression, slots: Mapping[Any, int]) -> Evaluate:
         case KeyOf(slot=slot):
             i = slots[slot]
             return lambda row: None if row[i] is None else row[i].own_key()
+        case IsMissing(slot=slot):
+            i = slots[slot]
+            return lambda row: row[i] is None
         case WindowOf():
             return lambda row: next(w for part in row if part is not None and (w := window_of(part)) is not None)
         case Field(target=Part(slot=slot), name=name):
             i, read = slots[slot], reader(name)
-            return lambda row: read(row[i].value)
+            return lambda row: None if (part := row[i]) is None else read(part.value)
         case Field(target=TimeOf(slot=slot), name=("start" | "end") as name):
             i = slots[slot]
-            return lambda row: getattr(row[i], name)
+            return lambda row: None if row[i] is None else getattr(row[i], name)
         case Field(target=target, name=name):
             inner, read = evaluator(target, slots), reader(name)
             return lambda row: read(inner(row))
-        case Apply(function=function, arguments=(one,)):
-            first = evaluator(one, slots)
-            return lambda row: function(first(row))
-        case Apply(function=function, arguments=(one, two)):
-            first, second = evaluator(one, slots), evaluator(two, slots)
-            return lambda row: function(first(row), second(row))
         case Apply(function=function, arguments=arguments):
-            inners = [evaluator(argument, slots) for argument in arguments]
-            return lambda row: function(*[inner(row) for inner in inners])
+            return application(function, [evaluator(argument, slots) for argument in arguments])
         case Tuple(items=items):
             inners = [evaluator(item, slots) for item in items]
             return lambda row: tuple([inner(row) for inner in inners])
@@ -234,10 +238,16 @@ def _evaluator_of_every(
     size, width = max(slots.values(), default=-1) + 1, len(elements)
     holds = evaluator(condition, {**slots, **{element: size + place for place, element in enumerate(elements)}})
 
-    def every(row: Row) -> bool:
+    def every(row: Row) -> bool | None:
         values, before = items(row), list(row[:size])
-        windows = (values[place : place + width] for place in range(len(values) - width + 1))
-        return all(holds([*before, *window]) for window in windows)
+        known: bool | None = True
+        for place in range(len(values) - width + 1):
+            found = truth_of(holds([*before, *values[place : place + width]]))
+            if found is None:
+                known = None
+            elif not found:
+                return False
+        return known
 
     return every
 
@@ -253,8 +263,14 @@ def show(expression: Expression) -> str:
             return f"time_{slot}"
         case KeyOf(slot=slot):
             return f"key_{slot}"
+        case IsMissing(slot=slot):
+            return f"is_missing({slot})"
         case WindowOf():
             return "window"
+        case Apply(function=function, arguments=(one,)) if function in (is_null, is_not_null):
+            return f"({show(one)} {'==' if function is is_null else '!='} None)"
+        case Apply(function=function, arguments=arguments, name=name) if function is first_there:
+            return f"{name}({', '.join(map(show, arguments))})"
         case Element(name=name):
             return name
         case Every(items=items, elements=elements, condition=condition):

@@ -210,9 +210,10 @@ def _known(checks: Sequence[Check], known: frozenset[int]) -> list[Evaluate]:
 
 
 def _may_hold(check: Evaluate, row: Any) -> bool:
-    """Whether a condition holds; so as well if it cannot be told: the body is asked, and raises what is wrong."""
+    """Whether a condition may hold; so where it is unknown, or raises: the body is asked, and says what is wrong."""
     try:
-        return bool(check(row))
+        found = check(row)
+        return found is None or bool(found)
     except Exception:
         return True
 

@@ -20,6 +20,7 @@ from cartesius.enumeration import Candidate, Link, Step, key_of, newest_first, s
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, equality, evaluator, show, slots_of
 from cartesius.memories import NOWHERE, is_exact
+from cartesius.nulls import all_hold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -252,7 +253,7 @@ class PartialRows:
             if other.state == skip or (is_alone and not self._alone(step.slot, other)):
                 continue
             row[step.slot] = other
-            if (not checks or all(check(row) for check in checks)) and self.admits(row):
+            if (not checks or all_hold(checks, row)) and self.admits(row):
                 found.append(other)
         return found
 
@@ -269,4 +270,4 @@ class PartialRows:
             return True
         row: Candidate = [None] * len(self.memories)
         row[slot] = entry
-        return all(check(row) for check in checks)
+        return all_hold(checks, row)

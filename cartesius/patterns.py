@@ -15,7 +15,7 @@ import difflib
 import inspect
 from copy import copy
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.absent_slots import AbsentSlots
@@ -25,6 +25,7 @@ from cartesius.fingerprints import describe, describe_clauses
 from cartesius.join_shape import Join
 from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
+from cartesius.nulls import all_hold
 from cartesius.operations import Implicit
 from cartesius.order_edges import check_order
 from cartesius.order_outputs import given_order
@@ -150,8 +151,10 @@ class Pattern:
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
 
     def conditions(self) -> list[Expression]:
-        """Return the conditions of a traced ``where``."""
-        return conjuncts(self._where) if isinstance(self._where, Expression) else []
+        """Return the conditions of a traced ``where`` in the order in which they are asked: those of an index first."""
+        if not isinstance(self._where, Expression):
+            return []
+        return sorted(conjuncts(self._where), key=lambda one: equality_of(one, self.lists) is None)
 
     @property
     def is_where_traced(self) -> bool:
@@ -197,13 +200,12 @@ class Pattern:
 
     def _condition(self, where: Body, slots: Mapping[str, int]) -> Callable[[Any], Any] | None:
         """Return ``where`` as a function of a row, without the conditions on what is absent from it."""
-        if not self.absent.names:
-            return self._compile(where, slots)
         if not isinstance(where, Expression):
-            self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
+            if self.absent.names:
+                self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
             return self._compile(where, slots)
         checks = [evaluator(one, dict(slots)) for one in self.absent.of_rows(self.conditions())]
-        return lambda row: all([check(row) for check in checks])
+        return checks[0] if len(checks) == 1 else partial(all_hold, checks)
 
     def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
         if isinstance(body, Expression):

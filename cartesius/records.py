@@ -7,7 +7,6 @@ called ``items`` is no trap; where there is no such field, the methods of a mapp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 if TYPE_CHECKING:
@@ -77,18 +76,17 @@ PLAIN = frozenset((Record, int, float, str, bool, bytes, type(None), tuple, list
 
 
 def reader(name: str) -> Callable[[Any], Any]:
-    """Return what reads a field of a value: ``value.name``, of a record without a detour.
+    """Return what reads a field of a value: ``value.name``, of a record without a detour. A field of null is null.
 
     >>> reader("draught")(Record({"draught": 9.5}))
     9.5
     """
-    if name.startswith("_"):  # a record has attributes of its own that are called so
-        return attrgetter(name)
+    is_own = not name.startswith("_")  # a record has attributes of its own that are called so
 
     def read(value: Any) -> Any:
-        if type(value) is Record and name in (fields := value._fields):
+        if is_own and type(value) is Record and name in (fields := value._fields):
             return fields[name]
-        return getattr(value, name)
+        return None if value is None else getattr(value, name)
 
     return read
 

@@ -33,6 +33,7 @@ from cartesius.expressions import (
     Tuple,
     WindowOf,
 )
+from cartesius.nulls import is_not_null, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,16 +48,27 @@ class Untraceable(Exception):  # a control signal that never leaves this module
 
 def _binary(function: Callable[[Any, Any], Any], name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def forwards(self: Symbol, other: object) -> Symbol:
-        return Symbol(Apply(function, (_node(self), _node(other)), name))
+        return Symbol(Apply(function, (node_of(self), node_of(other)), name))
 
     def backwards(self: Symbol, other: object) -> Symbol:
-        return Symbol(Apply(function, (_node(other), _node(self)), name))
+        return Symbol(Apply(function, (node_of(other), node_of(self)), name))
 
     return forwards, backwards
 
 
 def _unary(function: Callable[[Any], Any], name: str) -> Callable[..., Any]:
-    return lambda self: Symbol(Apply(function, (_node(self),), name))
+    return lambda self: Symbol(Apply(function, (node_of(self),), name))
+
+
+def _equality(function: Callable[[Any, Any], Any], name: str, of_null: Callable[[Any], bool]) -> Callable[..., Any]:
+    """Return a comparison that, with a constant None, asks whether its operand is null."""
+
+    def compare(self: Symbol, other: object) -> Symbol:
+        if other is None:
+            return Symbol(Apply(of_null, (node_of(self),), of_null.__name__))
+        return Symbol(Apply(function, (node_of(self), node_of(other)), name))
+
+    return compare
 
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
@@ -78,10 +90,10 @@ class Symbol:
     def __getattr__(self, name: str) -> Symbol:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return Symbol(Field(_node(self), name))
+        return Symbol(Field(node_of(self), name))
 
     def __getitem__(self, item: object) -> Symbol:
-        return Symbol(Apply(operator.getitem, (_node(self), _node(item)), "getitem"))
+        return Symbol(Apply(operator.getitem, (node_of(self), node_of(item)), "getitem"))
 
     __add__, __radd__ = _binary(operator.add, "+")
     __sub__, __rsub__ = _binary(operator.sub, "-")
@@ -93,8 +105,8 @@ class Symbol:
     __and__, __rand__ = _binary(operator.and_, "&")
     __or__, __ror__ = _binary(operator.or_, "|")
     __xor__, __rxor__ = _binary(operator.xor, "^")
-    __eq__, _ = _binary(operator.eq, "==")
-    __ne__, _ = _binary(operator.ne, "!=")
+    __eq__: Callable[..., Any] = _equality(operator.eq, "==", is_null)
+    __ne__: Callable[..., Any] = _equality(operator.ne, "!=", is_not_null)
     __lt__, _ = _binary(operator.lt, "<")
     __le__, _ = _binary(operator.le, "<=")
     __gt__, _ = _binary(operator.gt, ">")
@@ -120,7 +132,8 @@ class Symbol:
     del _
 
 
-def _node(value: object) -> Expression:
+def node_of(value: object) -> Expression:
+    """Return the expression that a value stands for, which may be a symbol or hold some."""
     if isinstance(value, Symbol):
         found: Expression = object.__getattribute__(value, "__expression__")
         return found
@@ -128,9 +141,9 @@ def _node(value: object) -> Expression:
         reason = "a function as a value"  # it may hold symbols
         raise Untraceable(reason)
     if type(value) is tuple:
-        return Tuple(tuple(map(_node, value)))
+        return Tuple(tuple(map(node_of, value)))
     if type(value) is dict:
-        return Fields(tuple(value), tuple(map(_node, value.values())))
+        return Fields(tuple(value), tuple(map(node_of, value.values())))
     return Constant(value)
 
 
@@ -159,7 +172,7 @@ def trace(function: Callable[..., Any], parameters: Iterable[tuple[str, Expressi
     if reason is None:
         try:
             result = function(**{name: Symbol(node) for name, node in parameters})
-            return Traced(_node(result), None)
+            return Traced(node_of(result), None)
         except Untraceable as refusal:
             reason = f"{_where(function)}: {refusal}"
         except Exception as error:  # what fails on symbols may well work on values: it runs as written
@@ -180,7 +193,7 @@ def of_every(items: Symbol, condition: Callable[..., Any], width: int) -> Any:
     if reason is not None or len(names) != width:
         raise Untraceable(reason or f"a condition on {width} with the parameters {', '.join(names) or 'none'}")
     elements = tuple(map(Element, names))
-    return Symbol(Every(_node(items), elements, _node(condition(*map(Symbol, elements)))))
+    return Symbol(Every(node_of(items), elements, node_of(condition(*map(Symbol, elements)))))
 
 
 def parameters_of(function: Callable[..., Any]) -> list[str] | None:

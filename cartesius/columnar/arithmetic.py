@@ -1,9 +1,10 @@
 """What Python's operators do, on vectors: the same values, the same types, or `NotColumnar`.
 
-Ints that would leave 64 bits, divisions by zero, nulls where Python raises: all that is left to Python, which gives
-what it gives when the rows are pushed one by one. A function that is not known here is called value by value.
+Ints that would leave 64 bits, divisions by zero: all that is left to Python, which gives what it gives when the rows
+are pushed one by one. A function that is not known here is called value by value. Where a null makes the result null,
+nothing is computed.
 
-Source: SEMANTICS 1.4 (equality is Python's in every tier); DESIGN 4.
+Source: SEMANTICS 1.4 (equality is Python's in every tier) and 1.18 (null); DESIGN 4.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.vectors import Leaf, NotColumnar, Vector
+from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Vector
+from cartesius.nulls import LOGICAL, PROPAGATING, null_aware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,13 +58,47 @@ def value_by_value(function: Callable[..., Any], *arguments: Vector) -> Vector:
 
 
 def apply(function: Callable[..., Any], *arguments: Vector) -> Vector:
-    """Return what ``function``, an operator or any other, gives for each row."""
+    """Return what ``function``, an operator or any other, gives for each row; null is as `nulls` has it."""
+    if function in PROPAGATING and any(_has_null(one) for one in arguments):
+        return _where_all_there(function, arguments)
+    if function in (*LOGICAL, operator.invert) and all(map(_is_truth, arguments)):
+        return Leaf(_KLEENE[function](*[one.array.cast(pa.bool_()) for one in arguments]))  # type: ignore[union-attr]  # leaves
+    return _applied_to_all(function, arguments)
+
+
+def _applied_to_all(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector:
     if all(isinstance(one, Leaf) and one.kind == "" for one in arguments):
         leaves: Any = arguments
         found = _applied(function, leaves)
         if found is not None:
             return found
-    return value_by_value(function, *arguments)
+    return value_by_value(null_aware(function), *arguments)
+
+
+def _has_null(vector: Vector) -> bool:
+    return vector.valid is not None or (isinstance(vector, Leaf) and vector.type == pa.null())
+
+
+def _where_all_there(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector:
+    """Return what a function gives for each row of which no argument is null, and null for the others."""
+    n = len(arguments[0])
+    there = np.ones(n, np.bool_)
+    for one in arguments:
+        there &= one.valid if one.valid is not None else not _has_null(one)
+    chosen = np.flatnonzero(there)
+    if not len(chosen):
+        return Leaf(pa.nulls(n))
+    places = np.full(n, MISSING, np.int64)
+    places[chosen] = np.arange(len(chosen))
+    return _applied_to_all(function, [one.take(chosen) for one in arguments]).take(places, may_miss=True)
+
+
+def _is_truth(vector: Vector) -> bool:
+    """Whether all values are true, false or null."""
+    return isinstance(vector, Leaf) and not vector.kind and vector.type in (pa.bool_(), pa.null())
+
+
+_KLEENE: Final = {operator.and_: pc.and_kleene, operator.or_: pc.or_kleene, operator.invert: pc.invert}
 
 
 def truth(vector: Vector) -> NDArray[np.bool_]:
@@ -70,17 +106,17 @@ def truth(vector: Vector) -> NDArray[np.bool_]:
     if isinstance(vector, Leaf) and vector.kind == "" and vector.is_number:
         found: NDArray[np.bool_] = vector.numbers.astype(np.bool_)
         return found if vector.valid is None else found & vector.valid
+    if isinstance(vector, Leaf) and vector.type == pa.null():
+        return np.zeros(len(vector), np.bool_)
     return np.array([bool(value) for value in vector.to_list()], np.bool_)
 
 
 def _applied(function: Any, leaves: tuple[Leaf, ...]) -> Leaf | None:
     if function in _COMPARISONS and len(leaves) == 2:
         return _compared(function, *leaves)
-    if any(leaf.valid is not None or leaf.type == pa.null() for leaf in leaves):
-        return None  # Python decides
-    if not all(leaf.is_number for leaf in leaves):
+    if not all(leaf.valid is None and leaf.is_number for leaf in leaves):
         return None
-    if function in (operator.and_, operator.or_, operator.xor):
+    if function is operator.xor:
         if all(pa.types.is_boolean(leaf.type) for leaf in leaves):
             return Leaf(pa.array(function(leaves[0].numbers, leaves[1].numbers)))
         return None
@@ -104,9 +140,6 @@ _COMPARISONS: Final = {
 
 
 def _compared(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
-    has_null = any(leaf.valid is not None or leaf.type == pa.null() for leaf in (left, right))
-    if has_null and function not in (operator.eq, operator.ne):
-        return None
     if left.is_number and right.is_number:
         a, b = _comparable(left), _comparable(right)
         if a.dtype != b.dtype and not (_is_exact(a) and _is_exact(b)):
@@ -114,21 +147,9 @@ def _compared(function: Any, left: Leaf, right: Leaf) -> Leaf | None:
         found = function(a, b)
     elif left.type == right.type and _is_ordered(left.type):
         found = _COMPARISONS[function](left.array, right.array)
-        found = found.fill_null(False).to_numpy(zero_copy_only=False)
     else:
         return None
-    if has_null:
-        found = _with_null(function is operator.eq, found, left, right)
     return Leaf(pa.array(found))
-
-
-def _with_null(is_equality: bool, found: Any, left: Leaf, right: Leaf) -> NDArray[np.bool_]:
-    """Correct a comparison where something is None, which equals None alone."""
-    there = [np.ones(len(leaf), np.bool_) if leaf.valid is None else leaf.valid for leaf in (left, right)]
-    equal = (found if is_equality else ~found) & there[0] & there[1]
-    equal |= ~there[0] & ~there[1]
-    result: NDArray[np.bool_] = equal if is_equality else ~equal
-    return result
 
 
 def _comparable(leaf: Leaf) -> NDArray[Any]:

@@ -54,17 +54,21 @@ class Parts:
         return self._taken[None]
 
     def field(self, name: str) -> Vector:
-        """Return a field of the payloads."""
+        """Return a field of the payloads; null where a part is missing, or null itself."""
         if name not in self._taken:
             payload = self.rows.payload
-            if self.missing is not None or not isinstance(payload, Struct) or payload.valid is not None:
+            there = self.indices if self.missing is None else self.indices[~self.missing]
+            if not isinstance(payload, Struct):
                 reason = f"some part has no field {name!r}"
                 raise NotColumnar(reason)
-            item = payload.item(name) if payload.kind == RECORD or is_update(payload, self.indices) else None
+            item = payload.item(name) if payload.kind == RECORD or is_update(payload, there) else None
             if item is None:
                 reason = f"there is no field {name!r}"
                 raise NotColumnar(reason)
-            self._taken[name] = item.take(self.indices)
+            indices, may_miss = self.indices, self.missing is not None
+            if payload.valid is not None:
+                indices, may_miss = np.where(np.append(payload.valid, False)[indices], indices, MISSING), True
+            self._taken[name] = item.take(indices, may_miss=may_miss)
         return self._taken[name]
 
     @property
@@ -83,6 +87,15 @@ class Parts:
             reason = "a part is in no window"
             raise NotColumnar(reason)
         return window.take(self.indices, may_miss=self.missing is not None)
+
+    def instants(self, name: str) -> Leaf:
+        """Return the first or the last instants, null where a part is missing."""
+        return Leaf(pa.array(self.start if name == "start" else self.end, mask=self.missing))
+
+    @property
+    def is_missing(self) -> Leaf:
+        """Whether a part is missing."""
+        return Leaf(pa.array(np.zeros(len(self), np.bool_) if self.missing is None else self.missing))
 
     @property
     def start(self) -> NDArray[np.int64]:

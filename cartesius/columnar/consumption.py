@@ -104,7 +104,7 @@ class Consuming(Stage):
 
     def _condition(self) -> str:
         if self.scalars is not None:
-            return self.scalars.text
+            return self.scalars.text()
         return f"ask({', '.join(f'{{{slot.index}}}' for slot in self.join.slots)})"
 
     def source(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.columnar.computed import of_expression
 from cartesius.columnar.stages import entries_of
 from cartesius.columnar.vectors import NotColumnar
-from cartesius.expression_texts import OPERATORS
+from cartesius.expression_texts import Operations
 from cartesius.expressions import Apply, Constant, Expression, Tuple, slots_of
 from cartesius.generated import Constants
 
@@ -38,9 +38,14 @@ class Scalars:
         self._slots = {slot.name: slot for slot in join.slots}
         self._keys = keys
         self._constants = Constants()
+        self._operations = Operations(self._constants)
         self._columns: list[tuple[int, Column]] = []
-        self.texts = list(map(self._text, conditions))
-        self.text = " and ".join(self.texts)
+        self._texts = list(map(self._text, conditions))
+
+    def text(self, chosen: Sequence[int] | None = None) -> str:
+        """Return the text of all conditions, or of those at some places; empty if there are none."""
+        texts = self._texts if chosen is None else [self._texts[place] for place in chosen]
+        return self._operations.all_of(texts) if texts else ""
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -66,10 +71,8 @@ class Scalars:
         match expression:
             case Constant(value=value):
                 return self._constants.name(value)
-            case Apply(function=function, arguments=(left, right)) if function in OPERATORS:
-                return f"({self._text(left)} {OPERATORS[function]} {self._text(right)})"
             case Apply(function=function, arguments=arguments):
-                return f"{self._constants.name(function)}({', '.join(map(self._text, arguments))})"
+                return self._operations.of(function, arguments, self._text)
             case Tuple(items=items):
                 return f"({', '.join(map(self._text, items))},)"
         raise NotColumnar(type(expression).__name__)

@@ -271,11 +271,9 @@ def _conditions(join: Join, keys: Keys, *, is_partial: bool) -> tuple[Scalars | 
             raise
         return None, asked, none
     if not is_partial:
-        return scalars, scalars.text, none
-    by_slot: dict[int, list[str]] = {slot.index: [] for slot in join.slots}
-    several: list[str] = []
+        return scalars, scalars.text(), none
     index = {slot.name: slot.index for slot in join.slots}
-    for condition, text in zip(rest, scalars.texts, strict=True):
-        names = slots_of(condition)
-        (several if len(names) > 1 else by_slot[index[next(iter(names))]]).append(text)
-    return scalars, " and ".join(several), tuple([" and ".join(texts) for texts in by_slot.values()])
+    mentioned = [frozenset(index[name] for name in slots_of(condition)) for condition in rest]
+    several = [place for place, slots in enumerate(mentioned) if len(slots) > 1]
+    alone = [[place for place, slots in enumerate(mentioned) if slots == {slot.index}] for slot in join.slots]
+    return scalars, scalars.text(several), tuple(map(scalars.text, alone))

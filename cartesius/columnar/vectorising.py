@@ -17,6 +17,7 @@ import pyarrow as pa
 from cartesius.columnar.arithmetic import apply, truth
 from cartesius.columnar.candidates import window
 from cartesius.columnar.conversions import of_values, repeated
+from cartesius.columnar.guards import indices_of, lazily
 from cartesius.columnar.stages import entries_of
 from cartesius.columnar.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector
 from cartesius.expressions import (
@@ -25,6 +26,7 @@ from cartesius.expressions import (
     Expression,
     Field,
     Fields,
+    IsMissing,
     KeyOf,
     Part,
     TimeOf,
@@ -33,6 +35,7 @@ from cartesius.expressions import (
     show,
 )
 from cartesius.generated import Constants, commented, define
+from cartesius.nulls import LOGICAL, first_there, is_not_null, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,17 +48,19 @@ if TYPE_CHECKING:
 _NAMES = {
     operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge",
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv",
-    operator.floordiv: "floordiv", operator.mod: "mod", operator.neg: "neg", operator.and_: "and_",
-    operator.or_: "or_", operator.xor: "xor",
+    operator.floordiv: "floordiv", operator.mod: "mod", operator.neg: "neg", operator.invert: "invert",
+    operator.xor: "xor",
 }  # fmt: skip
 
 
 def field(vector: Vector, name: str) -> Vector:
-    """Return a field of records, or of times."""
-    if isinstance(vector, Struct) and vector.valid is None and vector.kind in ("record", "interval", "window"):
+    """Return a field of records, or of times; of null it is null."""
+    if isinstance(vector, Struct) and vector.kind in ("record", "interval", "window"):
         item = vector.item(name)
         if item is not None:
-            return item
+            return item if vector.valid is None else item.take(indices_of(vector.valid), may_miss=True)
+    if isinstance(vector, Leaf) and vector.type == pa.null():
+        return vector
     reason = f"not every value has a field {name!r}"
     raise NotColumnar(reason)
 
@@ -63,6 +68,14 @@ def field(vector: Vector, name: str) -> Vector:
 def several(kind: str, names: Sequence[str], n: int, *items: Vector) -> Struct:
     """Return tuples, or dicts, of vectors."""
     return Struct(kind, names, items, n)
+
+
+def of_null(vector: Vector, is_null: bool) -> Leaf:
+    """Return whether each value is null, or whether it is not."""
+    if isinstance(vector, Leaf):
+        return Leaf(vector.array.is_null() if is_null else vector.array.is_valid())
+    valid = np.ones(len(vector), np.bool_) if vector.valid is None else vector.valid
+    return Leaf(pa.array(~valid if is_null else valid))
 
 
 def _operation(function: Any) -> Callable[..., Vector]:
@@ -75,7 +88,9 @@ _SCOPE: dict[str, Any] = {
     "constant": repeated,
     "field": field,
     "several": several,
-    "times": lambda times: Leaf(pa.array(times)),
+    "is_null": lambda vector: of_null(vector, is_null=True),
+    "is_not_null": lambda vector: of_null(vector, is_null=False),
+    "lazily": lazily,
     "window": window,
 }
 
@@ -86,7 +101,8 @@ class Code:
     def __init__(self, name: str, expression: Expression, slots: Mapping[str, int]) -> None:
         self._constants = Constants()
         self._slots = slots
-        parameters = ", ".join(f"p{index}" for index in sorted(slots.values()))
+        self._parameters = [f"p{index}" for index in sorted(slots.values())]
+        parameters = ", ".join(self._parameters)
         bound = ", ".join(f"p{index}: {commented(slot)}" for slot, index in slots.items())
         self.text = (
             f"def {name}(n, {parameters}):  # {bound}\n"
@@ -113,11 +129,17 @@ class Code:
             case Field(target=Part(slot=slot), name=name):
                 return f"{self._part(slot)}.field({self._constants.quoted(name)})"
             case Field(target=TimeOf(slot=slot), name="start" | "end" as name):
-                return f"times({self._part(slot)}.{name})"
+                return f"{self._part(slot)}.instants({name!r})"
+            case IsMissing(slot=slot):
+                return f"{self._part(slot)}.is_missing"
             case Field(target=target, name=name):
                 return f"field({self._code(target)}, {self._constants.quoted(name)})"
             case Apply(function=function, arguments=arguments):
+                if function in LOGICAL or function is first_there:
+                    return self._lazily(function, arguments)
                 inner = ", ".join(map(self._code, arguments))
+                if function in (is_null, is_not_null):
+                    return f"{function.__name__}({inner})"
                 if function in _NAMES:
                     return f"{_NAMES[function]}({inner})"
                 return f"call({self._constants.name(function)}, {inner})"
@@ -128,6 +150,12 @@ class Code:
                 inner = ", ".join(map(self._code, items))
                 return f"several({DICT!r}, {self._constants.name(names)}, n, {inner})"
         raise NotColumnar(type(expression).__name__)
+
+    def _lazily(self, function: Any, arguments: Sequence[Expression]) -> str:
+        """Return the code of what asks its arguments from left to right, and the later ones only where it must."""
+        parameters = ", ".join(self._parameters)
+        asked = ", ".join(f"lambda n, {parameters}: {self._code(one)}" for one in arguments)
+        return f"lazily({self._constants.name(function)}, n, ({parameters},), {asked})"
 
     def _part(self, slot: str) -> str:
         return f"p{self._slots[slot]}"
@@ -176,13 +204,10 @@ class ColumnarBody:
     def holds(self, parts: Sequence[Parts]) -> NDArray[np.bool_]:
         """Return which candidates satisfy the condition."""
         n = len(parts[0])
-        if self._where is None:
+        if self._where is None or self._conditions == []:
             return np.ones(n, np.bool_)
         if self._conditions is not None:
-            found = np.ones(n, np.bool_)
-            for code in self._conditions:
-                found &= truth(code.function(n, *parts))
-            return found
+            return truth(lazily(operator.and_, n, parts, *[code.function for code in self._conditions]))
         return np.array([bool(value) for value in self._one_by_one(self._where, parts)], np.bool_)
 
     def values(self, parts: Sequence[Parts]) -> tuple[Vector, NDArray[np.int64] | None]:

@@ -195,11 +195,13 @@ def test_a_mutable_result_is_fresh_each_time():
     assert (one.value, two.value) == ([0, 1], [0, 2])
 
 
-def test_equality_is_pythons_across_types_and_nan_is_equal_to_nothing():
+def test_equality_is_pythons_across_types_and_nan_and_null_are_equal_to_nothing():
     left, right = Reactive("left"), Reactive("right")
     values = [1, 1.0, True, "1", float("nan"), (1,), None, 2**53 + 1, float(2**53)]
     traced = correlate(x=left, y=right, where=lambda x, y: x.k == y.k, yields=lambda x, y: (x.n, y.n))
-    written = correlate(x=left, y=right, where=lambda x, y: bool(x.k == y.k), yields=lambda x, y: (x.n, y.n))
+    written = correlate(
+        x=left, y=right, where=lambda x, y: bool(x.k is not None and x.k == y.k), yields=lambda x, y: (x.n, y.n)
+    )
     trace = [(r, {"k": value, "n": n}) for r in (left, right) for n, value in enumerate(values)]
     assert run(traced, trace)
     assert [e.value for e in run(traced, trace)] == [e.value for e in run(written, trace)]
