@@ -1,0 +1,76 @@
+"""The law itself: one program, run in all ways, and what is told where they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.laws.catalogue_rows import fruitful_rows, text_of
+from tests.laws.catalogue_tiers import Advance, Difference, Restore, Rows, Step, run_in_tiers, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.laws.catalogue import Program
+
+TRIES = 400
+"""How often less is tried where something differs."""
+
+
+def check(program: Program, seed: str) -> bool:
+    """Run a program in all ways; return whether it gave results, raise `Difference` where two ways differ."""
+    rows = fruitful_rows(program, seed)
+    if rows is None:
+        return False
+    steps = steps_of(rows, seed)
+    try:
+        return bool(run_in_tiers(program, steps, seed).results)
+    except Exception as error:  # of any kind: it is told with the program
+        fewer, told = lessened(steps, error, lambda some: run_in_tiers(program, some, seed))
+        message = f"{seed}\n{program.text}\n{shown(fewer)}\n{type(told).__name__}: {told}"
+        raise Difference(message) from told
+
+
+def lessened(
+    steps: Sequence[Step], error: Exception, run: Callable[[Sequence[Step]], object]
+) -> tuple[list[Step], Exception]:
+    """Fewer steps and rows that make the same kind of error, as few as some tries bring."""
+    found, tries = list(steps), 0
+    changed = True
+    while changed:
+        changed = False
+        for fewer in _fewer(found):
+            tries += 1
+            if tries > TRIES:
+                return found, error
+            try:
+                run(fewer)
+            except Exception as other:  # of any kind, as above
+                if type(other) is type(error):
+                    found, error, changed = fewer, other, True
+                    break
+    return found, error
+
+
+def _fewer(steps: list[Step]) -> list[list[Step]]:
+    halves = [steps[: len(steps) // 2], steps[len(steps) // 2 :]] if len(steps) > 3 else []
+    without_a_step = [steps[:place] + steps[place + 1 :] for place in range(len(steps))]
+    without_rows = [
+        [*steps[:place], Rows(step.rows[:row] + step.rows[row + 1 :]), *steps[place + 1 :]]
+        for place, step in enumerate(steps)
+        if isinstance(step, Rows) and len(step.rows) > 1
+        for row in range(len(step.rows))
+    ]
+    return [*halves, *without_a_step, *without_rows]
+
+
+def shown(steps: Sequence[Step]) -> str:
+    """Steps as one can read them."""
+    texts = []
+    for step in steps:
+        if isinstance(step, Rows):
+            texts.append(f"# {len(step.rows)} at once\n{text_of(step.rows)}")
+        elif isinstance(step, Advance):
+            texts.append(f"advance({step.time})")
+        elif isinstance(step, Restore):
+            texts.append("restore(snapshot())" + " crosswise" * step.crosswise)
+    return "\n".join(texts)

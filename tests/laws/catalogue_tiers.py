@@ -1,0 +1,173 @@
+"""The tiers at work on one program: the reference, never interrupted, and others, cut and restored in all ways."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
+
+from cartesius import Engine
+from cartesius.columnar import slicing
+from cartesius.columnar.results import events_of
+from tests.laws.catalogue import NOT_YET
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.laws.catalogue import Program
+    from tests.oracle.tier_programs import Row
+
+
+class Rows(NamedTuple):
+    """Rows that come one after the other; in one batch where a tier has batches."""
+
+    rows: tuple[Any, ...]
+
+
+class Advance(NamedTuple):
+    """A move of the clock."""
+
+    time: int | None
+    """None: the end of time."""
+
+
+class Restore(NamedTuple):
+    """The engines that can be replaced are: by a copy of themselves, or of each other."""
+
+    crosswise: bool
+
+
+Step = Rows | Advance | Restore
+
+
+class Difference(AssertionError):
+    """Two ways of running a program differ."""
+
+
+def steps_of(rows: Sequence[Row], seed: str) -> list[Step]:
+    """Rows cut into batches, with moves of the clock and snapshots in between."""
+    draw = random.Random(f"steps {seed}")
+    found: list[Step] = []
+    at = 0
+    size, advances, restores = draw.choice([2, 5, 30]), draw.choice([0, 0.3]), draw.choice([0, 1, 2])
+    while at < len(rows):
+        many = draw.randint(1, size)
+        found.append(Rows(tuple(rows[at : at + many])))
+        at += many
+        if restores and draw.random() < 0.4:
+            restores -= 1
+            found.append(Restore(draw.random() < 0.5))
+        if at < len(rows) and draw.random() < advances:
+            found.append(Advance(rows[at].at[1] - draw.choice([0, 0, 1]) * (draw.random() < 0.5)))
+    return found
+
+
+class Way:
+    """One engine in one tier."""
+
+    def __init__(self, program: Program, tier: Any) -> None:
+        self.program, self.tier = program, tier
+        self.engine = Engine(*program.outputs, tier=tier, **program.options)
+
+    def push(self, rows: Sequence[Row]) -> tuple[list[str], str]:
+        """What comes of rows, and the error that ends it."""
+        if self.tier is None:
+            return self._attempt(lambda out: out.extend(events_of(self.engine.push_many(_batch(rows)))))
+
+        def each(out: list[Any]) -> None:
+            for row in rows:
+                out += self.engine.push(row.reactive, row.pushed, row.at)
+
+        return self._attempt(each)
+
+    def advance(self, time: int | None) -> tuple[list[str], str]:
+        """What comes as the clock moves, to the end of time if that is None, and the error that keeps it."""
+        move = self.engine.close if time is None else lambda: self.engine.advance(time)
+        return self._attempt(lambda out: out.extend(move()))
+
+    def _attempt(self, call: Callable[[list[Any]], None]) -> tuple[list[str], str]:
+        out: list[Any] = []
+        try:
+            call(out)
+        except Exception as error:  # of any kind: the others must raise the same
+            emitted = vars(error).get("emitted")
+            out += [] if emitted is None or out else events_of(emitted) if self.tier is None else []
+            return told(out), f"{type(error).__name__}: {error}"
+        return told(out), ""
+
+    def restore(self, blob: bytes) -> None:
+        """Go on from a snapshot."""
+        self.engine = Engine.restore(blob, *self.program.outputs, tier=self.tier, **self.program.options)
+
+    def state(self) -> tuple[Any, ...]:
+        """What an engine says of itself."""
+        engine = self.engine
+        return engine.stats, engine.clock, engine.next_deadline, engine.done, [repr(late) for late in engine.late]
+
+
+def _batch(rows: Sequence[Row]) -> dict[Any, dict[str, list[Any]]]:
+    found: dict[Any, dict[str, list[Any]]] = {}
+    for order, row in enumerate(rows):
+        columns = row.value | {"start": row.at[0], "end": row.at[1], "order": order}
+        if row.reactive.table:
+            columns["deleted"] = row.is_deletion
+        for name, value in columns.items():
+            found.setdefault(row.reactive, {}).setdefault(name, []).append(value)
+    return found
+
+
+def told(events: Sequence[Any]) -> list[str]:
+    """Events with their values, type-exactly, and their times."""
+    return [repr(event) for event in events]
+
+
+class Outcome(NamedTuple):
+    """What the reference gave."""
+
+    results: list[str]
+    errors: int
+
+
+def run_in_tiers(program: Program, steps: Sequence[Step], seed: str) -> Outcome:
+    """Run a program in all tiers; raise `Difference` where one differs from the reference.
+
+    The reference takes rows one by one and is never replaced by a copy of itself.
+    """
+    draw = random.Random(f"slices {seed}")
+    with mock.patch.object(slicing, "SLICE", draw.choice([1, 2, 5, *[slicing.SLICE] * 5])):
+        return _run(program, steps)
+
+
+def _run(program: Program, steps: Sequence[Step]) -> Outcome:
+    reference = Way(program, "reference")
+    others = [Way(program, "in_place"), Way(program, None)]
+    results: list[str] = []
+    errors = 0
+    ways = (reference, *others)
+    for step in [*steps, Advance(None)]:
+        if isinstance(step, Restore):
+            if "content=" in program.text and "a snapshot beside content=" in NOT_YET:
+                continue
+            blobs = [way.engine.snapshot() for way in others]
+            for way, blob in zip(others, reversed(blobs) if step.crosswise else blobs, strict=True):
+                way.restore(blob)
+        if isinstance(step, Restore):
+            _agree(others, "state", [way.state() for way in ways], step)
+            continue
+        found = [way.advance(step.time) if isinstance(step, Advance) else way.push(step.rows) for way in ways]
+        results += found[0][0]
+        errors += bool(found[0][1])
+        _agree(others, "results", [one for one, _ in found], step)
+        _agree(others, "error", [one for _, one in found], step)
+    _agree(others, "state", [way.state() for way in ways], "the end")
+    for way in ways:
+        way.engine._check_invariants()
+    return Outcome(results, errors)
+
+
+def _agree(others: Sequence[Way], what: str, found: Sequence[Any], step: Any) -> None:
+    for way, one in zip(others, found[1:], strict=True):
+        if one != found[0]:
+            tier = way.tier or "compiled"
+            message = f"{what} after {step}:\n  reference {found[0]}\n  {tier:9} {one}"
+            raise Difference(message)
