@@ -28,7 +28,6 @@ STREAMS, TABLES = ("in0", "in1", "in2"), ("t", "u")
 
 NOT_YET = {
     "a division behind a guard": "push_many and push differ in what `&` stops (issue 18 B, in work)",
-    "a snapshot beside content=": "it cannot be snapshotted (issue 18 B, in work)",
 }
 """What is not drawn, and why."""
 
