@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.entries import Entry
-    from cartesius.events import Time
+    from cartesius.events import Time, Window
     from cartesius.meanings import Meaning
 
 _REQUIRED: Any = object()
@@ -265,6 +265,10 @@ class Restriction(Handler):
     def own_floor(self) -> Time:
         """Say, of a gate that `is_common`, before which end it lets nothing through any more, whatever comes to it."""
         return EARLIEST
+
+    def closed_at(self, window: Window) -> Time:
+        """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
+        return window.end
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""

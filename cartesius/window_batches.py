@@ -67,7 +67,10 @@ class WindowBatch:
 
     def rows_at(self, time: Time) -> dict[Any, None]:
         """Return the keys of the rows of the windows that contain a time."""
-        found = [rows for window, rows in self.rows.of.items() if window[-1].holds(time, time)]
+        opener = next(one for one in self.batch.bindings.pattern.restrictions if one.opens_windows)
+        found = [
+            rows for window, rows in self.rows.of.items() if window[-1].start <= time < opener.closed_at(window[-1])
+        ]
         return {key: None for rows in found for key in rows}
 
     def report(self, window: tuple[Any, ...], is_empty: Callable[[], bool] | None) -> None:

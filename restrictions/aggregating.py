@@ -16,6 +16,7 @@ from cartesius.restriction_base import Composition, parts_of
 from cartesius.tracing import parameters_of, trace
 from restrictions.aggregation import totalling_by
 from restrictions.combining import check_stream, derived
+from restrictions.keys import key_by
 from restrictions.results import retracting
 from restrictions.separation import momentarily
 from restrictions.sessions import session
@@ -58,7 +59,8 @@ def aggregate(
         group: What is totalled: `count`, `sum_`, `mean`, `min_`, `max_`, ``sum_.of("field")``, or a `Group` or
             `Monoid` of one's own.
         restrict: Windows, and further restrictions of the slot ``x``.
-        by: A field's name, or a function of the value: the key of its total, beside the window.
+        by: A field's name, or a function of the value: the key of its total, beside the window. Each key has sessions
+            of its own, unless ``restrict`` has a `key_by`.
 
     Raises:
         InvalidArgument: No stream, no group, no windows, or ``by`` neither a name nor a function.
@@ -70,7 +72,8 @@ def aggregate(
         Sax et al., BIRTE 2018, Table 1 (groupBy + windowBy → aggregate) and Figure 7.
     """
     check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
-    keyed = WindowOf() if by is None else Tuple((_key(key_function("aggregate", "by", by)), WindowOf()))
+    key = None if by is None else key_function("aggregate", "by", by)
+    keyed = WindowOf() if key is None else Tuple((_key(key), WindowOf()))
     over = group.of(itemgetter(0)) if hasattr(group, "of") else group
     rest = [retracting(), totalling_by(over, itemgetter(1))]
     parts = parts_of(restrict)
@@ -80,6 +83,9 @@ def aggregate(
             " windows there is reduce"
         )
         raise InvalidArgument(message)
+    is_in_sessions = any(isinstance(part, session) for part in parts)
+    if by is not None and is_in_sessions and not any(part.key_space() for part in parts):
+        parts = (key_by(x=by), *parts)  # what is of another key goes on with no session of this one
     if stream.pattern is None and all(map(_lets_expire, parts)):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
     restrictions = Composition((*parts, *rest))

@@ -44,14 +44,15 @@ class session(windowing):
     >>> [event.value for event in run(visits, pages, close=True)]
     [('home', 'cart', 3, 19)]
 
-    An event begins the session ``[start, end + gap)``; those that overlap, or touch, are one. Each is reported when the
-    clock reaches its end. If what is late changes one that is reported, its events are displaced, so that `retracting`
-    takes its results back, and it is reported anew.
+    An event begins the session from its start to ``end + gap``, which is still in it; those that overlap, or touch, are
+    one. Each is reported once the clock is past its end, as an event exactly a gap after the last one belongs to it. If
+    what is late changes one that is reported, its events are displaced, so that `retracting` takes its results back,
+    and it is reported anew.
 
     Args:
         gap: Time units or a `timedelta`, > 0.
-        lateness: How long after its end a session takes what is late, and may be merged with another: time units or a
-            `timedelta`, ≥ 0. An event that merges with one that is not freed is not late.
+        lateness: How long after it is closed a session takes what is late, and may be merged with another: time units
+            or a `timedelta`, ≥ 0. An event that merges with one that is not freed is not late.
         report: `on_close`, or `final`.
         content: As for `tumbling`, and so are tick and on_leave.
 
@@ -93,6 +94,10 @@ class session(windowing):
         is_finite = event.start > EARLIEST and event.end < LATEST
         return [Window(event.start, event.end + self.gap)] if is_finite else []
 
+    def closed_at(self, window: Window) -> Time:
+        """Return the first clock at which nothing can come that is a gap after the last event."""
+        return window.end + 1
+
     def _take(self, events: list[Entry]) -> None:
         for event in events:
             event.note(step=step_number())
@@ -118,14 +123,14 @@ class session(windowing):
                 self.contents = {**contents, merged: self._kept(contents[merged], Queue())}
                 deliver(event, merged)
                 self._show(merged)
-            elif is_past(merged.end - 1):
+            elif is_past(merged.end):
                 ask_tick()
             if not touching or was_shown:
                 self._ask(merged)  # one that grows is looked at when it would have ended
 
     def _look_again(self, now: Time) -> None:
         for window in self.contents:
-            for time in (self._report_time(window), window.end + self.lateness):
+            for time in (self._report_time(window), self._freed_at(window)):
                 if time is not None and time > now:
                     notify_at_time(time - 1)
 
@@ -170,7 +175,7 @@ class session(windowing):
             return
         self._forget([window])
         for new, _ in found:
-            if is_past(new.end - 1):
+            if is_past(new.end):
                 ask_tick()
             self._ask(new)
 

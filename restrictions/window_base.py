@@ -165,10 +165,13 @@ class windowing(Restriction):
             notify_at_time(min((since // period + 1) * period, window.end) - 1)
         elif (time := self._report_time(window)) is not None and not is_past(time - 1):
             notify_at_time(time - 1)
-        notify_at_time(window.end + self.lateness - 1)
+        notify_at_time(self._freed_at(window) - 1)
+
+    def _freed_at(self, window: Window) -> Time:
+        return self.closed_at(window) + self.lateness
 
     def _is_over(self, window: Window) -> bool:
-        return is_past(window.end + self.lateness - 1)
+        return is_past(self._freed_at(window) - 1)
 
     def _is_held(self, window: Window, contents: Mapping[Window, Queue]) -> bool:
         if window.end == LATEST or contents[window]:
@@ -184,7 +187,7 @@ class windowing(Restriction):
         return True
 
     def _refuse(self, event: Entry, window: Window) -> None:
-        until = window.end + self.lateness
+        until = self._freed_at(window)
         reason = f"its last window, {tuple(window)}, was freed when the clock reached {until}"
         set_aside(slot_of(event), event, reason)
 
@@ -223,7 +226,7 @@ class windowing(Restriction):
         for window in shown:
             self._release(window, now)
         for window in sorted(self.contents):
-            if window.end + self.lateness <= now:
+            if self._freed_at(window) <= now:
                 if window in shown and may_others_wait():
                     notify_at_time(now - 1)  # what has come inside may wait there for what is due as well
                 else:
@@ -245,7 +248,7 @@ class windowing(Restriction):
     def _is_ending(self, window: Window, now: Time) -> bool:
         """Whether a window is reported, or freed, by now."""
         time = self._report_time(window)
-        return (time is not None and time <= now) or window.end + self.lateness <= now or self._is_multiple(window, now)
+        return (time is not None and time <= now) or self._freed_at(window) <= now or self._is_multiple(window, now)
 
     def _is_multiple(self, window: Window, now: Time) -> bool:
         """Whether a window that is reported from time to time is so now."""
@@ -256,7 +259,7 @@ class windowing(Restriction):
         """Return when a window is reported, once; None if never, or whenever something comes."""
         if not self.report.waits:
             return None
-        time = window.end + (self.lateness if final in self.report else 0)
+        time = self._freed_at(window) if final in self.report else self.closed_at(window)
         is_multiple = not self.report.has_period or time % in_units(self.report.period, "period") == 0
         return time if is_multiple else None
 

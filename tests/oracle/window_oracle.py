@@ -359,8 +359,12 @@ class Reference:
 
     # -- which windows ---------------------------------------------------------------------------------------------
 
+    def closed_at(self, span: Span) -> float:
+        """A session ends with its gap included: it is closed one instant later."""
+        return span[1] + (self.program.kind.name == "session")
+
     def freed_at(self, span: Span) -> float:
-        return span[1] + self.program.lateness
+        return self.closed_at(span) + self.program.lateness
 
     def key(self, push: Push) -> Any:
         return push.row.k if len(self.program.left) == len(self.program.sources) else None
@@ -429,7 +433,7 @@ class Reference:
             case "on_content_change":
                 is_due = window.end < math.inf or self.clock == math.inf
             case _:
-                is_due = window.end <= self.clock
+                is_due = self.closed_at(window.span) <= self.clock
         return list(window.held) if is_due else []
 
     def multiples(self, window: Instance) -> list[float]:
@@ -505,7 +509,7 @@ class Reference:
         if self.program.period is not None:
             times += self.multiples(window)
         elif self.program.report.startswith("on_close"):
-            times.append(window.end)
+            times.append(self.closed_at(window.span))
         return [time for time in times if time > self.clock]
 
     # -- what there is ---------------------------------------------------------------------------------------------

@@ -54,6 +54,20 @@ def test_a_session_ends_when_nothing_has_come_for_the_gap():
     assert sessions_of([("a", 0), ("b", 4), ("c", 20)]) == [("a", 0, 9), ("b", 0, 9), ("c", 20, 25)]
 
 
+@pytest.mark.parametrize("lateness", [0, 4])
+def test_a_session_is_closed_once_the_clock_is_past_its_gap_and_freed_the_lateness_later(lateness):
+    engine = Engine(seen_in(session(10, lateness=lateness)), lateness=0)
+    engine.push(level, "a", at=0)
+    engine.push(level, "b", at=10)  # exactly a gap after the last one: it still belongs to it
+    assert engine.advance(20) == []
+    assert engine.stats.waiting == 2
+    assert values(engine.advance(21)) == [("a", 0, 20), ("b", 0, 20)]
+    engine.advance(21 + lateness - 1)
+    assert engine.stats.retained == (2 if lateness else 0)
+    engine.advance(21 + lateness)
+    assert engine.stats.retained == 0
+
+
 def test_sessions_that_touch_are_one():
     assert sessions_of([("a", 0), ("b", 5)]) == [("a", 0, 10), ("b", 0, 10)]
     assert sessions_of([("a", 0), ("b", 6)]) == [("a", 0, 5), ("b", 6, 11)]
@@ -89,10 +103,10 @@ def test_a_late_event_is_saved_by_a_session_that_is_not_freed():
 def test_results_of_a_session_that_changes_are_taken_back_and_it_is_reported_anew():
     engine = Engine(seen_in(session(5, lateness=10) | retracting()))
     shown = Counter()
-    for step in [(level, "a", 0), 5, (level, "b", 4), 8, 9]:
+    for step in [(level, "a", 0), 6, (level, "b", 4), 8, 10]:
         for event in do(engine, step):
             shown[event.value] += event.weight
-        if step == 5:
+        if step == 6:
             assert +shown == Counter([("a", 0, 5)])
         if step == 8:
             assert +shown == Counter()
