@@ -6,14 +6,14 @@ import types
 import typing
 from collections.abc import Callable
 
-from cartesius.families import Duration, Slot, Slots
+from cartesius.families import Duration, Durations, Slot, Slots
 
-_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration"}
-_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration"}
+_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration", Durations: "durations"}
+_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration", "Durations": "durations"}
 
 
 def kind_of(annotation: object) -> str:
-    """Return what a field of that annotation holds: slot, slots, duration, function, or plain."""
+    """Return what a field of that annotation holds: slot, slots, duration, durations, function, or plain."""
     if isinstance(annotation, str):
         text = annotation.removeprefix("typing.").removeprefix("collections.abc.")
         if text.startswith("Callable") and not text.endswith("None"):

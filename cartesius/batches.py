@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cartesius.enumeration import Alone, Candidate, Product, Rank
     from cartesius.events import Time
     from cartesius.families import Slot
+    from cartesius.freed_windows import FreedResults
     from cartesius.matches import Match
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_batches import PartialBatch
@@ -81,6 +82,7 @@ class Batch:
         self.is_behind = False  # windows give what they have held back: until all is there, the clock decides nothing
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
+        self.freed: FreedResults | None = None  # of windows: what goes with its parts
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
         self.is_read_only = False  # its rows are looked up when they are asked, and its changes interest nobody
         self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
@@ -233,6 +235,8 @@ class Batch:
             self.output.add(key, result, identity, cause)
             if self.windows is not None:
                 self.windows.note(match.parts, key)
+            if self.freed is not None:
+                self.freed.note(match.parts, key, identity)
             if self.world.provenance is not None:
                 self.world.provenance.made(self.name, identity, result, zip(self.slots, match.parts, strict=True))
 

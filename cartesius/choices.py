@@ -19,6 +19,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.expressions import evaluator, show, slots_of
 from cartesius.families import alone, first_is_oldest, optional, relation, row_key, totals
+from cartesius.freed_windows import FreedResults
 from cartesius.handlers import handle
 from cartesius.list_products import ListProduct
 from cartesius.meanings import Meaning
@@ -102,6 +103,9 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.output = _view(bindings, batch, key)
     if batch.versions is not None:
         check_versions(batch, missing, installed)
+    leaving = [one for one in installed if one.restriction.forgets]
+    if leaving and isinstance(batch.output, Rows | Totals):
+        batch.freed = FreedResults(batch.output, leaving, batch.world.journal)
 
 
 def _check_lists(batch: Batch) -> None:

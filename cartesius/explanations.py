@@ -9,6 +9,7 @@ from cartesius.bounds import bounds_of
 from cartesius.called_functions import called_by
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
+from cartesius.freed_windows import stays
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
 from cartesius.restriction_base import may_pause
@@ -148,6 +149,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
     if slot.keeps_late:
         return "O(window)", f"what is within {slot.retention} of the clock"
+    if slot.is_table and (reason := stays(join.pattern, slot.name)):
+        return UNBOUNDED, reason
     if slot.is_table:
         return "O(keys)", "one row a key of the table"
     return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")

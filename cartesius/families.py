@@ -372,3 +372,7 @@ else:
         >>> quiet(timedelta(seconds=1))
         quiet(datetime.timedelta(seconds=1))
         """
+
+
+Durations: TypeAlias = tuple[Duration, ...]
+"""As an annotation of a restriction: the field holds durations, in time units or as timedeltas."""

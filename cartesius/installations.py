@@ -21,6 +21,7 @@ from cartesius.families import Slot, ended, select, start, tick
 from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
 from cartesius.operations import Operation
 from cartesius.places import Place
+from cartesius.relations import Relations
 from cartesius.resumptions import running
 from cartesius.stored import entries_in
 from cartesius.views import View
@@ -59,7 +60,7 @@ class Installed(Place):
                 slot.memory.index((*self.prefixes[slot.index], join.bindings.window_space))  # type: ignore[arg-type]  # there is one
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
-        settling = self.named if restriction.settles else self.absent
+        settling = self.named if restriction.settles or restriction.forgets else self.absent
         self.dues = {slot: self._index_of_due(slot) for slot in settling}  # the indexes on keys, and when to leave
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
@@ -101,6 +102,8 @@ class Installed(Place):
                 fields[name] = self.slots[name][0]
             elif field_kind == "duration" and fields[name] is not None:
                 fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
+            elif field_kind == "durations":
+                fields[name] = tuple([self.join.world.units(one, repr(self.restriction), name) for one in fields[name]])
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 
@@ -186,6 +189,13 @@ class Installed(Place):
             for name in self.restriction._states:
                 yield from entries_in(getattr(copy, name))
 
+    @property
+    def may_give(self) -> bool:
+        """Whether a tick that a copy has asked for may give anything, if no event comes any more."""
+        batch = self.join.batch
+        is_shown = batch.is_pure or isinstance(batch.output, Relations)
+        return any(self.copies[key].may_give(is_shown=is_shown) for key in self.due)
+
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
         self.join.world.deadlines.add(time, self, key)
@@ -196,7 +206,7 @@ class Installed(Place):
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""
-        is_declared = self.restriction.expires or self.restriction.recalls
+        is_declared = self.restriction.expires or self.restriction.forgets or self.restriction.recalls
         if isinstance(self.join.batch.output, View) and not is_declared:
             message = (
                 f"{self.restriction!r}: expected a restriction that says that it lets entries expire, as the rows of"

@@ -31,6 +31,7 @@ from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.floors import Floors
+from cartesius.freed_windows import keep_closed, retaining
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
@@ -87,6 +88,9 @@ class Join:
         if self.batch.versions is not None:
             keeper = next(one for one in self.installed if one.restriction.keeps_versions)
             self.batch.versions.notify_at = partial(keeper.notify_at, key=())
+        for one in self.installed:
+            if self.batch.windows is not None and isinstance(one.restriction, retaining):
+                self.batch.windows.keep = partial(keep_closed, one)
         self.is_table = any(one.restriction.makes_table for one in self.installed)
         self._completes_early = any(one.restriction.completes_early for one in self.installed)
         self._openers = [
@@ -153,7 +157,7 @@ class Join:
         installed.ticking(key, now)
 
     def _is_over(self, arrived: frozenset[int]) -> bool:
-        return all(slot.ended for slot in self.slots) and not any(one.due for one in self.installed)
+        return all(slot.ended for slot in self.slots) and not any(one.may_give for one in self.installed)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -188,8 +192,10 @@ class Join:
         return self._step(ending)
 
     def tick(self, installed: Installed, key: tuple[Any, ...], now: Time) -> list[Event]:
-        """Run one step for a deadline of one copy."""
-        return self._step(lambda: self.runner.ring(installed, key, now))
+        """Run one step for a deadline of one copy; once it is done, only what forgets goes on."""
+        if self.is_done and installed.may_give:
+            return []
+        return self._run(lambda: self.runner.ring(installed, key, now))
 
     def play(self, slot: Slot) -> None:
         """Note that events may be released at a slot's door once the present step is over."""
@@ -225,9 +231,9 @@ class Join:
         self.batch.commit()
 
     def _step(self, work: Callable[[], object], arrived: frozenset[int] = frozenset()) -> list[Event]:
-        if self.is_done:
-            return []
+        return [] if self.is_done else self._run(work, arrived)
 
+    def _run(self, work: Callable[[], object], arrived: frozenset[int] = frozenset()) -> list[Event]:
         def run() -> list[Event]:
             self.batch.is_behind = False
             work()
@@ -236,7 +242,7 @@ class Join:
                 self.batch.share(self.slots[index])
             self.commit()
             may_be_over = self._completes_early or not self.slots or any(slot.ended for slot in self.slots)
-            if may_be_over and self.bindings.operations[completes](arrived):
+            if may_be_over and not self.is_done and self.bindings.operations[completes](arrived):
                 self.is_done = True
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
             events = self.batch.output.settle()

@@ -84,6 +84,7 @@ class Rows:
         self.shown: dict[Any, Any] = {}
         self._mentioned: dict[Any, Span] = {}
         self._yielded: set[Any] = set()
+        self._closed: list[Any] = []
 
     def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a result as a live row of ``key``."""
@@ -130,10 +131,27 @@ class Rows:
     def look(self, moment: Moment | None = None) -> None:
         """Do nothing: results are kept as they come."""
 
+    def forget(self, key: Any) -> None:
+        """Forget the row of ``key``, after this step: it stands, and nobody knows it any more."""
+        self._closed.append(key)
+
+    def let_go(self, key: Any, identity: Any) -> None:
+        """Forget a result whose parts leave; with its last result a row is forgotten."""
+        if identity in self.live.get(key, ()):
+            self._remember(key)
+            del self.live[key][identity]
+            if not self.live[key]:
+                self._forget(key)
+
+    def _forget(self, key: Any) -> None:
+        self.live.pop(key, None)
+        self.shown.pop(key, None)
+
     def clear(self) -> None:
         """Forget a step that failed; the journal has undone what it did."""
         self._mentioned.clear()
         self._yielded.clear()
+        self._closed.clear()
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present row of ``key`` in a tuple, or the empty tuple."""
@@ -165,6 +183,9 @@ class Rows:
             change = Event(Update(key, value), min(start, since), max(end, until), 1, self.name, identity, before=old)
             events.append(change)
             self._explain(events[-1], made)
+        for key in self._closed:
+            self._remember(key)
+            self._forget(key)
         self.clear()
         return events
 

@@ -22,6 +22,7 @@ from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe, describe_clauses
+from cartesius.freed_windows import row_windows, with_leaving
 from cartesius.join_shape import Join
 from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from cartesius.alternatives import Alternative
+    from cartesius.freed_windows import RowWindows
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
@@ -91,6 +93,7 @@ class Pattern:
         self._where = self._prepare(where, "where") if where is not None else None
         self._yields = self._prepare(yields, "yields", traced=not is_generator)
         self.equalities = self._equalities()
+        self.restrictions = with_leaving(self)
         self._as_written = self
 
     def _equalities(self) -> list[tuple[tuple[str, Expression], tuple[str, Expression]]]:
@@ -155,6 +158,11 @@ class Pattern:
         if not isinstance(self._where, Expression):
             return []
         return sorted(conjuncts(self._where), key=lambda one: equality_of(one, self.lists) is None)
+
+    @cached_property
+    def row_windows(self) -> RowWindows | None:
+        """When the rows of its table change no more, if their keys name windows."""
+        return row_windows(self)
 
     @property
     def is_where_traced(self) -> bool:

@@ -55,9 +55,9 @@ class Place:
         )
         self.is_inside = False  # of windows
         self._enclose()
-        # Of deadlines at one time: first those of gates: by them events may still come.
+        # Of deadlines at one time: first those of gates: by them events may still come; last what is forgotten.
         decides = 2 if restriction.absent else 0 if arrive in families else 1
-        self.turn = 3 if restriction.opens_windows else decides
+        self.turn = 4 if restriction.forgets else 3 if restriction.opens_windows else decides
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]

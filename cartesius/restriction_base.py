@@ -108,6 +108,7 @@ class Restriction(Handler):
     orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
     is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
+    forgets: ClassVar[bool] = False  # it lets entries leave, and their results with them: nobody knows them any more
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
@@ -269,6 +270,14 @@ class Restriction(Handler):
     def closed_at(self, window: Window) -> Time:
         """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
         return window.end
+
+    def may_give(self, *, is_shown: bool) -> bool:
+        """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.
+
+        Args:
+            is_shown: Whether what is there, or leaves, is a result, as where relations are reported, or taken back.
+        """
+        return True
 
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""

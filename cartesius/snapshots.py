@@ -140,6 +140,8 @@ def save_join(
     if join.batch.windows is not None:
         state["windows"] = [(window, list(rows)) for window, rows in join.batch.windows.rows.of.items()]
         state["lost"] = list(join.batch.windows.lost)
+    if join.batch.freed is not None:
+        state["freed"] = [(time, list(results)) for (time,), results in join.batch.freed.rows.of.items()]
     if isinstance(join.batch.output, Relations):
         state["relations"] = join.batch.output.save()
     if isinstance(join.batch.output, VersionView | VersionTotals):
@@ -213,6 +215,8 @@ def load_join(
     if join.batch.windows is not None:
         join.batch.windows.rows.of = {window: dict.fromkeys(rows) for window, rows in state["windows"]}
         join.batch.windows.lost = dict.fromkeys(state["lost"])
+    if join.batch.freed is not None:
+        join.batch.freed.rows.of = {(time,): dict.fromkeys(results) for time, results in state["freed"]}
     if isinstance(join.batch.output, Relations):
         join.batch.output.load(state["relations"])
     if isinstance(join.batch.output, VersionView | VersionTotals):

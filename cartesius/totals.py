@@ -9,7 +9,7 @@ Source: thesis, L23 and L25; SEMANTICS 2.7.
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from cartesius.codec import pack
 from cartesius.errors import NotStorable
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from cartesius.outputs import Result, Span
     from cartesius.versions import Moment
+
+
+FOR_GOOD: Final = "for good"
+"""The identity under which stands what the elements come to that nobody takes back any more."""
 
 
 class Aggregate(Protocol):
@@ -155,6 +159,16 @@ class Totals:
     def forget(self, key: Any) -> None:
         """Forget the total of a group in a closed window, after this step: it stands, and nobody knows it any more."""
         self._closed.append(key)
+
+    def let_go(self, key: Any, identity: Any) -> None:
+        """Keep a result in the total for good: its parts leave, so that nobody takes it back."""
+        elements = self.elements.get(key, {})
+        if identity in elements:
+            rest = [elements[one] for one in (FOR_GOOD, identity) if one in elements]
+            for one in (FOR_GOOD, identity):
+                if one in elements:
+                    self._drop(key, one)
+            self._keep(key, FOR_GOOD, reduce(self.group.combine, rest))
 
     def _forget(self, key: Any) -> None:
         before = self.totals.pop(key, None)

@@ -32,6 +32,9 @@ class WindowBatch:
         self.batch = batch
         self.space = space  # under each key of the spaces to its left there are windows of their own
         self.rows = WindowRows(batch.world.journal)
+        patterns = batch.bindings.pattern.restrictions
+        self.opener = next(one for one in patterns if one.opens_windows)
+        self.keep: Callable[[Time], bool] = lambda closed_at: False  # whether to keep the totals of a window, for now
         self.lost: dict[tuple[str, Any], None] = {}  # of an alternative: what others have used up in its windows
 
     def key(self, parts: Candidate) -> tuple[Any, ...]:
@@ -67,10 +70,8 @@ class WindowBatch:
 
     def rows_at(self, time: Time) -> dict[Any, None]:
         """Return the keys of the rows of the windows that contain a time."""
-        opener = next(one for one in self.batch.bindings.pattern.restrictions if one.opens_windows)
-        found = [
-            rows for window, rows in self.rows.of.items() if window[-1].start <= time < opener.closed_at(window[-1])
-        ]
+        closed_at = self.opener.closed_at
+        found = [rows for window, rows in self.rows.of.items() if window[-1].start <= time < closed_at(window[-1])]
         return {key: None for rows in found for key in rows}
 
     def report(self, window: tuple[Any, ...], is_empty: Callable[[], bool] | None) -> None:
@@ -79,14 +80,26 @@ class WindowBatch:
             self.batch.output.report(window, is_empty)
 
     def close(self, window: tuple[Any, ...], *, displaces: bool) -> None:
-        """Forget a window, and totals that come from it, unless its events are displaced: they stand, unknown."""
-        output = self.batch.output
+        """Forget a window, and rows that come from it, unless its events are displaced: they stand, unknown."""
         if self.lost:  # under other keys a window of this end may still be open, but none that ends before
             self._replace_lost({one: None for one in self.lost if one[1][1].end >= window[-1].end})
-        for key in self.rows.pop(window):
-            if isinstance(output, Totals) and not displaces:
-                output.forget(key)
-        if isinstance(output, Relations):
-            output.close(window)
+        if displaces:
+            self.rows.pop(window)
+        elif not self.keep(self.opener.closed_at(window[-1])):
+            self._forget(window)
+        if isinstance(self.batch.output, Relations):
+            self.batch.output.close(window)
         if self.batch.absences is not None:
             self.batch.absences.close(window)
+
+    def release(self, time: Time) -> None:
+        """Forget the rows of the windows that were closed by ``time``, which have been kept since."""
+        for window in [one for one in self.rows.of if self.opener.closed_at(one[-1]) <= time]:
+            self._forget(window)
+
+    def _forget(self, window: tuple[Any, ...]) -> None:
+        output = self.batch.output
+        for key in self.rows.pop(window):
+            is_of_another = any(key in rows for rows in self.rows.of.values())
+            if isinstance(output, Rows | Totals) and not is_of_another:
+                output.forget(key)

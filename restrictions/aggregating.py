@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
+from cartesius.freed_windows import retaining
 from cartesius.meanings import Meaning
 from cartesius.reactives import check_reactive
 from cartesius.restriction_base import Composition, parts_of
@@ -26,14 +27,19 @@ from restrictions.window_base import windowing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius import Reactive, Restriction
+    from cartesius import Duration, Reactive, Restriction
     from restrictions.groups import Group, Monoid
 
 Restrict: TypeAlias = "Composition | Restriction"
 
 
 def aggregate(
-    stream: Reactive, group: Group | Monoid, *, restrict: Restrict, by: str | Callable[[Any], Any] | None = None
+    stream: Reactive,
+    group: Group | Monoid,
+    *,
+    restrict: Restrict,
+    by: str | Callable[[Any], Any] | None = None,
+    retention: Duration | None = None,
 ) -> Reactive:
     """Total the events of a stream in windows: a table whose rows are the totals, by window, or by key and window.
 
@@ -52,7 +58,9 @@ def aggregate(
 
     A row changes with each event, also one that is late within the lateness of the windows; with ``report=on_close``
     it comes when the window closes, and is corrected by what is late; with ``report=final`` it comes once, when
-    nothing can change it any more. A window that is freed is forgotten, its rows stand.
+    nothing can change it any more. A window that is freed is forgotten, its rows stand: what was emitted is
+    true, nothing is deleted, and `query` does not know them any more. So it is with what is made of them downstream:
+    joins of such tables by their keys forget a window once all of them have freed it.
 
     Args:
         stream: A stream.
@@ -61,9 +69,11 @@ def aggregate(
         restrict: Windows, and further restrictions of the slot ``x``.
         by: A field's name, or a function of the value: the key of its total, beside the window. Each key has sessions
             of its own, unless ``restrict`` has a `key_by`.
+        retention: For how long closed windows are kept, for `query`, and in joins with what is in no window: time units
+            or a `timedelta`, ≥ 0. None: until they are freed.
 
     Raises:
-        InvalidArgument: No stream, no group, no windows, or ``by`` neither a name nor a function.
+        InvalidArgument: No stream, no group, no windows, a negative retention, or ``by`` neither a name nor a function.
 
     Law:
         A row is the total of the events of its window and key, whatever the order of arrival.
@@ -88,6 +98,8 @@ def aggregate(
         parts = (key_by(x=by), *parts)  # what is of another key goes on with no session of this one
     if stream.pattern is None and all(map(_lets_expire, parts)):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
+    if retention is not None:
+        rest.append(retaining(retention))
     restrictions = Composition((*parts, *rest))
     return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), keyed)), restrictions)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Apply, Expression, KeyOf, Part, Tuple
+from cartesius.freed_windows import retaining
 from cartesius.restriction_base import Composition, parts_of
 from restrictions.combining import derived
 from restrictions.outer import optionally
@@ -23,7 +24,7 @@ from restrictions.tabling import check_table
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius import Reactive, Restriction
+    from cartesius import Duration, Reactive, Restriction
 
     Restrict = Composition | Restriction | None
 
@@ -31,7 +32,9 @@ _BOTH = Tuple((Part("left"), Part("right")))
 _SAME_KEY = Apply(operator.eq, (KeyOf("left"), KeyOf("right")), "==")
 
 
-def inner_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> Reactive:
+def inner_join(
+    left: Reactive, right: Reactive, *, restrict: Restrict = None, retention: Duration | None = None
+) -> Reactive:
     """Join the rows of equal keys: a row where both tables have one, a pair.
 
     >>> from cartesius import Reactive, Update, run
@@ -44,6 +47,8 @@ def inner_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) ->
         left: A table.
         right: A table.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
+        retention: For how long rows of closed windows stay, time units or a `timedelta`, where a table is totalled in
+            windows; None: until all that they may meet is freed.
 
     A null key matches nothing.
 
@@ -53,10 +58,12 @@ def inner_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) ->
     Source:
         Thesis, Table 4.2; SEMANTICS 2.5.
     """
-    return _join("inner_join", left, right, _SAME_KEY, (as_table("left"),), restrict)
+    return _join("inner_join", left, right, _SAME_KEY, (as_table("left"),), restrict, retention)
 
 
-def left_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> Reactive:
+def left_join(
+    left: Reactive, right: Reactive, *, restrict: Restrict = None, retention: Duration | None = None
+) -> Reactive:
     """Join the rows of equal keys: a row where ``left`` has one, with None where ``right`` has none.
 
     >>> from cartesius import Reactive, Update, run
@@ -69,6 +76,8 @@ def left_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> 
         left: A table.
         right: A table.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
+        retention: For how long rows of closed windows stay, time units or a `timedelta`, where a table is totalled in
+            windows; None: until all that they may meet is freed.
 
     A null key matches nothing.
 
@@ -78,10 +87,12 @@ def left_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> 
     Source:
         SEMANTICS 2.5.
     """
-    return _join("left_join", left, right, _SAME_KEY, (as_table("left"), optionally("right")), restrict)
+    return _join("left_join", left, right, _SAME_KEY, (as_table("left"), optionally("right")), restrict, retention)
 
 
-def outer_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) -> Reactive:
+def outer_join(
+    left: Reactive, right: Reactive, *, restrict: Restrict = None, retention: Duration | None = None
+) -> Reactive:
     """Join the rows of equal keys: a row where either table has one, with None for what the other has not.
 
     >>> from cartesius import Reactive, Update, run
@@ -94,6 +105,8 @@ def outer_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) ->
         left: A table.
         right: A table.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
+        retention: For how long rows of closed windows stay, time units or a `timedelta`, where a table is totalled in
+            windows; None: until all that they may meet is freed.
 
     A null key matches nothing: of two rows of the key None that of ``left`` is shown.
 
@@ -104,7 +117,7 @@ def outer_join(left: Reactive, right: Reactive, *, restrict: Restrict = None) ->
         Thesis, Table 4.2; SEMANTICS 2.5.
     """
     layers = (as_table(("left", "right")), optionally("left", "right"))
-    return _join("outer_join", left, right, _SAME_KEY, layers, restrict)
+    return _join("outer_join", left, right, _SAME_KEY, layers, restrict, retention)
 
 
 def foreign_join(
@@ -114,6 +127,7 @@ def foreign_join(
     on: str | Callable[[Any], Any],
     how: str = "inner",
     restrict: Restrict = None,
+    retention: Duration | None = None,
 ) -> Reactive:
     """Join each row of ``left`` with the row of ``right`` that it names: a row a row of ``left``, a pair.
 
@@ -131,6 +145,8 @@ def foreign_join(
         on: The key in ``right``: a field's name, or a function of the value of a row of ``left``.
         how: ``"inner"``, or ``"left"``: None where ``right`` has no such row.
         restrict: Further restrictions of the slots ``left`` and ``right``, such as `versioned`.
+        retention: For how long rows of closed windows stay, time units or a `timedelta`, where a table is totalled in
+            windows; None: until all that they may meet is freed.
 
     A row that comes to name one that is not there is deleted, or, with ``"left"``, has None. A null key names nothing.
 
@@ -145,13 +161,20 @@ def foreign_join(
         raise InvalidArgument(message)
     where = matching_key("foreign_join", on, "left", "right")
     layers: tuple[Restriction, ...] = (as_table("left"),) if how == "inner" else (as_table("left"), optionally("right"))
-    return _join("foreign_join", left, right, where, layers, restrict)
+    return _join("foreign_join", left, right, where, layers, restrict, retention)
 
 
 def _join(
-    call: str, left: Reactive, right: Reactive, where: Expression, layers: tuple[Restriction, ...], restrict: Restrict
+    call: str,
+    left: Reactive,
+    right: Reactive,
+    where: Expression,
+    layers: tuple[Restriction, ...],
+    restrict: Restrict,
+    retention: Duration | None,
 ) -> Reactive:
     for table in (left, right):
         check_table(call, table)
-    composed = Composition((retracting(), *layers, *parts_of(restrict)))
+    kept = () if retention is None else (retaining(retention),)
+    composed = Composition((retracting(), *layers, *parts_of(restrict), *kept))
     return derived(call, (left, right), {"left": left, "right": right}, _BOTH, composed, where=where)
