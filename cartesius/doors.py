@@ -58,7 +58,8 @@ def checked_lateness(lateness: Any, world: World) -> int | None:
     if units < 0:
         message = f"Engine: expected a lateness ≥ 0 but got lateness={lateness!r}; None means that only advance() moves"
         raise InvalidArgument(message)
-    return units
+    moved: int = units
+    return moved
 
 
 def checked_value(reactive: Reactive, value: Any) -> Any:

@@ -9,13 +9,13 @@ from cartesius.bounds import bounds_of
 from cartesius.called_functions import called_by
 from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
-from cartesius.freed_windows import stays
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
 from cartesius.restriction_base import may_pause
 from cartesius.shared_memories import shared_by
 from cartesius.track_machines import machine_of
 from cartesius.track_shapes import track_shape_of
+from cartesius.windowed_rows import stays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -21,7 +21,6 @@ from cartesius.families import Slot, ended, select, start, tick
 from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
 from cartesius.operations import Operation
 from cartesius.places import Place
-from cartesius.relations import Relations
 from cartesius.resumptions import running
 from cartesius.stored import entries_in
 from cartesius.views import View
@@ -100,10 +99,8 @@ class Installed(Place):
                 fields[name] = self.slots[name]
             elif field_kind == "slot":
                 fields[name] = self.slots[name][0]
-            elif field_kind == "duration" and fields[name] is not None:
+            elif field_kind in ("duration", "durations") and fields[name] is not None:
                 fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
-            elif field_kind == "durations":
-                fields[name] = tuple([self.join.world.units(one, repr(self.restriction), name) for one in fields[name]])
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 
@@ -188,13 +185,6 @@ class Installed(Place):
         for copy in self.copies.values():
             for name in self.restriction._states:
                 yield from entries_in(getattr(copy, name))
-
-    @property
-    def may_give(self) -> bool:
-        """Whether a tick that a copy has asked for may give anything, if no event comes any more."""
-        batch = self.join.batch
-        is_shown = batch.is_pure or isinstance(batch.output, Relations)
-        return any(self.copies[key].may_give(is_shown=is_shown) for key in self.due)
 
     def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
         """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""

@@ -31,7 +31,7 @@ from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.floors import Floors
-from cartesius.freed_windows import keep_closed, retaining
+from cartesius.freed_windows import keep_closed, may_give, retaining
 from cartesius.installations import Installed
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
@@ -157,7 +157,7 @@ class Join:
         installed.ticking(key, now)
 
     def _is_over(self, arrived: frozenset[int]) -> bool:
-        return all(slot.ended for slot in self.slots) and not any(one.may_give for one in self.installed)
+        return all(slot.ended for slot in self.slots) and not any(map(may_give, self.installed))
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Join:
 
     def tick(self, installed: Installed, key: tuple[Any, ...], now: Time) -> list[Event]:
         """Run one step for a deadline of one copy; once it is done, only what forgets goes on."""
-        if self.is_done and installed.may_give:
+        if self.is_done and may_give(installed):
             return []
         return self._run(lambda: self.runner.ring(installed, key, now))
 

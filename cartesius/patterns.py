@@ -22,7 +22,6 @@ from cartesius.absent_slots import AbsentSlots
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.expressions import Expression, WindowOf, conjuncts, evaluator
 from cartesius.fingerprints import describe, describe_clauses
-from cartesius.freed_windows import row_windows, with_leaving
 from cartesius.join_shape import Join
 from cartesius.lenience import lenient
 from cartesius.lists import OneOrMore, Repeated, equality_of, unbound
@@ -34,6 +33,7 @@ from cartesius.reactives import Reactive
 from cartesius.restriction_base import parts_of
 from cartesius.runs import with_runs
 from cartesius.tracing import parameters_of, symbol_for, trace
+from cartesius.windowed_rows import RowWindows, row_windows, with_leaving
 from cartesius.world import World
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from cartesius.alternatives import Alternative
-    from cartesius.freed_windows import RowWindows
     from cartesius.restriction_base import Composition, Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"

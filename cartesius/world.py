@@ -234,8 +234,10 @@ class World:
         present = self.deadlines.present
         return time < (self.clock if present is None else present)
 
-    def units(self, duration: Any, call: str, argument: str) -> int:
-        """Return a duration in time units."""
+    def units(self, duration: Any, call: str, argument: str) -> Any:
+        """Return a duration in time units, or each of several."""
+        if isinstance(duration, tuple):
+            return tuple([self.units(one, call, argument) for one in duration])
         if isinstance(duration, timedelta):
             count, rest = divmod(duration, self.unit)
             if rest:

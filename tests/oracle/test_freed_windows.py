@@ -12,19 +12,16 @@ from collections import Counter
 from operator import itemgetter
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window, correlate
 from cartesius.columnar.results import events_of
-from cartesius.errors import InvalidArgument
 from restrictions import as_table, retracting, session, sliding, tumbling
 from restrictions.tables import (
     aggregate,
     count,
     filter_table,
-    foreign_join,
     inner_join,
     left_join,
     map_table,
