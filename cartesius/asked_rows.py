@@ -15,7 +15,7 @@ from cartesius.entries import FRESH, GONE
 from cartesius.enumeration import Candidate, Link, newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cartesius.entries import Entry
     from cartesius.enumeration import Rank
@@ -58,6 +58,16 @@ class AskedRows:
         """Return the entries that match one of ``slot``."""
         rows = self.containing({slot: entry}, GONE)
         return [part for row in rows for other, part in enumerate(row) if part is not None and other != slot]
+
+    def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:
+        """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
+        keyed = {
+            other
+            for link in self.links
+            for own, other in ((link.left, link.right), (link.right, link.left))
+            if own == slot and link.left_position in spaces
+        }
+        return set(range(len(self.memories))) - keyed
 
     def _rows(self, skip: int) -> dict[tuple[float, ...], Candidate]:
         choices: list[list[Entry | None]] = []

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cartesius.families import Slot
     from cartesius.freed_windows import FreedResults
     from cartesius.matches import Match
+    from cartesius.null_keys import NullKeys
     from cartesius.outputs import Events, Result, Rows, Span
     from cartesius.partial_batches import PartialBatch
     from cartesius.relations import Relations
@@ -83,6 +84,7 @@ class Batch:
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
         self.freed: FreedResults | None = None  # of windows: what goes with its parts
+        self.null_keys: NullKeys
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
         self.is_read_only = False  # its rows are looked up when they are asked, and its changes interest nobody
         self.spent: dict[tuple[str, Any], None] = {}  # of an alternative: (source, identity) of what it has used up
@@ -133,6 +135,10 @@ class Batch:
             displace(slot, before)
         if not entry.deletes:
             self.push(slot, entry)
+            if self.partial is not None and self.null_keys.leaves(slot, entry) and slot.memory.holds(entry):
+                if not self.is_pure:
+                    self.partial.finalise(slot, entry)
+                self.expire(slot, entry)
 
     def push(self, slot: Slot, entry: Entry) -> None:
         """Let the restrictions of memory see a stored entry."""
@@ -150,6 +156,8 @@ class Batch:
         for value in entry.noted("before", ()):
             before = entry.as_row(entry.row_key, wrap(value))
             before.keys = self.bindings.keys_of(slot, before)
+            if self.null_keys.missing(slot, before):
+                continue  # it was none
             before.number = self.world.next_number()
             slot.memory.store(before)
             slot.memory.settle((before,))
@@ -175,6 +183,8 @@ class Batch:
         if shared.leader is slot:
             shared.note(self._fresh[slot.index], self._gone[slot.index])
             return
+        for entry, reason in shared.aside:
+            self.null_keys.set_aside(slot, entry, reason)
         self._fresh[slot.index].extend(shared.fresh)
         for entry in shared.gone:
             entry.state, self.cause = LIVE, entry.cause  # what displacement means is said by the handlers here

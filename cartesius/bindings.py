@@ -17,7 +17,8 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
 from cartesius.listings import listings_of
-from cartesius.memories import Memory, checked_key
+from cartesius.memories import Memory, checked_key, checked_row_key
+from cartesius.null_keys import Needed
 from cartesius.operations import Operation
 from cartesius.pauses import Door
 from cartesius.probes import key_probe, no_key_yet, showing, value_probe
@@ -50,11 +51,13 @@ class Bindings:
         self.slots = [self._slot(index, name, world) for index, name in enumerate(pattern.slots)]
         self.spaces: list[dict[int, Callable[[Any], Any]]] = []
         self.prefixes: list[dict[int, tuple[int, ...]]] = []  # of each restriction: the spaces to its left, by slot
+        self.needed: list[list[Needed]] = [[] for _ in self.slots]  # the keys that an event must have, by slot
         self.window_space: int | None = None
         self._spaces_of: dict[int, list[int]] = {slot.index: [] for slot in self.slots}
         for restriction in pattern.restrictions:
             self.prefixes.append({index: tuple(spaces) for index, spaces in self._spaces_of.items()})
             self._open_space(restriction)
+            self._note_needed(restriction)
             if restriction.opens_windows:
                 self._open_windows(restriction)
         if share is not None:
@@ -143,6 +146,12 @@ class Bindings:
         for index in by_slot:
             self._spaces_of[index].append(len(self.spaces))
         self.spaces.append(by_slot)
+
+    def _note_needed(self, restriction: Restriction) -> None:
+        space = len(self.spaces) - 1 if restriction.key_space() else None
+        for name, key in restriction.needed_keys().items():
+            for slot in self.find(name, restriction):
+                self.needed[slot.index].append(Needed(space, key, repr(restriction)))
 
     def _open_windows(self, restriction: Restriction) -> None:
         if self.window_space is not None:
@@ -249,13 +258,21 @@ class Bindings:
         if callable(key):
             by: Callable[[Any], Any] = key
             call = next((repr(r) for r in self.pattern.restrictions if r.makes_table), "")
-            return lambda parts, value: checked_key(by(value), call)
+            return lambda parts, value: checked_row_key(by(value), call)
         indexes = [slot.index for slot in self.keyed_slots(key)]
 
         def row_key(parts: Candidate, value: Any) -> Any:
             return next((part.own_key() for index in indexes if (part := parts[index]) is not None), None)
 
         return row_key
+
+    def gives_keys(self, slot: Slot, spaces: Collection[int]) -> bool:
+        """Whether the key of a slot in one of some key spaces is that of the rows that it is in."""
+        if slot.is_table or set(self._key_spaces(slot)[:1]).isdisjoint(spaces):
+            return False
+        keys = [(one, one.configuration.get("key")) for one in self.pattern.restrictions if one.makes_table]
+        named = [(one, name) for one, key in keys for name in (key if isinstance(key, tuple) else (key,))]
+        return any(isinstance(name, str) and slot in self.find(name, one) for one, name in named)
 
     def keyed_slots(self, key: str | tuple[str, ...]) -> list[Slot]:
         """Return the slots of which the first that is present gives a result its key; index them by their keys."""

@@ -23,6 +23,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.inflating import deflated, inflated, loading
+from cartesius.null_values import NO_NUMBER, found_again
 from cartesius.queues import Queue
 from cartesius.records import Record, fields_of
 
@@ -235,7 +236,7 @@ def _zone(offset: timedelta, name: str) -> timezone:
 
 _UNPACKERS: dict[str, Callable[..., Any]] = {
     "i": lambda text: int(text, 16),
-    "f": float.fromhex,
+    "f": lambda text: found_again(float.fromhex(text)),
     "t": lambda *items: tuple(map(unpack, items)),
     "l": lambda *items: list(map(unpack, items)),
     "d": lambda *parts: _pairs(parts),
@@ -244,7 +245,7 @@ _UNPACKERS: dict[str, Callable[..., Any]] = {
     "s": lambda *items: set(map(unpack, items)),
     "S": lambda *items: frozenset(map(unpack, items)),
     "b": base64.b85decode,
-    "D": Decimal,
+    "D": lambda text: NO_NUMBER if text == str(NO_NUMBER) else Decimal(text),
     "T": lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),
     "Y": date.fromisoformat,
     "h": lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),

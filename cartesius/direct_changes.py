@@ -44,7 +44,7 @@ _CHANGE = """
     if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
         value = checked(value)
     key = value.key
-    if type(key) is not int and type(key) is not str and (key is None or not is_exact(key)):
+    if type(key) is not int and type(key) is not str and (is_null(key) or not is_exact(key)):
         return None
     before = memory.row(key)
 """
@@ -143,6 +143,11 @@ class DirectChange(ABC):
             self._find_places("before", "going")
         with self._lines.under("if type(value) is Update:"):
             self._lines.add(_ROW)
+            for needed in self._join.bindings.needed[self._slot.index]:
+                self._lines.add(f"""
+                    if is_null({self._constants.name(needed.compute)}(value)):
+                        return None  # it is set aside
+                """)
             self._find_places("part", "coming")
 
     def _change(self, key: str, others: Iterable[str]) -> None:

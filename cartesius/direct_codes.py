@@ -202,6 +202,8 @@ class DirectCode:
                 key{space} = {read}
                 if type(key{space}) is not int and type(key{space}) is not str:
                     key{space} = checked_key(key{space}, "key_by")
+                    if key{space} is None:
+                        raise LookupError  # it is set aside
             """)
 
     def _find_predecessor(self) -> None:

@@ -14,6 +14,7 @@ from cartesius.doors import checked_times
 from cartesius.entries import LIVE, Entry
 from cartesius.events import Delete, Event, EventDraft, Update
 from cartesius.memories import hashable
+from cartesius.null_values import is_null
 from cartesius.outputs import is_unchanged
 from cartesius.records import PLAIN, wrap
 
@@ -37,5 +38,5 @@ TABLE_SCOPE: dict[str, Any] = {
     "checked_times": checked_times, "plain": PLAIN, "wrap": wrap, "hashable": hashable,
     "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft, "Update": Update, "Delete": Delete,
     "new": object.__new__, "is_unchanged": is_unchanged, "nothing": object(),
-    "is_exact": is_exact, "listed": listed, "number_of": attrgetter("number"),
+    "is_exact": is_exact, "is_null": is_null, "listed": listed, "number_of": attrgetter("number"),
 }  # fmt: skip

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from cartesius.codec import pack
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.events import EARLIEST, Delete, Update
-from cartesius.memories import checked_key
+from cartesius.memories import checked_row_key
+from cartesius.null_values import is_null
 from cartesius.reactives import UNDECLARED, Reactive
 from cartesius.records import wrap
 
@@ -90,15 +91,14 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
 def _checked_key(reactive: Reactive, key: Any) -> Any:
     if reactive.key is None:  # a table of one row
         return ()
-    is_null = checked_key(key, "push", f" of a row of {reactive.name!r}") is None
-    if is_null and (key is not None or reactive.key is not UNDECLARED):
-        declared = "" if reactive.key is UNDECLARED else f" {reactive.key!r}"
+    found = checked_row_key(key, "push", f" of a row of {reactive.name!r}")
+    if reactive.key is not UNDECLARED and is_null(key):
         message = (
-            f"push: expected a row of {reactive.name!r} with a value for its key{declared} but got {key!r};"
+            f"push: expected a row of {reactive.name!r} with a value for its key {reactive.key!r} but got {key!r};"
             " a null key matches nothing"
         )
         raise InvalidArgument(message)
-    return key
+    return found
 
 
 def check_input(names: Mapping[Reactive, str], reactive: object, call: str) -> str:

@@ -29,10 +29,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
 from cartesius.continuations import held_by
+from cartesius.entries import ABSENT
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.floors import Floors
 from cartesius.freed_windows import keep_closed, may_give, retaining
 from cartesius.installations import Installed
+from cartesius.null_keys import NullKeys
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
 from cartesius.relations import Relations
@@ -73,11 +75,14 @@ class Join:
         self.installed = [
             Installed(restriction, self, place, self.bindings.prefixes[place])
             for place, restriction in enumerate(pattern.restrictions)
+            if not restriction.is_of_the_door
         ]
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
         outer = outer_handlers(pattern, self.bindings, self.batch, self.installed, self._is_over)
+        self.null_keys = NullKeys(self.bindings, self.batch)
+        self.batch.null_keys = self.null_keys
         inner, outside = inner_handlers(self.bindings, self.batch, self.installed, self.let_in)
         self.floors = Floors(self)
         self.suspending = [one.restriction for one in self.installed if one.suspends]
@@ -128,6 +133,12 @@ class Join:
         entry.slot = slot.name
         if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
             return
+        if self.bindings.needed[slot.index] and not self.null_keys.let_in(slot, entry):
+            if entry.row_key is ABSENT:
+                return
+            entry = entry.as_deletion()  # a row whose new value has no key is none
+            if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
+                return
         if self.bindings.window_space is not None:
             enter(slot, entry)
         else:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from cartesius.codec import pack
 from cartesius.entries import FRESH, GONE, LIVE
 from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.null_values import found_again, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -262,7 +263,7 @@ def hashable(value: Any) -> Any:
 
 
 def checked_key(key: Any, call: str, what: str = "") -> Any:
-    """Return a key, None for one that equals nothing; raise `InvalidArgument` if it cannot be hashed."""
+    """Return a key, None for one that is null; raise `InvalidArgument` if it cannot be hashed."""
     try:
         hash(key)
     except TypeError:
@@ -271,7 +272,12 @@ def checked_key(key: Any, call: str, what: str = "") -> Any:
             " a tuple or a string"
         )
         raise InvalidArgument(message) from None
-    return None if key is None or key != key else key  # noqa: PLR0124 - NaN is no key
+    return None if is_null(key) else key
+
+
+def checked_row_key(key: Any, call: str, what: str = "") -> Any:
+    """Return the key of a row, which may be any value; raise `InvalidArgument` if it cannot be hashed."""
+    return found_again(key) if checked_key(key, call, what) is None else key
 
 
 def check_storable(slot: Slot, entry: Entry) -> None:

@@ -23,7 +23,7 @@ from cartesius.memories import NOWHERE, is_exact
 from cartesius.nulls import all_hold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.entries import Entry
     from cartesius.enumeration import Rank
@@ -36,6 +36,8 @@ MAX_SLOTS = 2
 class MaximalRows(Protocol):
     """What `optionally` enumerates, whether its conditions are known or asked."""
 
+    optional: Sequence[bool]  # of each slot whether its part may be missing
+
     def changes(
         self, fresh: Sequence[Sequence[Entry]], gone: Sequence[Sequence[Entry]]
     ) -> tuple[list[Candidate], list[Candidate]]:
@@ -46,6 +48,9 @@ class MaximalRows(Protocol):
 
     def partners(self, slot: int, entry: Entry) -> Iterable[Entry]:
         """Return the entries that match one of ``slot``."""
+
+    def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:
+        """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
 
 
 class PartialRows:
@@ -143,6 +148,16 @@ class PartialRows:
     def partners(self, slot: int, entry: Entry) -> list[Entry]:
         """Return the entries that match one of ``slot``."""
         return [other for step in self.neighbours[slot] for other in self._matches(slot, entry, step, GONE)]
+
+    def met_without(self, slot: int, spaces: Collection[int]) -> set[int]:
+        """Return the slots that may have a part in a row of an event of ``slot`` that has no key in some spaces."""
+        met = {slot}.union(*(tree for tree in self.trees if slot not in tree))
+        queue = [s.slot for s in self.neighbours[slot] if not any(position in spaces for _, position, _ in s.sources)]
+        while queue:
+            further = queue.pop()
+            met.add(further)
+            queue += [step.slot for step in self.neighbours[further] if step.slot not in met]
+        return met
 
     def _affected(self, touched: Sequence[tuple[int, Entry]], skip: int) -> dict[tuple[float, ...], Candidate]:
         rows: dict[tuple[float, ...], Candidate] = {}

@@ -119,6 +119,7 @@ class Restriction(Handler):
     shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
     floors_of: ClassVar[tuple[str, ...] | None] = None  # the fields whose slots' floors its deadlines wait for; (): all
     is_common: ClassVar[bool] = False  # it has one copy for all keys, wherever it stands
+    is_of_the_door: ClassVar[bool] = False  # it says what comes in, and no more
     decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
     meaning: ClassVar[Meaning | None] = None  # what the faster tiers know of it; not inherited
     configuration: Mapping[str, Any]
@@ -257,6 +258,10 @@ class Restriction(Handler):
 
     def key_space(self) -> Mapping[str | Reactive, Any]:
         """For `key_by` alone: how each slot's key is computed; empty for all others."""
+        return {}
+
+    def needed_keys(self) -> Mapping[str, Any]:
+        """Say by slot the key without which an event is set aside: a field's name, or a function of the value."""
         return {}
 
     def due(self, slot: Slot, entry: Entry) -> Time | None:

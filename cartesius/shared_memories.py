@@ -48,6 +48,7 @@ class SharedMemory:
         self.leader: Slot | None = None  # which slot stores in this step
         self.fresh: list[Entry] = []
         self.gone: list[Entry] = []
+        self.aside: list[tuple[Entry, str]] = []  # what has no key, and why it was set aside
 
     def stores(self, slot: Slot) -> bool:
         """Whether ``slot`` is the first in this step, and so the one that stores."""
@@ -71,7 +72,7 @@ class SharedMemory:
 
     def clear(self) -> None:
         """Forget the step."""
-        self.leader, self.fresh, self.gone = None, [], []
+        self.leader, self.fresh, self.gone, self.aside = None, [], [], []
 
 
 @final
@@ -134,6 +135,8 @@ def _is_plain(pattern: Pattern) -> bool:
     if pattern.alternative is not None or pattern.lists or pattern.absent.names:
         return False
     families = {family for one in pattern.restrictions for _, family, _, _ in slot_families(one)}
+    if optional in families and any(one.key_space() for one in pattern.restrictions):
+        return False  # what has no key goes on there, and nowhere else
     if completes in families and any(one.makes_table for one in pattern.restrictions):
         return False  # once it has completed its rows stay as they are, while other slots store on
     return all(one.shares and not one._states for one in pattern.restrictions) and families <= set(_KNOWN)
@@ -151,6 +154,7 @@ def _likeness(bindings: Bindings, slot: Slot, sources: Mapping[Reactive, str]) -
             rest = {field: one.configuration[field] for field, kind in one._fields.items() if kind not in _SLOT_KINDS}
             told.append((type(one), rest, mine, prefixes[slot.index]))
     keys: list[Any] = [[space[slot.index]] if slot.index in space else [] for space in bindings.spaces]
+    keys += [one.compute for one in bindings.needed[slot.index] if one.space is None]
     try:
         return describe((sources[slot.reactive], slot.is_table, keys, told), by_identity=True)
     except NotStorable:

@@ -17,7 +17,7 @@ from cartesius.restriction_base import Composition, parts_of
 from cartesius.tracing import parameters_of, trace
 from restrictions.aggregation import totalling_by
 from restrictions.combining import check_stream, derived
-from restrictions.keys import key_by
+from restrictions.keys import having_key, key_by
 from restrictions.results import retracting
 from restrictions.separation import momentarily
 from restrictions.sessions import session
@@ -68,7 +68,8 @@ def aggregate(
             `Monoid` of one's own.
         restrict: Windows, and further restrictions of the slot ``x``.
         by: A field's name, or a function of the value: the key of its total, beside the window. Each key has sessions
-            of its own, unless ``restrict`` has a `key_by`.
+            of its own, unless ``restrict`` has a `key_by`. An event of which it is null comes out of ``engine.late``;
+            who wants a group of nulls writes ``coalesce(x.f, …)``.
         retention: For how long closed windows are kept, for `query`, and in joins with what is in no window: time units
             or a `timedelta`, ≥ 0. None: until they are freed.
 
@@ -100,6 +101,8 @@ def aggregate(
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
     if retention is not None:
         rest.append(retaining(retention))
+    if by is not None:
+        rest.append(having_key(x=by))
     restrictions = Composition((*parts, *rest))
     return derived("aggregate", (stream,), {"x": stream}, Tuple((Part("x"), keyed)), restrictions)
 

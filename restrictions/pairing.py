@@ -16,7 +16,7 @@ from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
 from restrictions.duration import apart, lasting
 from restrictions.gathering import grouping
-from restrictions.keys import key_by
+from restrictions.keys import having_key, key_by
 from restrictions.outer import optionally
 from restrictions.results import retracting
 from restrictions.selection import fifo
@@ -188,7 +188,8 @@ def stream_table_join(
         how: ``"inner"``, or ``"left"``: None where there is no row.
         retention: None, or how far behind the clock events and rows still count, in time units or as a `timedelta`.
 
-    Completes with the stream. A row that comes in the same step as the event is found.
+    Completes with the stream. A row that comes in the same step as the event is found. A null key names no row: the
+    event has None, or, with ``"inner"``, comes out of ``engine.late``.
 
     >>> versions = stream_table_join(report, ship, on="mmsi", retention=10)
     >>> trace = [(ship, Update(7, "EVA"), 2), (report, {"mmsi": 7}, 6), (ship, Update(7, "EVA II"), 5)]
@@ -214,11 +215,11 @@ def stream_table_join(
         restrict = retracting() | versioned("table", retention=retention) | restrict
     else:
         restrict = momentarily("stream") | restrict
-    if how == "left":
-        restrict = optionally("table") | retracting() | restrict
+    where = matching_key(call, on, "stream", "table")
+    restrict = having_key(stream=on) | restrict if how == "inner" else optionally("table") | retracting() | restrict
     slots = {"stream": stream, "table": table}
     yields = Tuple((Part("stream"), Part("table")))
-    return derived(call, (stream, table), slots, yields, restrict, where=matching_key(call, on, "stream", "table"))
+    return derived(call, (stream, table), slots, yields, restrict, where=where)
 
 
 def matching_key(call: str, on: Any, slot: str, table: str) -> Expression:

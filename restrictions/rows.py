@@ -13,7 +13,8 @@ from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward
 from cartesius.clauses import recall
 from cartesius.errors import InvalidArgument
 from cartesius.meanings import Meaning
-from cartesius.memories import checked_key
+from cartesius.memories import checked_key, checked_row_key
+from cartesius.null_values import IS_NULL
 from cartesius.orders import Reliance
 from cartesius.outputs import is_unchanged
 from cartesius.reactives import UNDECLARED, Undeclared
@@ -90,13 +91,13 @@ class upserting(Restriction):
             key = getattr(value, self.key) if isinstance(self.key, str) else self.key(value)
             key = checked_key(key, repr(self))
             if key is None:
-                set_aside(slot, event, f"its key is null, by {self!r}")
+                set_aside(slot, event, f"{IS_NULL}, by {self!r}")
             else:
                 forward(slot, event.as_row(key, value, table=table))
         elif isinstance(value, Update):
-            forward(slot, event.as_row(checked_key(value.key, repr(self)), wrap(value.value), table=table))
+            forward(slot, event.as_row(checked_row_key(value.key, repr(self)), wrap(value.value), table=table))
         elif isinstance(value, Delete):
-            forward(slot, event.as_row(checked_key(value.key, repr(self)), None, deletes=True, table=table))
+            forward(slot, event.as_row(checked_row_key(value.key, repr(self)), None, deletes=True, table=table))
         else:
             message = (
                 f"{self!r}: expected an Update or a Delete but got {value!r} (type={type(value).__name__}); write"

@@ -16,6 +16,7 @@ from cartesius.expressions import Apply, Expression, KeyOf, Part, Tuple
 from cartesius.freed_windows import retaining
 from cartesius.restriction_base import Composition, parts_of
 from restrictions.combining import derived
+from restrictions.keys import having_key
 from restrictions.outer import optionally
 from restrictions.pairing import matching_key
 from restrictions.results import as_table, retracting
@@ -148,7 +149,8 @@ def foreign_join(
         retention: For how long rows of closed windows stay, time units or a `timedelta`, where a table is totalled in
             windows; None: until all that they may meet is freed.
 
-    A row that comes to name one that is not there is deleted, or, with ``"left"``, has None. A null key names nothing.
+    A row that comes to name one that is not there is deleted, or, with ``"left"``, has None. A null key names nothing:
+    the row has None until its key changes, or, with ``"inner"``, comes out of ``engine.late``.
 
     Raises:
         InvalidArgument: Something else than a table, ``on`` neither a name nor a function, or an unknown ``how``.
@@ -160,8 +162,8 @@ def foreign_join(
         message = f"foreign_join: expected how to be 'inner' or 'left' but got how={how!r}"
         raise InvalidArgument(message)
     where = matching_key("foreign_join", on, "left", "right")
-    layers: tuple[Restriction, ...] = (as_table("left"),) if how == "inner" else (as_table("left"), optionally("right"))
-    return _join("foreign_join", left, right, where, layers, restrict, retention)
+    of_how = having_key(left=on) if how == "inner" else optionally("right")
+    return _join("foreign_join", left, right, where, (as_table("left"), of_how), restrict, retention)
 
 
 def _join(

@@ -17,6 +17,7 @@ from cartesius.restriction_base import Composition, parts_of
 from cartesius.tracing import parameters_of, trace
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.combining import derived
+from restrictions.keys import having_key
 from restrictions.mapping import check_callable
 from restrictions.results import as_table, retracting
 from restrictions.rows import transiently, updating
@@ -103,7 +104,8 @@ def reduce(
         group: What is totalled: `count`, `sum_`, `mean`, `min_`, `max_`, ``sum_.of("field")``, or a `Group` or `Monoid`
             of one's own.
         by: A field's name, or a function of the value: the key of its total. An update that changes it moves the row,
-            without a moment in between; a total whose last row leaves is deleted.
+            without a moment in between; a total whose last row leaves is deleted. A row of which it is null is in no
+            group, and comes out of ``engine.late``; who wants a group of nulls writes ``coalesce(x.f, …)``.
         restrict: Further restrictions of the slot ``x``, such as `versioned`.
 
     Raises:
@@ -118,7 +120,7 @@ def reduce(
     check_table("reduce", table)
     total: Composition | Restriction = totalling(group)
     if by is not None:
-        total = totalling_by(group, key_function("reduce", "by", by))
+        total = totalling_by(group, key_function("reduce", "by", by)) | having_key(x=by)
     extra = transiently("x") if restrict is None else restrict
     return derived("reduce", (table,), {"x": table}, Part("x"), retracting() | total | extra)
 

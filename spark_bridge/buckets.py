@@ -22,7 +22,7 @@ from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
 from spark_bridge.bucket_states import BucketStates
-from spark_bridge.dead_letters import NO_TIME, unreadable
+from spark_bridge.dead_letters import NO_TIME, kind_of_late, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.engine_cache import once_a_worker
 from spark_bridge.narrowing import narrowed
@@ -222,7 +222,7 @@ class _Call:
         self.out.add(events)
         for event, name, reason in self.engine.take_late():
             end = event.end if isinstance(event.end, int) else None  # else it is infinite
-            self.out.letter("late", name, reason, end, value_text(event.value))
+            self.out.letter(kind_of_late(reason), name, reason, end, value_text(event.value))
 
     def use(self, columns: Sequence[Columns]) -> None:
         """Use rows, in order."""
@@ -258,13 +258,14 @@ class _Call:
         return first + found.done
 
     def _late(self, late: Sequence[tuple[Columns, int, str, str]]) -> None:
-        """Make letters of late rows: of which source, which row, where it was late, and why."""
-        told = [
-            (one, row, reason if name == one.source.name else f"{reason} (at {name})")
-            for one, row, name, reason in late
-            if self._is_told(one)
-        ]
-        self._aside("late", told)
+        """Make letters of what was set aside: of which source, which row, where, and why."""
+        told: dict[str, list[tuple[Columns, int, str]]] = {"late": [], "dead": []}
+        for one, row, name, reason in late:
+            if self._is_told(one):
+                where = "" if name == one.source.name else f" (at {name})"
+                told[kind_of_late(reason)].append((one, row, reason + where))
+        for kind, letters in told.items():
+            self._aside(kind, letters)
 
     def _use_row(self, one: Columns, row: int, time: int) -> bool:
         """Use a row; return whether it was set aside instead."""

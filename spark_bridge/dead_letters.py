@@ -2,9 +2,10 @@
 
 A row is set aside before it can move the watermark if its time, or a key that the bridge needs, is missing or absurd;
 later if its payload cannot be read, if the program refuses it, or, where the caller chose that, if the program raises
-on it (`raising`; a push is atomic, so the program goes on without it). A late row, one that came after the engine's
-clock had passed it, is reported in the same shape. A row of a source that is broadcast is reported once, or by each
-bucket in which the program raised on it.
+on it (`raising`; a push is atomic, so the program goes on without it). So is a row without a key that the program
+matches or groups by: the engine sets it aside, alike in one bucket and in many. A late row, one that came after the
+engine's clock had passed it, is reported in the same shape. A row of a source that is broadcast is reported once, or by
+each bucket in which the program raised on it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
+from cartesius.null_values import IS_NULL
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -62,6 +64,11 @@ class Plausible:
                 time < f.lit(self.earliest), f.concat(f.lit("its event time "), shown, f.lit(" is absurdly early"))
             )
         return found.when(is_beyond, f.concat(f.lit("its event time "), shown, f.lit(" is absurdly late")))
+
+
+def kind_of_late(reason: str) -> str:
+    """Return which letter tells what an engine has set aside: what has no key was not late, and never can be used."""
+    return "dead" if reason.startswith(IS_NULL) else "late"
 
 
 def unreadable(error: Exception | str) -> str:

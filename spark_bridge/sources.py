@@ -104,8 +104,8 @@ def make_source(
     schema = t.StructType([columns[column] for column in carried])
     check_supported(schema, name, "correlate_frames")
     needed: dict[str, str] = {}
-    for helper, what in ((sequence, "sequence"), (key, "key"), (partition, "partition key")):
-        if helper is not None and helper != ANYHOW:
+    for helper, what in ((sequence, "sequence"), (key, "key")):
+        if helper is not None:
             needed.setdefault(helper, what)
     is_split = partition is not None
     return Source(

@@ -190,7 +190,7 @@ class _Columns:
         return self._checked(name, Leaf(pa.nulls(self.length)) if has_null else keys, may_be_null=False)
 
     def _checked(self, name: str, keys: Vector, *, may_be_null: bool = True) -> Vector:
-        if isinstance(keys, Leaf) and (any_nan(keys) or (not may_be_null and keys.array.null_count)):
+        if isinstance(keys, Leaf) and not may_be_null and (any_nan(keys) or keys.array.null_count):
             raise InvalidArgument(
                 self._wrong(f"a value for the key {name!r} in each row", "a null", "it matches nothing")
             )

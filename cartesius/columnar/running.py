@@ -18,12 +18,14 @@ from cartesius.columnar.ageing import Ageing
 from cartesius.columnar.batch_times import by_the_clock, with_times
 from cartesius.columnar.feeds import Feed, fed
 from cartesius.columnar.kept import as_flow, keep, latest
+from cartesius.columnar.null_keys import Keyless
 from cartesius.columnar.passing_time import advanced, next_deadline
 from cartesius.columnar.plans import plan
 from cartesius.columnar.results import as_table
 from cartesius.columnar.row_by_row import is_table, one_by_one
 from cartesius.columnar.rows import Flow, Rows, nothing
 from cartesius.columnar.slicing import between, slice_length, stacked
+from cartesius.columnar.stages import checked_keys
 from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
 from cartesius.errors import NotStorable
@@ -65,6 +67,7 @@ class Compiled:
         found = plan(engine)
         self.reason = found if isinstance(found, str) else ""
         self.stages: list[Stage] = [] if isinstance(found, str) else found
+        self._keyless = [Keyless(stage.join) for stage in self.stages]
         self.states: list[State] | None = None  # None: the objects own the state
         self.kept: dict[Reactive, Rows] = {}  # what has changed since then of the rows that are kept once for all
 
@@ -114,6 +117,9 @@ class Compiled:
         """
         world, program = engine._world, self.program
         moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
+        for one in feed.rows.values():
+            if one.key is not None:
+                checked_keys(one.key)
         flows: dict[Reactive, Flow] = {}
         number, tuples = world.number + 1, 0
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
@@ -127,6 +133,10 @@ class Compiled:
                 elif len(flows.get(slot.reactive, ())):
                     arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
                     number += len(flows[slot.reactive])
+            for index, one in arriving.items():
+                arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
+                late += aside
+            arriving = {index: one for index, one in arriving.items() if len(one)}
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
             states.append(outcome.state)

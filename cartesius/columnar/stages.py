@@ -16,7 +16,7 @@ import numpy as np
 
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.vectors import NotColumnar, Struct
+from cartesius.columnar.vectors import Leaf, NotColumnar, Struct, any_nan
 from cartesius.entries import Entry
 from cartesius.windows import INSIDE, inside, origin
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Flow
+    from cartesius.columnar.vectors import Vector
     from cartesius.events import Event
     from cartesius.families import Slot
     from cartesius.installations import Installed
@@ -194,11 +195,19 @@ def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | N
     number = np.array([entry.number for entry in entries], np.int64)
     key, ordinal = None, number
     if slot.is_table:
-        key = of_values([entry.row_key for entry in entries], None if like is None else like.key)
+        key = checked_keys(of_values([entry.row_key for entry in entries], None if like is None else like.key))
     else:
         ordinal = _ordinals(slot, entries)
     position, window = np.full(len(entries), BEFORE, np.int64), _windows(entries)
     return Rows(payload, start, end, ordinal, number, position, key, window=window).check_times()
+
+
+def checked_keys(keys: Vector) -> Vector:
+    """Return the keys of rows; raise `NotColumnar` if one is no number, which here would not be found again."""
+    if isinstance(keys, Leaf) and any_nan(keys):
+        reason = "the key of a row is no number"
+        raise NotColumnar(reason)
+    return keys
 
 
 def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:

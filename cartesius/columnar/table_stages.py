@@ -18,13 +18,14 @@ from cartesius.columnar.computed import of_predicates
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.lifetimes import predicates_of
 from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.stages import Stage, State, load_rows, store_rows
+from cartesius.columnar.stages import Stage, State, checked_keys, load_rows, store_rows
 from cartesius.columnar.table_rows import is_nan_or_null, versions
 from cartesius.columnar.vectorising import ColumnarBody
 from cartesius.columnar.vectors import Leaf, NotColumnar, Struct
 from cartesius.generated import commented
 from cartesius.lists import equality_of
 from cartesius.meanings import Meaning
+from cartesius.null_values import is_null
 from cartesius.reactives import Undeclared
 from cartesius.records import wrap
 
@@ -107,11 +108,16 @@ class TableStage(Stage):
             like = attrs.evolve(like, payload=Leaf(pa.nulls(len(like))))
         if slot.kept is None:
             return load_rows(slot, like)
-        rows = slot.kept.rows()
+        needed = self.join.bindings.needed[slot.index]
+        rows = {
+            key: value
+            for key, value in slot.kept.rows().items()
+            if not needed or not any(is_null(one.compute(wrap(value))) for one in needed)
+        }
         if not rows:
             return None
         payload = of_values([wrap(value) for value in rows.values()], None if like is None else like.payload)
-        keys = of_values(list(rows), None if like is None else like.key)
+        keys = checked_keys(of_values(list(rows), None if like is None else like.key))
         none = np.zeros(len(rows), np.int64)
         return Rows(payload, none, none, none, none, np.full(len(rows), BEFORE, np.int64), keys)
 

@@ -151,9 +151,6 @@ class VersionJoin(Stage):
             return None, 0
         codes, count, nobody = self._codes(rows)
         if plan.is_partial and nobody is not None:  # each is alone
-            if sum(bool((codes[slot] == nobody).any()) for slot in plan.shown) > 1:
-                reason = "several rows of the table have no key"
-                raise NotColumnar(reason)
             codes = [np.where(mine == nobody, nobody + slot, mine) for slot, mine in enumerate(codes)]
             count, nobody = count + len(rows), None
 

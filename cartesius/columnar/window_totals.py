@@ -126,9 +126,6 @@ class WindowTotals(Stage):
             found_codes, keys = encoded(sides, skips_null=False)
             of_key = found_codes[-1] if found.place is None else found_codes[-1][found.place]
             of_key = np.concatenate([found_codes[0], of_key]) if len(sides) > 1 else of_key
-            if (of_key < 0).any():
-                reason = "a key equals nothing"
-                raise NotColumnar(reason)
             if count > (1 << 62) // keys:
                 _, codes = np.unique(codes, return_inverse=True)
                 count = int(codes.max()) + 1

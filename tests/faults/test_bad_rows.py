@@ -55,7 +55,7 @@ KINDS = {
     "no time": "its event time is null",
     "far": "is absurdly late",
     "long ago": "is absurdly early",
-    "no key": "its partition key 'mmsi' is null",
+    "no key": "its key is null, by key_by(ship='mmsi')",
     "raises": "the program raised ArithmeticError: this depth cannot be judged",
     "unmakeable": "its payload cannot be read: a depth of -2.0",
 }

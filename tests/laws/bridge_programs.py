@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from cartesius.records import Record
 from cartesius.world import World
 from restrictions import retracting
 from restrictions.tables import changelog
+from spark_bridge.dead_letters import kind_of_late
 from spark_bridge.emission import CHANGES, Emission
 from spark_bridge.schemas import result_schema
 from tests.laws.spark_model import Row
@@ -223,7 +225,9 @@ def in_process(
             failed += 1
     if clock is not None and clock > engine.clock:
         found += engine.advance(clock)
-    return (found + engine.close() if close else found), {"dead": failed, "late": len(engine.late)}
+    found += engine.close() if close else []
+    kinds = Counter(kind_of_late(reason) for _, _, reason in engine.late)
+    return found, {"dead": failed + kinds["dead"], "late": kinds["late"]}
 
 
 def as_rows(events: Sequence[Any], layout: Layout) -> list[dict[str, Any]]:

@@ -174,7 +174,7 @@ def test_tables_share_their_rows():
         inner_join(ship, berth),
         left_join(ship, pilot),
         outer_join(pilot, ship),
-        foreign_join(ship, berth, on="real"),
+        foreign_join(ship, berth, on="real", how="left"),
     ]
     engine = Engine(*joins)
     for number in range(10):

@@ -62,7 +62,6 @@ REFUSED = [
     (joined, {LEFT: {"value": [1, 2], "start": [1, 5], "end": [1, 4]}}, "expected intervals with start ≤ end for 'left' but got 5..4 in row 1; swap them"),
     (joined, {LEFT: {"value": NS}}, "expected values of Python for 'left' but got timestamp[ns] in 'value'"),
     (lambda: of_table(ROWS), {ROWS: {"value": [1]}}, "expected a column 'key' for 'rows' but got the columns ['value']; each row of a table has its key"),
-    (lambda: of_table(ROWS), {ROWS: {"value": [1], "key": [float("nan")]}}, "expected a value for the key 'key' in each row for 'rows' but got a null"),
     (lambda: of_table(ROWS), {ROWS: {"value": [1], "key": [1], "deleted": [0]}}, "expected Booleans in 'deleted' for 'rows' but got int64"),
     (lambda: of_table(ROWS), {ROWS: {"value": [1, 2], "key": [1, 2], "deleted": [True, None]}}, "expected Booleans in 'deleted' for 'rows' but got bool"),
     (lambda: of_table(SHIPS), {SHIPS: {"draught": [9]}}, "expected a column 'name' for 'ships' but got the columns ['draught']; the reactive declares it as its key"),

@@ -232,14 +232,19 @@ def test_what_can_be_taken_back_is_refused():
     assert compiled(engine).reason
 
 
-def test_a_fallback_names_its_reason_and_changes_nothing_before():
+def test_what_has_no_key_is_set_aside_and_the_rest_is_totalled():
     totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(10))
     engine, reference = Engine(totals), Engine(totals, tier="reference")
     rows = [{"n": 1, "key": float("nan")}, {"n": 2, "key": 0.5}]
     expected = [event for row in rows for event in reference.push(READ, row, at=1)]
     batch = {READ: {"n": [1, 2], "key": [float("nan"), 0.5], "at": [1, 1]}}
     assert shown(events_of(engine.push_many(batch))) == shown(expected)
-    assert engine._why_row_by_row == "a key equals nothing"
+    assert engine._why_row_by_row == ""
+    assert (
+        [(event.value.n, reason) for event, _, reason in engine.late]
+        == [(event.value.n, reason) for event, _, reason in reference.late]
+        != []
+    )
 
 
 def test_the_source_shows_key_value_and_pattern():

@@ -1,0 +1,34 @@
+"""Null values as keys: what equals nothing, and how the key of a row is kept so that it is found again.
+
+A key is null if it is None, a number that is none, or a tuple with a null part.
+
+Source: SEMANTICS 1.18.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any, Final
+
+IS_NULL: Final = "its key is null"
+"""How the reason begins for which an event is set aside that has no key."""
+NO_NUMBER: Final = Decimal("NaN")
+
+
+def is_null(key: Any) -> bool:
+    """Whether a key equals nothing, another null included."""
+    if type(key) is int or type(key) is str:
+        return False
+    if isinstance(key, tuple):
+        return any(map(is_null, key))
+    return key is None or (isinstance(key, float | Decimal) and key != key)  # noqa: PLR0124 - NaN
+
+
+def found_again(key: Any) -> Any:
+    """Return the key of a row as it is kept: of numbers that are none there is one, as a dict goes by identity."""
+    if type(key) is tuple:
+        return tuple(map(found_again, key)) if is_null(key) else key
+    if type(key) is float:
+        return math.nan if math.isnan(key) else key
+    return NO_NUMBER if type(key) is Decimal and key.is_nan() else key
