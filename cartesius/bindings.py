@@ -18,7 +18,7 @@ from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
 from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key, checked_row_key
-from cartesius.null_keys import Needed
+from cartesius.null_keys import Needed, note_needed
 from cartesius.operations import Operation
 from cartesius.pauses import Door
 from cartesius.probes import key_probe, no_key_yet, showing, value_probe
@@ -57,7 +57,7 @@ class Bindings:
         for restriction in pattern.restrictions:
             self.prefixes.append({index: tuple(spaces) for index, spaces in self._spaces_of.items()})
             self._open_space(restriction)
-            self._note_needed(restriction)
+            note_needed(self, restriction)
             if restriction.opens_windows:
                 self._open_windows(restriction)
         if share is not None:
@@ -146,12 +146,6 @@ class Bindings:
         for index in by_slot:
             self._spaces_of[index].append(len(self.spaces))
         self.spaces.append(by_slot)
-
-    def _note_needed(self, restriction: Restriction) -> None:
-        space = len(self.spaces) - 1 if restriction.key_space() else None
-        for name, key in restriction.needed_keys().items():
-            for slot in self.find(name, restriction):
-                self.needed[slot.index].append(Needed(space, key, repr(restriction)))
 
     def _open_windows(self, restriction: Restriction) -> None:
         if self.window_space is not None:
@@ -266,14 +260,6 @@ class Bindings:
 
         return row_key
 
-    def gives_keys(self, slot: Slot, spaces: Collection[int]) -> bool:
-        """Whether the key of a slot in one of some key spaces is that of the rows that it is in."""
-        if slot.is_table or set(self._key_spaces(slot)[:1]).isdisjoint(spaces):
-            return False
-        keys = [(one, one.configuration.get("key")) for one in self.pattern.restrictions if one.makes_table]
-        named = [(one, name) for one, key in keys for name in (key if isinstance(key, tuple) else (key,))]
-        return any(isinstance(name, str) and slot in self.find(name, one) for one, name in named)
-
     def keyed_slots(self, key: str | tuple[str, ...]) -> list[Slot]:
         """Return the slots of which the first that is present gives a result its key; index them by their keys."""
         restriction = next(r for r in self.pattern.restrictions if r.makes_table)
@@ -286,14 +272,14 @@ class Bindings:
                     " use a function of the yielded value"
                 )
                 raise InvalidArgument(message)
-            if not slot.is_table and not self._key_spaces(slot):
+            if not slot.is_table and not self.key_spaces(slot):
                 message = (
                     f"{restriction!r}: expected a slot with a key (of a table, or keyed by key_by) but {slot.name!r}"
                     " has none; use a function of the yielded value"
                 )
                 raise InvalidArgument(message)
             if not slot.is_table:
-                slot.memory.index(self._key_spaces(slot)[:1])
+                slot.memory.index(self.key_spaces(slot)[:1])
             slots.append(slot)
         return slots
 
@@ -307,7 +293,8 @@ class Bindings:
         """Return the entries of a slot that give their results the key ``key``, oldest first, gone ones included."""
         if slot.is_table:
             return slot.memory.rows_of(key)  # type: ignore[attr-defined,no-any-return]  # of a table
-        return slot.memory.lookup(self._key_spaces(slot)[:1], key)
+        return slot.memory.lookup(self.key_spaces(slot)[:1], key)
 
-    def _key_spaces(self, slot: Slot) -> tuple[int, ...]:
+    def key_spaces(self, slot: Slot) -> tuple[int, ...]:
+        """Return the key spaces that a slot is in, without the windows."""
         return tuple([space for space in self._spaces_of[slot.index] if space != self.window_space])

@@ -201,9 +201,7 @@ class DirectCode:
             self._lines.add(f"""
                 key{space} = {read}
                 if type(key{space}) is not int and type(key{space}) is not str:
-                    key{space} = checked_key(key{space}, "key_by")
-                    if key{space} is None:
-                        raise LookupError  # it is set aside
+                    key{space} = there(key{space})
             """)
 
     def _find_predecessor(self) -> None:

@@ -21,8 +21,16 @@ if TYPE_CHECKING:
     from cartesius.families import Slot
     from cartesius.join_shape import Join
 
+
+def there(key: Any) -> Any:
+    """Return a key at the door; raise `LookupError` if it is null: then it is left to the handlers."""
+    if checked_key(key, "key_by") is None:
+        raise LookupError(key)
+    return key
+
+
 STREAM_SCOPE: dict[str, Any] = {
-    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "checked_key": checked_key, "hashable": hashable,
+    "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "there": there, "hashable": hashable,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
     "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cartesius.bindings import Bindings
     from cartesius.entries import Entry
     from cartesius.families import Slot
+    from cartesius.restriction_base import Restriction
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -104,12 +105,29 @@ class NullKeys:
         is_joined = all(one.space is not None and len(self._bindings.spaces[one.space]) > 1 for one in missing)
         absent = self._bindings.pattern.absent.names
         present = {other.index for other in self._bindings.slots if other.name not in absent}
-        if not is_joined or slot.index not in present or self._bindings.gives_keys(slot, null):
+        if not is_joined or slot.index not in present or self._gives_key(slot, null):
             return False
         if self._batch.partial is None:
             return not any(set(self._bindings.spaces[space]) & present - {slot.index} for space in null)
         met = self._batch.partial.rows.met_without(slot.index, null)
         return all(other in met for other in present if not self._batch.partial.rows.optional[other])
+
+    def _gives_key(self, slot: Slot, null: Collection[int]) -> bool:
+        """Whether the key of a slot in one of some key spaces is that of the rows of a table that it is in."""
+        if slot.is_table or set(self._bindings.key_spaces(slot)[:1]).isdisjoint(null):
+            return False
+        tables = [one for one in self._bindings.pattern.restrictions if one.makes_table]
+        keys = [(one, one.configuration.get("key")) for one in tables]
+        named = [(one, name) for one, key in keys for name in (key if isinstance(key, tuple) else (key,))]
+        return any(isinstance(name, str) and slot in self._bindings.find(name, one) for one, name in named)
+
+
+def note_needed(bindings: Bindings, restriction: Restriction) -> None:
+    """Note the keys that a restriction, the last that has been looked at, asks for."""
+    space = len(bindings.spaces) - 1 if restriction.key_space() else None
+    for name, key in restriction.needed_keys().items():
+        for slot in bindings.find(name, restriction):
+            bindings.needed[slot.index].append(Needed(space, key, repr(restriction)))
 
 
 def _spaces(missing: Collection[Needed]) -> set[int]:

@@ -1,8 +1,8 @@
 """Buckets: one engine a bucket, from the rows of one call and the state before it to results and the state after it.
 
-Nothing here knows Spark, but its types. Rows are used in the order of `row_order`, whatever the chunks they came in: as
-one batch of columns where the compiled tier has kernels for the program, else one after the other. The clock moves
-once, before the first row, alike in every bucket; rows that wait are used as it passes them.
+Nothing here knows Spark, but its types. Rows are used in the order of `row_order`, whatever the chunks they came in: as a
+batch of columns where the compiled tier has kernels for the program, else one after the other. The clock moves once, as
+in every bucket, before the first row; rows that wait are used as it passes them.
 
 Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
 """
@@ -259,13 +259,10 @@ class _Call:
 
     def _late(self, late: Sequence[tuple[Columns, int, str, str]]) -> None:
         """Make letters of what was set aside: of which source, which row, where, and why."""
-        told: dict[str, list[tuple[Columns, int, str]]] = {"late": [], "dead": []}
-        for one, row, name, reason in late:
-            if self._is_told(one):
-                where = "" if name == one.source.name else f" (at {name})"
-                told[kind_of_late(reason)].append((one, row, reason + where))
-        for kind, letters in told.items():
-            self._aside(kind, letters)
+        mine = [item for item in late if self._is_told(item[0])]
+        told = [(one, row, f"{why} (at {name})" if name != one.source.name else why) for one, row, name, why in mine]
+        for kind in "late", "dead":
+            self._aside(kind, [letter for letter in told if kind_of_late(letter[2]) == kind])
 
     def _use_row(self, one: Columns, row: int, time: int) -> bool:
         """Use a row; return whether it was set aside instead."""
