@@ -1,6 +1,6 @@
 """Buckets: one engine a bucket, from the rows of one call and the state before it to results and the state after it.
 
-Nothing here knows Spark, but its types. Rows are used in the order of `row_order`, whatever the chunks they came in: as a
+Nothing here knows Spark, but its types. Rows are used in the order of `row_order`, whatever their chunks: as a
 batch of columns where the compiled tier has kernels for the program, else one after the other. The clock moves once, as
 in every bucket, before the first row; rows that wait are used as it passes them.
 
