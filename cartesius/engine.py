@@ -269,7 +269,9 @@ class Engine:
             bounds: Whether to say in numbers how many state variables each correlation has, how many steps an event
                 costs, and how many of them may run in parallel; or which slot has no bound, and why.
         """
-        return explain(self._program.joins, partial(tier_of, self), partial(columns_of, self), bounds=bounds)
+        return explain(
+            self._program.joins, self._program.outputs, partial(tier_of, self), partial(columns_of, self), bounds=bounds
+        )
 
     def source(self) -> str:
         """Show the code that was generated, for pushes and for batches, each with the pattern that it came from.

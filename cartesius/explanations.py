@@ -11,6 +11,7 @@ from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
+from cartesius.partition_choice import explained
 from cartesius.restriction_base import may_pause
 from cartesius.shared_memories import shared_by
 from cartesius.track_machines import machine_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
+    from cartesius.reactives import Reactive
     from cartesius.shared_memories import SharedMemory
     from cartesius.transitions import Steps
 
@@ -32,25 +34,33 @@ _CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
 
 
 def explain(
-    joins: Iterable[Join], tier: Callable[[Join], str], way: Callable[[Join], str], *, bounds: bool = False
+    joins: Iterable[Join],
+    outputs: Iterable[Reactive],
+    tier: Callable[[Join], str],
+    way: Callable[[Join], str],
+    *,
+    bounds: bool = False,
 ) -> str:
     """Return a text with one paragraph a correlation, in the order in which they run.
 
     Args:
         joins: The correlations.
+        outputs: What they are computed for.
         tier: Says how a push runs through one.
         way: Says how a batch does.
         bounds: Whether to say in numbers what is held, and what an event costs.
     """
     joins = list(joins)
+    split = explained(tuple(outputs))
     owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
     paragraphs = [
-        [*_paragraph(join, owners, tier(join), way(join)), *(_bounds(join) if bounds else [])] for join in joins
+        [*_paragraph(join, owners, split(join.reactives[0]), tier(join), way(join)), *(_bounds(join) if bounds else [])]
+        for join in joins
     ]
     return "\n\n".join(map("\n".join, paragraphs))
 
 
-def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: str) -> list[str]:
+def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, tier: str, way: str) -> list[str]:
     lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
     if join.pattern.alternative is not None:
         lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
@@ -67,7 +77,7 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], tier: str, way: s
     lines.append(f"  order         {_order(join)}")
     for edge in edges_of(join):
         lines.append(f"  {'edge ' + ', '.join(slot.name for slot in edge.slots):<13} {edge.condition}")
-    lines.append(f"  partitioning  {_partitioning(join)}")
+    lines.append(f"  partitioning  {partitioning}")
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
         lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
     lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
@@ -197,37 +207,3 @@ def _order(join: Join) -> str:
     if not relying:
         return "none relied on: the same results in any order of arrival, as a set"
     return f"arrival order, relied on by {', '.join(relying)}"
-
-
-def _partitioning(join: Join) -> str:
-    """Say by what the events can be spread over engines that do not know of each other."""
-    reasons = []
-    for space, concerned in enumerate(join.bindings.spaces):
-        if space == join.bindings.window_space:
-            reasons.append("events meet in windows, which are of all keys")
-            continue
-        slots = [join.slots[index] for index in sorted(concerned)]
-        crossing = [one for one in join.installed if _crosses(one, slots, space)]
-        rest = [slot.name for slot in join.slots if slot not in slots]
-        if not crossing:
-            everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
-            return f"by the key of {', '.join(slot.name for slot in slots)}{everywhere}"
-        reasons.append(f"{crossing[0].restriction!r} weighs events of all keys")
-    for (left, left_side), (right, right_side) in join.pattern.equalities:
-        slots = [slot for slot in join.slots if slot.name in (left, right)]
-        crossing = [one for one in join.installed if _crosses(one, slots, None)]
-        rest = [slot.name for slot in join.slots if slot not in slots]
-        if not crossing and not any(slot.reactive.table for slot in slots):
-            everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
-            return f"by {show(left_side)} == {show(right_side)}{everywhere}"
-        reasons += [f"{one.restriction!r} weighs events of all keys" for one in crossing[:1]]
-    return "none: " + (reasons[0] if reasons else "every event may meet every other")
-
-
-def _crosses(one: Installed, slots: list[Slot], space: int | None) -> bool:
-    """Whether a restriction weighs events of ``slots`` against each other that differ in their key in ``space``."""
-    families = [family for _, family, _, _ in one.marks if family not in _CONCERN_ONE]
-    if not families or one.restriction.is_pointwise or not one.restriction.relies_on_order:
-        return False
-    concerned = [slot for slot in slots if slot in one.named] if one.named else slots
-    return any(space is None or space not in one.prefixes[slot.index] for slot in concerned)

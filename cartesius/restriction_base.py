@@ -292,6 +292,10 @@ class Restriction(Handler):
         """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
         return self.is_pointwise
 
+    def weighs_by_where(self) -> bool:
+        """Whether it weighs a combination only against what would satisfy ``where`` in place of one of its parts."""
+        return False
+
     def bound(self) -> str | None:
         """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
         return None

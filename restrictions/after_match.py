@@ -87,6 +87,14 @@ class pruning(_sequence):
             )
             raise InvalidArgument(message)
 
+    def looks_alone(self) -> bool:
+        """Whether no match matters to another: no."""
+        return False
+
+    def weighs_by_where(self) -> bool:
+        """Whether one match alone matters: no."""
+        return False
+
     # -- when to choose ------------------------------------------------------------------------------------------------
 
     @handles(push, "slots")

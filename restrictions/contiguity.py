@@ -85,6 +85,14 @@ class _sequence(Restriction):
                 )
                 raise InvalidArgument(message)
 
+    def looks_alone(self) -> bool:
+        """Whether nothing but the times of parts counts."""
+        return self.contiguity == "any"
+
+    def weighs_by_where(self) -> bool:
+        """Whether what is next is so by the conditions, or simply the next."""
+        return self.contiguity == "relaxed"
+
     @handles(admit)
     def are_next(self, parts: Candidate) -> bool:
         """Compare parts, which are in order already, with what is stored beside them."""

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from cartesius.partitioning import ANYHOW
 from spark_bridge.dead_letters import NO_TIME
 from spark_bridge.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.packing import EVERYWHERE, PACKED, packer
-from spark_bridge.partitioning import ANYHOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,6 +21,8 @@ from pyspark.sql.utils import is_remote
 
 from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
+from cartesius.partition_choice import chosen_partition
+from cartesius.partitioning import Partitioning
 from cartesius.programs import Program
 from cartesius.world import World
 from spark_bridge.bucket_states import BucketStates
@@ -40,9 +42,8 @@ from spark_bridge.options import (
     given_schemas,
     has_own_watermark,
     holds_back,
+    splittable,
 )
-from spark_bridge.partition_choice import chosen_partition, splittable
-from spark_bridge.partitioning import Partitioning
 from spark_bridge.queries import Share, log_warnings, start_query
 from spark_bridge.raising import checked_policy, for_engines
 from spark_bridge.schemas import result_schema

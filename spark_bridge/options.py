@@ -9,8 +9,8 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive
 from cartesius.errors import InvalidArgument
-from spark_bridge.partitioning import ANYHOW
-from spark_bridge.sources import near
+from cartesius.partitioning import ANYHOW
+from spark_bridge.sources import KEY_TYPES, near, table_key
 
 _MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 
@@ -126,6 +126,16 @@ def by_source(argument: str, given: Any, frames: Mapping[str, t.StructType | Non
 def key_kind(kind: t.DataType) -> str:
     """Return a word for a type of keys; keys of different words are never equal."""
     return "a whole number" if isinstance(kind, t.IntegralType) else kind.simpleString()
+
+
+def splittable(inputs: Mapping[str, Reactive], frames: Mapping[str, t.StructType]) -> dict[str, dict[str, str]]:
+    """Return what `chosen_partition` takes: columns of keys' types; of a table only its key, so that no row moves."""
+    found = {}
+    for name, columns in frames.items():
+        own = [table_key(name, inputs[name])] if inputs[name].table else columns.names
+        kinds = {field.name: field.dataType for field in columns if field.name in own}
+        found[name] = {column: key_kind(kind) for column, kind in kinds.items() if isinstance(kind, KEY_TYPES)}
+    return found
 
 
 def check_partition_types(columns: Mapping[str, str], frames: Mapping[str, t.StructType]) -> None:

@@ -22,14 +22,14 @@ from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Apply, Constant, Expression, Field, KeyOf, Tuple, WindowOf, show
-from spark_bridge.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
+from cartesius.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.lineage import Origin, Scope
     from cartesius.reactives import Reactive
-    from spark_bridge.lineage import Origin, Scope
 
 RESERVED: Final = ("output", "change", "key", "start", "end")
 """The bridge's own columns of a result."""

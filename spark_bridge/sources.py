@@ -12,10 +12,10 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
+from cartesius.lineage import hints_of
+from cartesius.partitioning import ANYHOW
 from cartesius.reactives import UNDECLARED
 from spark_bridge.arrivals import Input
-from spark_bridge.lineage import hints_of
-from spark_bridge.partitioning import ANYHOW
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:

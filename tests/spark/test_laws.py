@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from cartesius.errors import InvalidArgument
+from cartesius.partitioning import Partitioning
 from cartesius.testing import streams_equivalent
 from spark_bridge import correlate_frames
-from spark_bridge.partitioning import Partitioning
 from spark_bridge.values import arrow_type
 from tests.laws.bridge_programs import as_rows, by_output, in_order, in_process, together
 from tests.laws.spark_model import Row, planned

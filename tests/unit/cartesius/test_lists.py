@@ -241,7 +241,7 @@ def test_what_each_event_must_equal_is_an_index():
     assert "index         reviews and release by reviews.model == release.model" in text
     assert "runs as written:" not in text
     assert "slot reviews   review 3 times: memory unbounded" in text
-    assert "partitioning  by reviews.model == release.model" in text
+    assert "partitioning  by release.model == review.model" in text
     assert "order         arrival order, relied on by the lists of reviews" in text
 
 

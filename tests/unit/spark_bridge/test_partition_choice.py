@@ -6,6 +6,8 @@ import pytest
 
 from cartesius import Reactive, correlate, repeated
 from cartesius.errors import InvalidArgument
+from cartesius.partition_choice import chosen_partition
+from cartesius.partitioning import Partitioning
 from restrictions import (
     affinely,
     aligning,
@@ -34,8 +36,6 @@ from restrictions.tables import (
     reduce,
     to_table,
 )
-from spark_bridge.partition_choice import chosen_partition
-from spark_bridge.partitioning import Partitioning
 
 left, right, wind = Reactive("left"), Reactive("right"), Reactive("wind")
 ship = Reactive("ship", table=True, key="mmsi")
@@ -74,14 +74,14 @@ CHOICES = {
         ),
         {"left": "name", "right": "name"},
     ),
-    "of two equalities the first, as the frames have it": (
+    "of two equalities the first that is written": (
         correlate(
             left=left,
             right=right,
             where=lambda left, right: (left.name == right.name) & (left.k == right.k),
             yields=lambda left, right: left,
         ),
-        {"left": "k", "right": "k"},
+        {"left": "name", "right": "name"},
     ),
     "a foreign key leaves the named table whole": (moored, {"ship": "mmsi"}),
     "a chain of them, too": (

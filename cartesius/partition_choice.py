@@ -2,12 +2,12 @@
 
 What meets by an equality, or under one key of a `key_by`, has one value of those columns; so do the rows of a table and
 what names them by its key. Columns that are so linked are candidates together, and of those under which `Partitioning`
-finds no fault, the one that splits most sources is taken; among equals the first, in the order of the caller's frames.
+finds no fault, the one that splits most sources is taken; among equals the first, in the order of the program.
 What other outputs are split by is added if it goes together. Where no column is of use, as in a program without memory,
 sources are split by the whole row, if `Partitioning` allows that.
 
-Invariant: what is chosen is sound, as `Partitioning` has checked it. It follows from the program, the columns and the
-order of the frames, so a restart chooses the same.
+Invariant: what is chosen is sound, as `Partitioning` has checked it. It follows from the program, and the columns that
+there are, so a restart chooses the same, and `explain` says what the Spark bridge does.
 
 Source: DESIGN.md, section 7.
 """
@@ -19,29 +19,27 @@ from typing import TYPE_CHECKING, Final
 
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Tuple
-from spark_bridge.lineage import Column, Composed, InPattern, OneOf, derived, key_of, key_space, origin
-from spark_bridge.options import key_kind
-from spark_bridge.partitioning import ANYHOW, Partitioning
-from spark_bridge.sources import KEY_TYPES, table_key
+from cartesius.lineage import Column, Composed, InPattern, OneOf, derived, key_of, key_space, origin
+from cartesius.partitioning import ANYHOW, Partitioning, Unsplittable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pyspark.sql import types as t
-
+    from cartesius.lineage import Origin
     from cartesius.reactives import Reactive
-    from spark_bridge.lineage import Origin
 
 _MOST: Final = 500
 """How many splits are looked at."""
 
 
-def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def chosen_partition(
+    outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, str]:
     """Return by which column each source is split; what is not named goes to every bucket.
 
     >>> from cartesius import Reactive
     >>> from restrictions import cartesian, key_by, most_recently
-    >>> from spark_bridge.partition_choice import chosen_partition
+    >>> from cartesius.partition_choice import chosen_partition
     >>> ship, wind = Reactive("ship"), Reactive("wind")
     >>> both = cartesian(ship, wind, restrict=key_by(ship="mmsi") | most_recently("ship", "wind"))
     >>> chosen_partition((both,), {"ship": {"mmsi": "a whole number"}, "wind": {"at": "a whole number"}})
@@ -52,14 +50,16 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
 
     Args:
         outputs: The program.
-        columns: Of each source, in the order of the caller, the columns that rows may be split by, and a word for the
-            type of each: columns of different types are not split together.
+        columns: Of each source the columns that rows may be split by, and a word for the type of each: columns of
+            different types are not split together. None: all that the program mentions, whatever their types are.
 
     Raises:
         InvalidArgument: No split is sound; the message says what is wrong with the best.
     """
+    columns = _in_order(mentioned(outputs), columns)
     found: dict[str, str] = {}
-    reason = "nothing in it is keyed, or equated, by a column of a frame"
+    reason = ""
+    fix = "key it by a column, give partition_by="
     splits = list(islice(_splits(outputs, columns), _MOST))
     for split in sorted(splits, key=len, reverse=True):
         more = {**split, **found}
@@ -67,21 +67,87 @@ def chosen_partition(outputs: tuple[Reactive, ...], columns: Mapping[str, Mappin
             continue
         try:
             checked = Partitioning(outputs, more)
-        except InvalidArgument as refusal:
+        except Unsplittable as refusal:
             if split == splits[0]:
-                reason = str(refusal).partition(" but got ")[2].partition("; ")[0]
+                reason, fix = f"{refusal.name!r}: {refusal.reason}", refusal.fix
             continue
         if any(checked.is_split(output) for output in outputs):
             found = more
     if not found:
         found = _anyhow(outputs, columns)
     if not found:
-        message = (
-            "correlate_frames: expected a program whose rows can be spread over buckets, as partition_by= is not given,"
-            f" but {reason}; key it by a column, give partition_by=, or say buckets=1"
-        )
-        raise InvalidArgument(message)
+        raise NoPartition(reason or "nothing in it is keyed, or equated, by a column of a source", fix)
     return found
+
+
+class NoPartition(InvalidArgument):
+    """Nothing in a program says by which columns its rows may be spread.
+
+    Args:
+        reason: What is wrong with the best split.
+        fix: What to write instead, if there is something.
+    """
+
+    def __init__(self, reason: str, fix: str) -> None:
+        self.reason = reason
+        message = (
+            "partition_by: expected a program whose rows can be spread over buckets, as partition_by= is not given, but"
+            f" {reason}; {f'{fix}, or ' * bool(fix)}say buckets=1"
+        )
+        super().__init__(message)
+
+
+def explained(outputs: tuple[Reactive, ...]) -> Callable[[Reactive], str]:
+    """Return what says, of a correlation of a program, by what its events can be spread, or why they cannot."""
+    try:
+        chosen = chosen_partition(outputs)
+    except NoPartition as refusal:
+        reason = refusal.reason
+        return lambda reactive: f"none: {reason}"
+    checked = Partitioning(outputs, chosen)
+
+    def of(reactive: Reactive) -> str:
+        if not checked.is_split(reactive):
+            return "none: every part of the others has it whole"
+        inputs = [one.name for one in inputs_of((reactive,))]
+        by = [f"{name}.{chosen[name]}" for name in inputs if chosen.get(name, ANYHOW) != ANYHOW]
+        rest = [name for name in inputs if name not in chosen]
+        everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
+        return f"by {' == '.join(by) or 'anything, as no two events meet'}{everywhere}"
+
+    return of
+
+
+def inputs_of(outputs: tuple[Reactive, ...]) -> list[Reactive]:
+    """Return the inputs of a program, in the order in which it names them."""
+    sources = [source for one in derived(outputs) if one.pattern for source in one.pattern.slots.values()]
+    return list(dict.fromkeys(one for one in (*sources, *outputs) if one.pattern is None))
+
+
+def mentioned(outputs: tuple[Reactive, ...]) -> dict[str, list[str]]:
+    """Return the columns of each input that a program keys or equates by, in its order; of a table its key alone."""
+    linked = [one for some in _links(outputs) for one in sorted(some)]
+    return {
+        one.name: [
+            column
+            for column in dict.fromkeys(column for name, column in linked if name == one.name)
+            if not one.table or column == one.key
+        ]
+        for one in inputs_of(outputs)
+    }
+
+
+def _in_order(
+    known: Mapping[str, list[str]], columns: Mapping[str, Mapping[str, str]] | None
+) -> dict[str, dict[str, str]]:
+    """Return the columns that there are, in the order of the program, with the word for the type of each."""
+    if columns is None:
+        return {name: dict.fromkeys(own, "") for name, own in known.items()}
+    return {
+        name: {column: columns[name][column] for column in own if column in columns[name]}
+        for name, own in known.items()
+        if name in columns
+    }
 
 
 def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -95,22 +161,12 @@ def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, st
         found = dict.fromkeys(names, ANYHOW)
         try:
             checked = Partitioning(outputs, found)
-        except InvalidArgument:
+        except Unsplittable:
             continue
         is_whole = all(all(map(checked.is_split, some)) for one, some in slots.items() if checked.is_split(one))
         if is_whole and any(checked.is_split(output) for output in outputs):
             return found
     return {}
-
-
-def splittable(inputs: Mapping[str, Reactive], frames: Mapping[str, t.StructType]) -> dict[str, dict[str, str]]:
-    """Return what `chosen_partition` takes: columns of keys' types; of a table only its key, so that no row moves."""
-    found = {}
-    for name, columns in frames.items():
-        own = [table_key(name, inputs[name])] if inputs[name].table else columns.names
-        kinds = {field.name: field.dataType for field in columns if field.name in own}
-        found[name] = {column: key_kind(kind) for column, kind in kinds.items() if isinstance(kind, KEY_TYPES)}
-    return found
 
 
 def _splits(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, str]]:
