@@ -40,10 +40,11 @@ class Trial:
         draw: Decides the options, the cuts, and what Spark leaves open.
         is_derived: Whether the program itself says how its rows are spread.
         partition: How they are spread, if that is not drawn.
+        buckets: Over how many, if that is not drawn.
     """
 
-    def __init__(self, drawn, mode, draw, *, is_derived=False, partition=None):
-        self.drawn, self.mode, self.draw = drawn, mode, draw
+    def __init__(self, drawn, mode, draw, *, is_derived=False, partition=None, buckets=None):
+        self.drawn, self.mode, self.draw, self.buckets = drawn, mode, draw, buckets
         self.delay = draw.choice([1, 3, 10]) * max(1, drawn.unit // 1000)
         self.schemas = drawn.schemas
         self.options = {"is_streaming": mode != "batch", "unbounded": True, "on_error": "dead_letter"}
@@ -66,7 +67,7 @@ class Trial:
         self.plan = self._planned(partition if is_told else self._partition())
 
     def _planned(self, partition):
-        found = self.planned_or_none(partition, self.draw.choice([2, 3, 5]))
+        found = self.planned_or_none(partition, self.buckets or self.draw.choice([2, 3, 5]))
         return found or planned(self.drawn.outputs, self.schemas, buckets=1, **self.options)
 
     def planned_or_none(self, partition, buckets):
@@ -113,8 +114,8 @@ class Trial:
         return in_process(self.drawn, rows, lateness=lateness, clock=clock, close=self.plan.close)
 
 
-def check(drawn, mode, draw, *, is_derived=False, partition=None):
-    trial = Trial(drawn, mode, draw, is_derived=is_derived, partition=partition)
+def check(drawn, mode, draw, *, is_derived=False, partition=None, buckets=None):
+    trial = Trial(drawn, mode, draw, is_derived=is_derived, partition=partition, buckets=buckets)
     plan = trial.plan
     event(f"{mode}: {min(plan.count, 2)} buckets")
     try:

@@ -1,0 +1,209 @@
+"""The law of splitting: what a program says may be spread over buckets gives the same in any number of them.
+
+Programs are drawn from stacks of restrictions, left and right of `key_by`, with and without an equality; about half of
+them are accepted. What `explain` says of them, what `partition_by` derives and what the bridge accepts is one answer.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import partial, reduce
+from operator import or_
+from typing import Any
+
+import pytest
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+from pyspark.sql import types as t
+
+import restrictions as r
+from cartesius import Engine, Reactive, correlate, one_or_more, repeated
+from cartesius.errors import InvalidArgument
+from cartesius.partition_choice import NoPartition, chosen_partition
+from cartesius.partitioning import Partitioning, Unsplittable
+from tests.laws.bridge_programs import INDEXES, drawn_from
+from tests.laws.spark_model import planned
+from tests.laws.test_bridge import EXAMPLES, MODES, check
+from tests.oracle.tier_programs import Case
+
+A, B, C = Reactive("in0"), Reactive("in1"), Reactive("in2")
+UNIT = 1_000
+SEQUENCES: dict[str, Any] = {
+    f"in sequence, {contiguity}, {after}": partial(r.in_sequence, "a", "b", contiguity=contiguity, after_match=after)
+    for contiguity in ("relaxed", "strict", "any")
+    for after in ("no_skip", "past_last")
+} | {
+    "backwards": lambda: r.in_sequence("b", "a"),
+    "three": lambda: r.in_sequence("a", "b", "c"),
+    "three strict": lambda: r.in_sequence("c", "a", "b", contiguity="strict"),
+    "with what has no key": lambda: r.in_sequence("a", "c"),
+}
+OTHERS: dict[str, Any] = {
+    "within": lambda: r.within(4 * UNIT, "a", "b"),
+    "latest": lambda: r.most_recently("a", "b"),
+    "latest of one": lambda: r.most_recently("a"),
+    "first of one": lambda: r.earliest("b"),
+    "once": lambda: r.affinely("a", "b"),
+    "twice": lambda: r.at_most(2, "a"),
+    "aligned": lambda: r.aligning("a", "b"),
+    "take": lambda: r.take(3, "a"),
+    "take results": lambda: r.take(3),
+    "every second": lambda: r.every_nth(2),
+    "first match": r.first_match,
+    "momentarily": lambda: r.momentarily("b"),
+    "oldest first": r.fifo,
+    "only": lambda: r.only("a", lambda a: a.n != 1),
+    "in order": lambda: r.in_event_time(0),
+    "windows": lambda: r.tumbling(5 * UNIT),
+    "sliding windows": lambda: r.sliding(6 * UNIT, 3 * UNIT),
+    "sessions": lambda: r.session(3 * UNIT),
+    "absent after": lambda: r.without(C, after="a", within=3 * UNIT),
+    "absent between": lambda: r.without(C, between=("a", "b")),
+}
+STACKS = SEQUENCES | OTHERS
+WHERE: dict[str, Any] = {
+    "none": None,
+    "equal": lambda a, b: a.k == b.k,
+    "equal, and more": lambda a, b: (a.k == b.k) & (a.n <= b.n),
+    "by another": lambda a, b: a.j == b.j,
+    "by a third": lambda a, b, c: (a.k == c.k) & (c.k == b.k),
+    "all": lambda a, b, c: (a.k == b.k) & (b.k == c.k),
+}
+OF_THREE = ("by a third", "all")
+KEYS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "both": {"a": "k", "b": "k"},
+    "one": {"a": "k"},
+    "all": {"a": "k", "b": "k", "in2": "k"},
+}
+BINDINGS: dict[str, Any] = {"an event": A, "several": repeated(A, 2), "a run": one_or_more(A)}
+
+
+def of_two(a, b):
+    return {"a": a.n, "b": b.n}
+
+
+def of_three(a, b, c):
+    return {"a": a.n, "b": b.n, "c": c.n}
+
+
+def of_a_list(a, b):
+    return {"b": b.n}
+
+
+def program(names, where, keys, binding, place):
+    """Return a program, or raise what refuses it: restrictions in their order, with key_by at a place among them."""
+    has_third = bool({"three", "three strict", "with what has no key"} & set(names)) or where in OF_THREE
+    stack = [STACKS[name]() for name in names]
+    if KEYS[keys]:
+        stack.insert(min(place, len(stack)), r.key_by(**KEYS[keys]))
+    return correlate(
+        slots={"a": BINDINGS[binding], "b": B} | ({"c": C} if has_third else {}),
+        where=WHERE[where],
+        yields=of_a_list if binding != "an event" else of_three if has_third else of_two,
+        restrict=reduce(or_, stack) if stack else None,
+        name="out",
+    )
+
+
+@st.composite
+def programs(draw):
+    """A program that a correlation accepts, mostly with a sequence, and what it is made of."""
+    first = draw(st.lists(st.sampled_from(sorted(SEQUENCES)), max_size=1))
+    names = [*first, *draw(st.lists(st.sampled_from(sorted(OTHERS)), max_size=2, unique=True))]
+    made = (
+        draw(st.permutations(names)),
+        draw(st.sampled_from(sorted(WHERE))),
+        draw(st.sampled_from(sorted(KEYS))),
+        draw(st.sampled_from(["an event", "an event", "an event", "several", "a run"])),
+        draw(st.integers(0, 3)),
+    )
+    try:
+        return made, program(*made)
+    except InvalidArgument:
+        return made, None
+
+
+def inputs_of(output):
+    return list(dict.fromkeys(output.pattern.slots.values()))
+
+
+def answers(output, buckets):
+    """What explain, the choice and the bridge say of a program: by which columns it is split, or None."""
+    schema = t.StructType([t.StructField("at", t.TimestampType()), *[t.StructField(n, t.LongType()) for n in "jkn"]])
+    (said,) = [line for line in Engine(output).explain().splitlines() if line.startswith("  partitioning  ")]
+    by = dict(re.findall(r"(in\d)\.(\w)", said)) if "  by " in said else None
+    try:
+        chosen = chosen_partition((output,), {one.name: dict.fromkeys("jkn", "a number") for one in inputs_of(output)})
+    except InvalidArgument:
+        chosen = None
+    try:
+        plan = planned(
+            output, {one.name: schema for one in inputs_of(output)}, is_streaming=True, unbounded=True, buckets=buckets,
+            watermark="1 second",
+        )  # fmt: skip
+    except NoPartition:
+        return by, chosen, None
+    return by, chosen, {one.input.name: one.partition for one in plan.sources if one.partition is not None}
+
+
+@given(drawn=programs())
+def test_explain_and_partition_by_and_the_bridge_give_one_answer(drawn):
+    _, output = drawn
+    assume(output is not None)
+    said, chosen, accepted = answers(output, 2)
+    if chosen is not None and set(chosen.values()) == {"*"}:
+        assert said == {}
+        assert accepted == chosen
+        return
+    assert said == chosen == accepted
+    event("split" if chosen else "refused")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(drawn=programs(), trace=st.binary(min_size=40, max_size=120), seed=st.integers(0, 2**32))
+@EXAMPLES
+def test_what_may_be_split_gives_the_same_in_any_number_of_buckets(mode, drawn, trace, seed):
+    made, output = drawn
+    assume(output is not None)
+    draw = random.Random(seed)
+    bytes_of = bytes([0, draw.choice(INDEXES), 1, *trace])
+    rows = drawn_from(Case("window", (A, B, C), (output,)), bytes_of)
+    try:
+        chosen_partition((output,), {name: dict.fromkeys("jkn", "") for name in rows.inputs})
+    except InvalidArgument:
+        event("refused")
+        assume(False)
+    for name in made[0]:
+        event(f"split: {name}")
+    for buckets in (1, 2, 7):
+        trial = check(rows, mode, random.Random(seed), is_derived=True, buckets=buckets)
+        assert trial.plan.count == buckets
+
+
+FOUND = [
+    ("strict, by an equality", (["in sequence, strict, no_skip", "within"], "equal", "none", "an event", 0)),
+    ("strict, left of key_by", (["in sequence, strict, no_skip"], "none", "both", "an event", 1)),
+    ("matches of all keys", (["take results"], "equal", "both", "an event", 1)),
+    ("aligned without keys", (["aligned"], "equal", "none", "an event", 0)),
+    ("what follows one of another key", (["backwards", "in order"], "equal", "none", "an event", 0)),
+]
+
+
+@pytest.mark.parametrize("made", [made for _, made in FOUND], ids=[name for name, _ in FOUND])
+def test_what_is_common_to_all_keys_is_not_split(made):
+    assert answers(program(*made), 2) == (None, None, None)
+
+
+def test_what_is_next_by_a_condition_on_a_part_that_comes_later_is_not_split():
+    three = program(["three"], "by a third", "none", "an event", 0)
+    assert Partitioning((three,), {"in0": "k", "in2": "k"}).is_split(three)  # each bucket has all that may come between
+    with pytest.raises(Unsplittable, match="counts a over all keys"):
+        Partitioning((three,), {"in0": "k", "in1": "k", "in2": "k"})
+
+
+def test_the_same_right_of_key_by_is_split():
+    for contiguity in ("strict", "relaxed", "any"):
+        made = ([f"in sequence, {contiguity}, past_last", "within"], "none", "both", "an event", 0)
+        assert answers(program(*made), 2) == ({"in0": "k", "in1": "k"},) * 3
