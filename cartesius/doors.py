@@ -55,12 +55,11 @@ def checked_lateness(lateness: Any, world: World) -> int | None:
     """Return the lateness of an engine in time units, None as it is."""
     if lateness is None:
         return None
-    units = world.units(lateness, "Engine", "lateness")
+    units: int = world.units(lateness, "Engine", "lateness")
     if units < 0:
         message = f"Engine: expected a lateness ≥ 0 but got lateness={lateness!r}; None means that only advance() moves"
         raise InvalidArgument(message)
-    moved: int = units
-    return moved
+    return units
 
 
 def checked_value(reactive: Reactive, value: Any) -> Any:

@@ -159,7 +159,7 @@ def may_give(installed: Installed) -> bool:
     """Whether a tick that a restriction has asked for may give anything, if no event comes any more."""
     batch = installed.join.batch
     is_shown = batch.is_pure or isinstance(batch.output, Relations)
-    return any(installed.copies[key].may_give(is_shown=is_shown) for key in installed.due)
+    return any(installed.copies.get(key, installed.stateless).may_give(is_shown=is_shown) for key in installed.due)
 
 
 class FreedResults:

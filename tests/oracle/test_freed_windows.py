@@ -12,6 +12,7 @@ from collections import Counter
 from operator import itemgetter
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from restrictions.tables import (
     aggregate,
     count,
     filter_table,
+    foreign_join,
     inner_join,
     left_join,
     map_table,
@@ -236,3 +238,90 @@ def check_kept(engines, outputs, kinds, program, tables, names):
 
 def slots_of(engine, name):
     return next(join.slots for join in engine._program.joins if join.name == name)
+
+
+# ----------------------------------------------------------------------------------- beside what is in no window
+
+
+@given(kind=KINDS, said=st.sampled_from([None, 0, 3, 9]), drawn=STEPS, is_outer=st.booleans(), cut=st.integers(0, 15))
+def test_beside_rows_of_no_window_they_stay_for_as_long_as_it_is_said(kind, said, drawn, is_outer, cut):
+    (totalled,) = totals([kind])
+    names = foreign_join(
+        totalled, NAMES, on=lambda n: n % 3, how="left" if is_outer else "inner", retention=said, restrict=None
+    )
+    outputs = (totalled, names)
+    engines = [Engine(*outputs, tier=tier) for tier in ("reference", None)]
+    tables = {output.name: {} for output in outputs}
+    known, there = {}, {}
+    for place, step in enumerate(moves(drawn)):
+        if place == cut:
+            engines = [
+                Engine.restore(engine.snapshot(), *outputs, tier=tier)
+                for engine, tier in zip(engines, ("reference", None), strict=True)
+            ]
+        if isinstance(step, int) or step[0] == 0:
+            found = [feed(engine, [step]) for engine in engines]
+        else:
+            known[step[2] % 3] = step[1]
+            found = [engine.push(NAMES, Update(step[2] % 3, step[1]), at=step[3]) for engine in engines]
+        assert found[0] == found[1]
+        for event in found[0]:
+            if isinstance(event.value, Update):
+                tables[event.reactive][event.value.key] = event.value.value
+            else:
+                del tables[event.reactive][event.value.key]
+        clock = engines[0].clock
+        there = {
+            key: n
+            for key, n in tables[totalled.name].items()
+            if is_kept_for_ever(kind, said) or clock < max(kind.freed_at(key[1]), kind.closed_at(key[1]) + (said or 0))
+        }
+        rows = {key: (n, known.get(n % 3)) for key, n in there.items() if is_outer or n % 3 in known}
+        for engine in engines:
+            assert engine.query(names) == rows
+            assert engine.stats.slots[names.name, "left"][0] == len(there)
+        assert rows.items() <= tables[names.name].items()
+
+
+def is_kept_for_ever(kind, said):
+    return said is None and kind.retention is None
+
+
+# ----------------------------------------------------------------------------------------------------------- soaks
+
+
+@pytest.mark.parametrize("program", ["by hand", "greatest", "in each window", "twice"])
+@pytest.mark.parametrize("name", ["tumbling", "session"])
+def test_memory_stays_that_of_the_open_windows_with_ever_new_keys_and_a_moving_clock(name, program):
+    kinds = (Kind(name, 0, "close"), Kind(name, 4, "change"))
+    engine, held, blobs = Engine(*joined(kinds, program), lateness=3), [], []
+    for at in range(400):
+        feed(engine, [(side, f"{at // 3}", at, at) for side in (0, 1)])
+        held.append(engine.stats.retained + engine.stats.waiting)
+        if at in (200, 395):
+            blobs.append(len(engine.snapshot()))
+    assert max(held[100:]) <= max(held[:100]) <= 60
+    assert blobs[1] <= 1.1 * blobs[0]  # rows and totals that nobody can change are not kept, either
+
+
+# ------------------------------------------------------------------------------------------------------- completion
+
+
+@given(kinds=st.tuples(KINDS, KINDS), drawn=STEPS, program=st.sampled_from(["inner", "outer", "greatest"]))
+def test_it_completes_as_soon_as_nothing_can_come_any_more(kinds, drawn, program):
+    """With what comes last it is done; what is merely to be freed is freed after that, and gives nothing."""
+    outputs = joined(kinds, program)
+    for tier in ("reference", None):
+        engine = Engine(*outputs, tier=tier)
+        feed(engine, moves(drawn))
+        for source in INPUTS[:2]:
+            engine.end(source)
+        last = True
+        while not engine.done:
+            last = engine.advance(engine.next_deadline) != []
+        assert last
+        while engine.next_deadline is not None:
+            assert engine.advance(engine.next_deadline) == []
+            assert engine.done
+        assert all(engine.query(output) == {} for output in outputs if program != "greatest")
+        assert engine.close() == []

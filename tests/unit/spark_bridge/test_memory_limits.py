@@ -6,7 +6,8 @@ import pytest
 
 from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
-from restrictions import key_by, most_recently, within
+from restrictions import key_by, most_recently, tumbling, within
+from restrictions.tables import aggregate, count, foreign_join, inner_join, to_table
 from spark_bridge.memory_limits import check_bounded, checked_limit, unbounded_slots, warning
 
 left, right = Reactive("left"), Reactive("right")
@@ -60,3 +61,29 @@ def test_the_limit_is_a_number_of_bytes(limit):
 def test_or_none():
     assert checked_limit(None) is None
     assert checked_limit(2**26) == 2**26
+
+
+def totals_and(join):
+    read, sold = Reactive("read"), Reactive("sold")
+    totals = aggregate(read, count, by="k", restrict=tumbling(10))
+    return join(totals, aggregate(sold, count, by="k", restrict=tumbling(10))), join(totals, to_table(sold, key="k"))
+
+
+def test_windowed_totals_are_bounded_beside_others_and_beside_rows_of_no_window_by_a_retention_alone():
+    beside, alone = totals_and(inner_join)
+    assert unbounded_slots([beside]) == []
+    (found,) = unbounded_slots([alone])
+    assert found.startswith("left of inner_join(aggregate(read), to_table(sold)): a row a window stays when that is")
+    with pytest.raises(InvalidArgument, match="retention= bounds it, of aggregate or of the join"):
+        check_bounded([alone])
+    check_bounded([totals_and(lambda a, b: inner_join(a, b, retention=60))[1]])
+
+
+def test_a_retention_of_the_totals_themselves_bounds_them_too():
+    read, names = Reactive("read"), Reactive("names", table=True)
+    totals = aggregate(read, count, by="k", restrict=tumbling(10), retention=60)
+    assert unbounded_slots([foreign_join(totals, names, on=lambda n: n)]) == []
+    with pytest.raises(InvalidArgument, match="expected a table of windows, such as aggregate gives, but got none"):
+        inner_join(names, names, retention=60)
+    with pytest.raises(InvalidArgument, match="expected a duration ≥ 0 but got retention=-1"):
+        aggregate(read, count, restrict=tumbling(10), retention=-1)
