@@ -72,10 +72,13 @@ class Join:
         self.slots = self.bindings.slots
         self.batch = Batch(self.bindings, name, number, world)
         self.batch.held = self.held
-        self.installed = [
-            Installed(restriction, self, place, self.bindings.prefixes[place])
-            for place, restriction in enumerate(pattern.restrictions)
+        inside = [
+            (restriction, prefix)
+            for restriction, prefix in zip(pattern.restrictions, self.bindings.prefixes, strict=True)
             if not restriction.is_of_the_door
+        ]
+        self.installed = [
+            Installed(restriction, self, number, prefix) for number, (restriction, prefix) in enumerate(inside)
         ]
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:

@@ -26,9 +26,7 @@ LINES = 4
 STREAMS, TABLES = ("in0", "in1", "in2"), ("t", "u")
 
 
-NOT_YET = {
-    "a division behind a guard": "push_many and push differ in what `&` stops (issue 18 B, in work)",
-}
+NOT_YET: dict[str, str] = {}
 """What is not drawn, and why."""
 
 
@@ -124,6 +122,8 @@ class Sketch:
     """The variables whose parts may be missing."""
     odd: set[str] = field(default_factory=set)
     """The variables that are bound to something that is no record."""
+    tells: list[str] = field(default_factory=list)
+    """What its results say, if its restrictions say so."""
     kind: str = ""
     """What the correlation makes, if its restrictions say so."""
     report: str = ""
@@ -133,7 +133,8 @@ class Sketch:
         """Begin a correlation."""
         self.slots = list(slots)
         self.sources = []
-        self.conditions, self.lists, self.maybe, self.odd = [], set(), set(), set()
+        self.conditions, self.tells = [], []
+        self.lists, self.maybe, self.odd = set(), set(), set()
         self.kind = self.report = self.content = ""
 
     # ------------------------------------------------------------------------------------------------ small decisions
@@ -242,7 +243,7 @@ def program_of(focus: Sequence[str], seed: str) -> Program | None:
     unit = draw.choice([1_000, 1_000_000, 700]) if is_typed else 1
     made = Sketch(draw, unit, base=START if is_typed else 0)
     made.nodes += [(name, "stream") for name in STREAMS] + [(name, "table") for name in TABLES]
-    inputs = _declared(made, focus)
+    inputs = declared(made, focus)
     wanted = [name for name in focus if name not in made.used]
     bound = scope() | {one.name: one for one in inputs}
     options: dict[str, Any] = {"lateness": draw.choice([0, 2, 5]) * unit} if draw.random() < 0.5 else {}
@@ -260,7 +261,7 @@ def program_of(focus: Sequence[str], seed: str) -> Program | None:
     return Program(tuple(made.lines), used, (output,), frozenset(made.used), options, unit, is_typed)
 
 
-def _declared(made: Sketch, focus: Sequence[str]) -> list[Reactive]:
+def declared(made: Sketch, focus: Sequence[str]) -> list[Reactive]:
     """The inputs of a program, in some order or in none."""
     order = next((name for name in ("ordered", "unordered") if name in focus), None)
     orders = {None: None, "ordered": ordered(), "unordered": unordered()}

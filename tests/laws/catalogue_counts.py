@@ -31,11 +31,14 @@ class Counts:
         self.each, self.pair = each, pair
         self.exports: Counter[str] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
+        self.buckets: Counter[int] = Counter()
         self.programs = 0
 
-    def add(self, program: Program) -> None:
+    def add(self, program: Program, buckets: int | None = None) -> None:
         """Count a program that has given results."""
         self.programs += 1
+        if buckets is not None:
+            self.buckets[buckets] += 1
         self.exports.update(program.exports)
         families = sorted({EXPORTS[name].family for name in program.exports})
         self.pairs.update(combinations(families, 2))
@@ -71,6 +74,8 @@ class Counts:
         for family in FAMILIES:
             members = [name for name, export in EXPORTS.items() if export.family == family]
             rows.append(f"  {family:14} {', '.join(f'{name} {self.exports[name]}' for name in members)}")
+        told = ", ".join(f"{number} in {buckets} buckets" for buckets, number in sorted(self.buckets.items()))
+        rows.append(f"on the bridge (0: declined): {told}")
         rows.append("in how many two families were together:")
         rows.append(f"  {'':14} " + " ".join(f"{family[:6]:>6}" for family in FAMILIES))
         for one in FAMILIES:

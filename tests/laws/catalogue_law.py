@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from tests.laws.catalogue_bridge import run_on_bridge
 from tests.laws.catalogue_rows import fruitful_rows, text_of
 from tests.laws.catalogue_tiers import Advance, Difference, Restore, Rows, Step, run_in_tiers, steps_of
 
@@ -12,22 +13,39 @@ if TYPE_CHECKING:
 
     from tests.laws.catalogue import Program
 
+
+class Checked(NamedTuple):
+    """What came of a program."""
+
+    gave_results: bool
+    buckets: int | None
+    """In how many buckets it ran; 0: the bridge declines it; None: it was not asked."""
+
+
 TRIES = 400
 """How often less is tried where something differs."""
 
 
-def check(program: Program, seed: str) -> bool:
-    """Run a program in all ways; return whether it gave results, raise `Difference` where two ways differ."""
+def check(program: Program, seed: str, *, on_bridge: bool = False) -> Checked:
+    """Run a program in all ways; return what came of it, raise `Difference` where two ways differ."""
     rows = fruitful_rows(program, seed)
     if rows is None:
-        return False
+        return Checked(gave_results=False, buckets=None)
     steps = steps_of(rows, seed)
     try:
-        return bool(run_in_tiers(program, steps, seed).results)
+        outcome = run_in_tiers(program, steps, seed)
     except Exception as error:  # of any kind: it is told with the program
         fewer, told = lessened(steps, error, lambda some: run_in_tiers(program, some, seed))
         message = f"{seed}\n{program.text}\n{shown(fewer)}\n{type(told).__name__}: {told}"
         raise Difference(message) from told
+    buckets = None
+    if on_bridge and program.is_typed:
+        try:
+            buckets = run_on_bridge(program, rows, seed)
+        except Exception as error:  # of any kind, likewise
+            message = f"{seed}, on the bridge\n{program.text}\n{text_of(rows)}\n{type(error).__name__}: {error}"
+            raise Difference(message) from error
+    return Checked(bool(outcome.results), buckets)
 
 
 def lessened(

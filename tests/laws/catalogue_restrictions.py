@@ -241,6 +241,29 @@ def _some_list(sketch: Sketch) -> None:
         sketch.write("repeated" if "repeated" in sketch.sources[-1] else "one_or_more")
 
 
+# --------------------------------------------------------------------------------------------------------------- nulls
+
+
+@restriction("coalesce", "nulls")
+def coalesce(sketch: Sketch) -> str:
+    plain = [slot for slot in sketch.slots if slot not in sketch.lists | sketch.odd]
+    if not plain:
+        raise Refused
+    one, other = plain[0], plain[-1]
+    sketch.conditions.append(
+        sketch.of(f"coalesce({one}.k, 1) == coalesce({other}.j, 1)", f"coalesce({one}.k, {other}.j, 0) <= 1")
+    )
+    return ""
+
+
+@restriction("is_missing", "nulls")
+def is_missing(sketch: Sketch) -> str:
+    text = optionally(sketch)
+    sketch.write("optionally")
+    sketch.tells = [f"is_missing({slot})" for slot in sketch.slots]
+    return text
+
+
 # ------------------------------------------------------------------------------------------------- what all of it is in
 
 

@@ -48,16 +48,16 @@ LEAST, MOST = 8, 32
 TRIES = 4
 
 
-def columns_of(seed: str) -> tuple[tuple[t.DataType, list[Any]], tuple[t.DataType, list[Any]]]:
+def columns_of(program: Program) -> tuple[tuple[t.DataType, list[Any]], tuple[t.DataType, list[Any]]]:
     """Of typed rows, the types and the values of ``k`` and ``j``, and of ``v``."""
-    draw = random.Random(f"columns {seed}")
+    draw = random.Random(f"columns {program.text}")
     return draw.choice(TYPED), draw.choice(VALUES)
 
 
 def rows_of(program: Program, seed: str) -> list[Row]:
     """The rows that a program gets, in the order in which they come."""
     draw = random.Random(f"rows {seed}")
-    (_, numbers), (_, values) = columns_of(seed)
+    (_, numbers), (_, values) = columns_of(program)
     if not program.is_typed:
         numbers, values = draw.choice(FREE), draw.choice([values, ODD_VALUES])
     key = draw.choice(["few", "few", "few", "ever new", "quiet"])

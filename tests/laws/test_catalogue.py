@@ -20,11 +20,14 @@ from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_wi
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.catalogue_counts import Counts
 from tests.laws.catalogue_law import check
+from tests.laws.catalogue_naive import check_plain
 from tests.laws.catalogue_scope import exports_of
 
 SHARDS = 4
 """Into how many tests the law is cut, so that `make test` can run some at a time."""
 EACH, PAIR = 50, 5
+BRIDGED = 4 if settings().max_examples <= EACH else 1
+"""Of how many programs one is run on the bridge, too: that takes five times as long as the tiers."""
 MODULES = {
     "restrictions": restrictions,
     "streams": streams,
@@ -54,6 +57,13 @@ def test_every_export_is_in_a_family_of_the_generator():
     assert EXPORTS.keys() <= every, "these are drawn, but no longer exported"
 
 
+@pytest.mark.parametrize("part", range(8))
+def test_plain_programs_give_what_they_mean(part, pytestconfig):
+    start = pytestconfig.getoption("--hypothesis-seed") or 0
+    for number in range(settings().max_examples):
+        check_plain(f"{start}/{part}/{number}")
+
+
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_all_ways_of_running_a_program_agree(shard, pytestconfig):
     programs = settings().max_examples / SHARDS
@@ -64,7 +74,8 @@ def test_all_ways_of_running_a_program_agree(shard, pytestconfig):
         number += 1
         seed = f"{start}/{number}"
         program = program_of(counts.focus(draw), seed)
-        if program is not None and check(program, seed):
-            counts.add(program)
+        found = program and check(program, seed, on_bridge=number % BRIDGED == 0)
+        if program and found and found.gave_results:
+            counts.add(program, found.buckets)
         assert number < 20 * (counts.programs + 50), f"hardly anything gives results\n{counts.table()}"
     print(counts.table())

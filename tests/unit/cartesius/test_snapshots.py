@@ -27,6 +27,7 @@ from cartesius.codec import MAGIC, decode, encode
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.inflating import deflated, inflated
 from restrictions import as_table, retracting, tumbling, versioned
+from restrictions.streams import stream_table_join
 from restrictions.tables import filter_table, inner_join, left_join, map_table, outer_join
 from restrictions.windows import accumulated, filtered, first, keeping, last
 
@@ -247,3 +248,17 @@ def test_what_no_snapshot_has_is_refused_by_name(stored):
     packed = zlib.compress(json.dumps(stored).encode())
     with pytest.raises(SnapshotMismatch, match="restore: "):
         Engine.restore(MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed, left)
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place"])
+def test_a_deadline_comes_back_to_the_restriction_that_asked_for_it(tier):
+    """Beside one that is asked at the door, and is none of those that are asked inside."""
+    report, ship = Reactive("report"), Reactive("ship", table=True)
+    named = stream_table_join(report, ship, on="ship", retention=9)
+    engine = Engine(named, tier=tier)
+    engine.push(ship, Update(7, "EVA"), at=1)
+    engine.push(ship, Delete(7), at=6)
+    restored = Engine.restore(engine.snapshot(), named, tier=tier)
+    assert restored.next_deadline == engine.next_deadline
+    assert restored.advance(40) == engine.advance(40) == []
+    assert restored.stats == engine.stats
