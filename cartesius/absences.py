@@ -171,8 +171,8 @@ class Absences:
 
     def _is_over(self, slot: Slot, entry: Entry) -> bool:
         """Whether no event that comes in time can need an entry."""
-        dues = [one.stateless.due(slot, entry) for one in self._watchers[slot.index]]
-        return all([due is not None and due < self.batch.now for due in dues])
+        dues = [(one, one.stateless.due(slot, entry)) for one in self._watchers[slot.index]]
+        return all([due is not None and one.join.floors.let_decide(one, due) for one, due in dues])
 
     def _is_needed(self, watcher: Installed, slot: Slot, entry: Entry) -> bool:
         needs = watcher.stateless.needs

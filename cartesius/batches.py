@@ -118,6 +118,7 @@ class Batch:
         """Store an event as a fresh entry, or delete a row; what it replaces is displaced."""
         if entry.withdrawn:
             return
+        self.cause = entry.cause  # of what a gate has let go its own, not that of what was pushed
         if self.versions is not None:
             self.versions.store(slot, entry)
             return

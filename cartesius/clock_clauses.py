@@ -76,13 +76,23 @@ def is_past(time: Time) -> bool:
     return bool(installed.join.world.is_past(time))
 
 
-def has_passed(time: Time) -> bool:
-    """Whether what this copy waits for can come no more: the floors of the slots concerned are past ``time``.
+def has_passed(time: Time, *slots: Slot) -> bool:
+    """Whether what this copy waits for can come no more: the floors of these slots, or all, are past ``time``.
 
-    Only in a clause of a restriction that says, by ``floors_of``, which slots those are. Without gates it is the clock.
+    Only in a clause of a restriction that says, by ``floors_of``, which slots matter. Without gates it is the clock.
     """
     installed, _ = of_clause("has_passed")
-    return bool(installed.join.floors.let_decide(installed, time))
+    return bool(installed.join.floors.let_decide(installed, time, slots))
+
+
+def wait_on(time: int) -> None:
+    """Ask for the tick at ``time`` once more, if it has come before all floors that matter are past it.
+
+    Windows need it not: what is inside goes with them. Only in a clause of a restriction.
+    """
+    installed, key = of_clause("wait_on")
+    if installed.floor_slots and not installed.is_inside and not installed.join.floors.let_decide(installed, time):
+        installed.notify_at(time, key)
 
 
 def clock() -> Time:

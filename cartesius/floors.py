@@ -15,7 +15,7 @@ Source: SEMANTICS 3.12; the low watermark of MillWheel (Akidau et al., VLDB 2013
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cartesius.continuations import held_by
 from cartesius.events import EARLIEST
@@ -112,12 +112,17 @@ class Floors:
 
     # -- what is so at the moment --------------------------------------------------------------------------------------
 
-    def let_decide(self, one: Installed, time: Time) -> bool:
-        """Whether nothing comes any more by which a deadline of a restriction at ``time`` would come too soon."""
+    def let_decide(self, one: Installed, time: Time, slots: Iterable[Slot] = ()) -> bool:
+        """Whether nothing comes any more, to some slots or all that matter, by which ``time`` would be too soon."""
         batch = self._join.batch
         if not one.floor_slots:
             return time < batch.now
-        return not batch.is_behind and self.have_passed(one.floor_slots, time, one)
+        return not batch.is_behind and self.have_passed(slots or one.floor_slots, time, one)
+
+    def let_tick(self, one: Installed, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether the deadline of a copy may be met."""
+        copy = one.copies.get(key, one.stateless)
+        return self.let_decide(one, time, copy.waits_for(time))
 
     def have_passed(self, slots: Iterable[Slot], time: Time, asking: Installed | None = None) -> bool:
         """Whether nothing with an end at ``time`` or earlier comes to some slots any more."""

@@ -284,6 +284,10 @@ class Restriction(Handler):
         """
         return True
 
+    def waits_for(self, time: int) -> tuple[Slot, ...]:
+        """Say which of the slots of ``floors_of`` the deadline at ``time`` waits for; the empty tuple: for all."""
+        return ()
+
     def needs(self, entry: Entry, absent: Entry) -> bool:
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False

@@ -123,13 +123,21 @@ class Deadlines:
 
     def pop_passed(self) -> Deadline | None:
         """Return the earliest of the deadlines that floors have passed and drop it, or None."""
-        first = [_item(one, *one.asked[0]) for one in self.floored if one.asked]
-        passed = [item for item in first if item[3].join.floors.let_decide(item[3], item[0])]
+        passed = [item for one in self.floored if (item := self._first_passed(one)) is not None]
         item = min(passed, default=None, key=lambda item: item[:3])
         if item is not None:
             self._discard(item)
             self.journal.append(partial(self._put_back, item))
         return item
+
+    def _first_passed(self, one: Installed) -> Deadline | None:
+        floors = one.join.floors
+        for time, number, key in one.asked:
+            if floors.let_tick(one, time, key):
+                return _item(one, time, number, key)
+            if not one.restriction.absent:  # of what must not come one may wait for less than one before
+                return None
+        return None
 
     def next_stop(self, clock: Time) -> Time:
         """Return the earliest time, from ``clock`` on, past which floors may let something happen."""

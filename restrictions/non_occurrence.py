@@ -6,6 +6,8 @@ if that is the part's on which was used first; so the clock decides the same in 
 
 Invariant: what is held is not decided: its last time is not before the clock.
 
+This module is over 300 lines because what the three kinds have in common is one state machine.
+
 Source: SEMANTICS 3.3 and 3.11.
 """
 
@@ -31,7 +33,7 @@ from cartesius import (
     tick,
 )
 from cartesius.absences import forgotten, in_order, is_among, is_over, look_again, passes
-from cartesius.clock_clauses import due_at, has_passed
+from cartesius.clock_clauses import due_at, has_passed, wait_on
 from cartesius.combinations import reconsider
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -59,7 +61,7 @@ class _absence(Restriction):
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
     absent: ClassVar[tuple[str, ...]] = ("c",)
     anchors: ClassVar[tuple[str, ...]] = ("anchor",)
-    floors_of: ClassVar[tuple[str, ...] | None] = ("c",)
+    floors_of: ClassVar[tuple[str, ...] | None] = ("c", "anchor")
     consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
     expires: ClassVar[bool] = True
     relies_on_order: ClassVar[Reliance] = Reliance.AMONG  # of what is absent and a part, if they are of one time
@@ -109,6 +111,10 @@ class _absence(Restriction):
         assert part is not None  # Invariant: it is asked of rows that it concerns alone
         return part
 
+    def waits_for(self, time: int) -> tuple[Slot, ...]:
+        """A row waits for what must not come alone; that is needed as long as an anchor may."""
+        return (self.c,) if time in self.held else ()
+
     @handles(arrive, "anchor")
     def check_known(self, slot: Slot, event: Entry) -> None:
         """Set aside what comes so late that its rows cannot be decided."""
@@ -151,7 +157,7 @@ class _absence(Restriction):
         """Yield the matches that are decided already, and hold the others."""
         for match in matches:
             last = self.decided_after(match.parts) if self.concerns(match.parts) else EARLIEST
-            if last == EARLIEST or has_passed(last):
+            if last == EARLIEST or has_passed(last, self.c):
                 yield match
             else:
                 row = (match.parts, len(match.values))
@@ -165,13 +171,16 @@ class _absence(Restriction):
     @handles(tick)
     def pass_by(self, now: int) -> None:
         """Decide the rows whose time has passed, and look at the events whose time has."""
-        for entry in due_at(self.c, now - 1):
+        overdue = due_at(self.c, now - 1)
+        for entry in overdue:
             look_again(self.c, entry)
         if now - 1 in self.held:
             held = dict(self.held)
             self.decided = held.pop(now - 1)
             self.held = held
             reconsider()
+        if overdue:
+            wait_on(now - 1)
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:

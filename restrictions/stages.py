@@ -111,7 +111,9 @@ class _ageing(Restriction):
         """Let the rows whose stage is over go on to the next."""
         for row in due_at(self.slot, now - 1):
             stage = self.life.go_on(_kept(row), row.noted("time"), now)
-            self._send(self.slot, row.with_value(row.value, end=max(row.end, now)), stage, arrive)
+            present = row.with_value(row.value, end=max(row.end, now))
+            present.note(cause=(now, now))
+            self._send(self.slot, present, stage, arrive)
 
     def bound(self) -> str:
         """One row a key."""

@@ -144,8 +144,8 @@ def _objection_to_output(join: Join) -> str:
         return "two restrictions make a table of it"
     if not callable(tables[0].configuration["key"]):
         return "the key of its table is that of a slot"
-    if join.batch.partial is not None and Meaning.ALIGNED in _meanings(join):
-        return "parts of what is released together may be missing, and are rows of a table"
+    if join.batch.is_pure and Meaning.ALIGNED in _meanings(join):
+        return "rows are taken back at the time of what is released together"
     return ""
 
 
