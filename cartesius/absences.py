@@ -198,7 +198,7 @@ class Absences:
         """Iterate over the events of another slot that wait: at its door, in gates, or in undecided rows."""
         yield from entries_in(other.door.queue)
         for one in self.installed:
-            if one is watcher and one.restriction.decides_by_due:
+            if one is watcher and one.restriction.decides_by_due and not one.floor_slots:  # else it may just have come
                 continue
             if one.prefix and slot in one.named:
                 found = [one.copies[key]] if (key := one.key_of(slot, entry)) in one.copies else []
