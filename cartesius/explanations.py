@@ -154,7 +154,9 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
             continue  # it bounds what is absent
         if bound is not None and slot in installed.named:
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
-            return bound, f"by {installed.restriction!r}" + (" per key" if installed.prefixes[slot.index] else "")
+            held = ", but not while gates, here or before, hold what may meet it" if installed.floor_slots else ""
+            each = " per key" if installed.prefixes[slot.index] else ""
+            return bound, f"by {installed.restriction!r}{each}{held}"
     if slot.keeps_late and slot.retention is None:
         return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
     if slot.keeps_late:

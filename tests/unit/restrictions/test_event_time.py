@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, run
 from cartesius.errors import InvalidArgument
-from restrictions import cartesian, combine_latest, in_event_time, key_by, most_recently, only, retracting, tumbling
+from restrictions import (
+    cartesian,
+    combine_latest,
+    in_event_time,
+    key_by,
+    most_recently,
+    only,
+    retracting,
+    tumbling,
+    within,
+)
 from restrictions.tables import to_table
 
 LEFT, RIGHT = Reactive("left"), Reactive("right")
@@ -200,3 +210,10 @@ def test_a_table_beside_windows_is_put_in_order_by_its_keys_alone():
     assert engine.push(t, Update(0, {"k": 0, "v": 1}), at=2) == []
     assert engine.push(x, {"k": 0, "v": 7}, at=3) == []
     assert [event.value for event in engine.close()] == [(7, 1)]
+
+
+def test_explain_says_that_what_a_gate_holds_keeps_memory():
+    restrict = within(3, "left", "right")
+    assert "but not while gates" not in Engine(cartesian(LEFT, RIGHT, restrict=restrict)).explain()
+    text = Engine(cartesian(LEFT, RIGHT, restrict=restrict | in_event_time(5))).explain()
+    assert "memory O(window), by within(3, 'left', 'right'), but not while gates, here or before, hold what may" in text
