@@ -16,6 +16,7 @@ from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import KeyOf, evaluator
 from cartesius.families import FAMILIES, Slot
+from cartesius.following import must_note_doors
 from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key, checked_row_key
 from cartesius.null_keys import Needed, note_needed
@@ -25,7 +26,7 @@ from cartesius.probes import key_probe, no_key_yet, showing, value_probe
 from cartesius.records import wrap
 from cartesius.row_memories import RowMemory
 from cartesius.version_choices import check_has_versions
-from cartesius.versions import Kind, Moment, VersionMemory
+from cartesius.versions import Kind, Moment, VersionMemory, ties_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -46,6 +47,7 @@ class Bindings:
         self.operations: dict[Any, Operation[..., Any]] = {
             family: Operation(family.name) for family in FAMILIES if not family.of_slot
         }
+        self._ties: dict[str, Any] = {}
         self._retentions = self._versioned(world)
         self.moment = Moment() if self._retentions else None
         self.slots = [self._slot(index, name, world) for index, name in enumerate(pattern.slots)]
@@ -79,13 +81,12 @@ class Bindings:
             for field in restriction.keeps_rows
             for named in (restriction.configuration[field],)
         )
-        may_lose = reactive.pattern is not None or self.pattern.alternative is not None
-        finds = may_lose and not reactive.table
+        finds = not reactive.table and (reactive.pattern is not None or self.pattern.alternative is not None)
         memory: Memory
         if self.moment is not None:
-            kind, retention = self._kept(name, is_table=is_table)
-            keeps = self._longest()
+            (kind, retention), keeps = self._kept(name, is_table=is_table), self._longest()
             memory = VersionMemory(world.journal, self.moment, kind, retention=retention, keeps=keeps, finds=finds)
+            memory.ties = self._ties.get(name)
         else:
             memory = (RowMemory if is_table else Memory)(world.journal, finds=finds)
         return Slot(
@@ -97,8 +98,7 @@ class Bindings:
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
             is_table,
-            notes_door=list(self.pattern.slots.values()).count(reactive) > 1
-            and any(one.orders or one.absent for one in self.pattern.restrictions),
+            notes_door=must_note_doors(self.pattern, reactive),
             n=self.pattern.lists.get(name),
         )
 
@@ -110,9 +110,10 @@ class Bindings:
                 duration = restriction.configuration["retention"]
                 retention = None if duration is None else world.units(duration, repr(restriction), "retention")
                 for named in restriction.configuration[field]:
-                    slots = [s for s, r in self.pattern.slots.items() if named in (s, r)]
-                    slots = slots or [s for s, r in self.pattern.slots.items() if named == r.name]
+                    bound = self.pattern.slots.items()
+                    slots = [s for s, r in bound if named in (s, r)] or [s for s, r in bound if named == r.name]
                     found.update(dict.fromkeys(slots, retention))
+                    self._ties.update(dict.fromkeys(slots, ties_of(restriction)))
                     for slot in slots:
                         check_has_versions(restriction, slot, self.pattern.slots[slot])
         return found
@@ -132,8 +133,7 @@ class Bindings:
     def find(self, name: str | Reactive, restriction: Restriction) -> list[Slot]:
         """Return the slots that a variable name or a reactive means; raise `InvalidArgument` if there is none."""
         found = [slot for slot in self.slots if name in (slot.name, slot.reactive)]
-        if not found:
-            found = [slot for slot in self.slots if slot.reactive.name == name]
+        found = found or [slot for slot in self.slots if slot.reactive.name == name]
         if not found:
             raise InvalidArgument(self.pattern.unknown_slot(name, f"{restriction!r}"))
         return found

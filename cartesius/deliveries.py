@@ -32,6 +32,8 @@ def entry_of(slot: Slot, event: Event) -> Entry:
         if isinstance(value, Delete):
             entry.value = None
             entry.note(deletes=True)
+            if value.row is not None and slot.keeps_versions:
+                entry.note(row=wrap(value.row))
         else:
             entry.value = wrap(value.value)
     return entry

@@ -69,7 +69,7 @@ def checked_value(reactive: Reactive, value: Any) -> Any:
     if isinstance(value, Update):
         return Update(_checked_key(reactive, value.key), wrap(value.value))
     if isinstance(value, Delete):
-        return Delete(_checked_key(reactive, value.key))
+        return Delete(_checked_key(reactive, value.key), value.row)
     if reactive.key is UNDECLARED:
         message = (
             f"push: expected an Update or a Delete for the table {reactive.name!r} but got {value!r}"

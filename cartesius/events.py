@@ -81,9 +81,15 @@ class Delete:
 
     >>> Delete("EVA").key
     'EVA'
+
+    Args:
+        key: Of the row.
+        row: What came with the deletion, if something did, such as its offset: of changes of one time it may say which
+            one holds (`versioned` with ``ties=``). Deletions of one key are equal, whatever that is.
     """
 
     key: Any
+    row: Any = attrs.field(default=None, eq=False, repr=False)
 
 
 @storable

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.events import Event
     from cartesius.families import Slot
+    from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
 
 Place: TypeAlias = "tuple[Any, ...]"
@@ -94,6 +95,12 @@ def note_places(longer: Entry, run: Entry, event: Entry) -> None:
     if event.end > run.end or (event.end == run.end and last):
         last = new
     longer.note(first=first, last=last)
+
+
+def must_note_doors(pattern: Pattern, reactive: Reactive) -> bool:
+    """Whether events of a reactive are told by their doors: several slots have them, and it matters what follows."""
+    is_shared = list(pattern.slots.values()).count(reactive) > 1
+    return is_shared and any(one.orders or one.absent for one in pattern.restrictions)
 
 
 def note_doors(

@@ -23,7 +23,7 @@ from cartesius.memories import check_storable
 from cartesius.outputs import Events, hull
 from cartesius.validity import ALWAYS, NEVER, difference, intersection, union
 from cartesius.version_outputs import VersionTotals, VersionView
-from cartesius.versions import Kind, Moment, Version, VersionMemory, ends
+from cartesius.versions import ARRIVAL, Kind, Moment, Version, VersionMemory, ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +98,8 @@ class Versions:
             return given, history
         until = next((other.end for other in history if other.end > at), LATEST)
         rival = next((other for other in history if other.end == at and other.validity), None)
-        if rival is not None and rival.order() >= Version(entry, NEVER).order():
+        ties = memory.ties
+        if rival is not None and ties != ARRIVAL and rival.order(ties) >= Version(entry, NEVER).order(ties):
             return None
         return (at, until), history
 

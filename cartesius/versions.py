@@ -16,7 +16,8 @@ from __future__ import annotations
 import enum
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final, final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 from cartesius.codec import pack
 from cartesius.entries import ABSENT, FRESH, GONE, LIVE, Entry
@@ -30,10 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from cartesius.events import Time
+    from cartesius.restriction_base import Restriction
 
+    Ties: TypeAlias = "Callable[[Any], Any] | Literal['arrival'] | None"
 
 NEWEST: Final = sys.float_info.max
 """A time after all that happens: what holds then is the newest version."""
+ARRIVAL: Final = "arrival"
+"""In place of what decides between versions of one time: the later one holds."""
 
 
 class Kind(enum.Enum):
@@ -69,13 +74,19 @@ class Version(Entry):
         piece.note(of=self)
         return piece
 
-    def order(self) -> tuple[Any, ...]:
-        """Return what decides which of two versions of a time holds: not which came first."""
+    def order(self, ties: Callable[[Any], Any] | None) -> tuple[Any, ...]:
+        """Return what decides which of two versions of a time holds: not which came first.
+
+        First what ``ties`` says of the value, or of the row that a deletion came with; what it does not say is least.
+        """
+        row = self.noted("row") if self.deletes else self.value
+        tie = None if ties is None or row is None else ties(row)
+        is_said = tie is not None and tie == tie  # noqa: PLR0124 - NaN
         try:
             content = "" if self.deletes else json.dumps(pack(self.value), sort_keys=True)
         except NotStorable:
             content = ""
-        return (not self.deletes, content)
+        return (is_said, tie if is_said else 0, not self.deletes, content)
 
 
 @final
@@ -110,7 +121,7 @@ class Moment:
 class VersionMemory(Memory):
     """The entries of one slot of a correlation with versions."""
 
-    __slots__ = ("histories", "keeps", "kind", "moment", "retention")
+    __slots__ = ("histories", "keeps", "kind", "moment", "retention", "ties")
 
     def __init__(
         self,
@@ -126,6 +137,7 @@ class VersionMemory(Memory):
         self.moment = moment
         self.kind = kind
         self.retention = retention  # how far behind the clock events still count, in time units; None: all do
+        self.ties: Ties = None
         self.keeps = keeps  # for how long what is over is kept: what comes late to another slot may meet it
         self.histories: dict[Any, list[Version]] = {}  # versions by key, in order of time, with deletions
 
@@ -201,3 +213,9 @@ def ends(version: Version) -> Time:
 
 def _number(version: Entry) -> int:
     return version.number
+
+
+def ties_of(restriction: Restriction) -> Ties:
+    """Return what a restriction that keeps versions says of those of one time."""
+    ties: Any = restriction.configuration.get("ties")
+    return attrgetter(ties) if isinstance(ties, str) and ties != ARRIVAL else ties

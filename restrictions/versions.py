@@ -7,12 +7,17 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 to 3.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, Slots, handles, tick
 from cartesius.clauses import forget_versions
+from cartesius.errors import InvalidArgument
 from cartesius.orders import Reliance
+from cartesius.versions import ARRIVAL
 from restrictions.duration import check_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class versioned(Restriction):
@@ -40,18 +45,24 @@ class versioned(Restriction):
         *slots: The slots concerned: of tables, or of streams, which have one row a key of `key_by`.
         retention: How far behind the clock an event still counts: time units or a `timedelta`, ≥ 0; None for all,
             which bounds nothing. What is later comes out of ``engine.late``.
+        ties: Which of several versions of a key at one time holds: the one that is greatest in a field of the value,
+            given by its name, or by a function of the value, such as an offset or a sequence number; of a deletion, of
+            the row that it came with (`Delete.row`; on Spark, the row). Null, or nothing, is least. Or ``"arrival"``:
+            the one that came last, which gives up the law. None, and between equals: the content, see below.
 
-    State: none of its own; the histories are in memory. Relies on no order. Commutes with `retracting`, `as_table` and
-    `optionally`.
+    State: none of its own; the histories are in memory. Relies on no order, but with ``ties="arrival"``. Commutes with
+    `retracting`, `as_table` and `optionally`.
 
-    Of several versions of a key at one time one holds, whatever came first: an update rather than a deletion, otherwise
-    the one whose content comes last, of values that a snapshot can hold. A table that is derived from versions says
-    itself what holds. Of two `versioned` for one slot the right-most decides. A table that is not named is there at all
-    times, as its rows come; what is over is kept for the longest retention of all slots.
+    Of several versions of a key at one time one holds, whatever came first: the one that ``ties`` says. Without it, and
+    between equals, the content decides: an update rather than a deletion, otherwise the one whose content comes last,
+    of values that a snapshot can hold. So a deletion at the time of an update is lost, unless ``ties`` says more. A
+    table that is derived from versions says itself what holds. Of two `versioned` for one slot the right-most decides.
+    A table that is not named is there at all times, as its rows come; what is over is kept for the longest retention of
+    all slots.
 
     Raises:
-        InvalidArgument: A negative retention; when a correlation is built: a slot bound to a derived table that keeps
-            no versions, or rows that are not known by time.
+        InvalidArgument: A negative retention, or ties that are neither a name nor a function; when a correlation is
+            built: a slot bound to a derived table that keeps no versions, or rows that are not known by time.
 
     Law:
         For inputs with the same multiset of (time, key, storable value), the results end the same, whatever the order
@@ -68,11 +79,20 @@ class versioned(Restriction):
 
     slots: Slots
     retention: Duration | None = None
+    ties: str | Callable[[Any], Any] | None = None
 
     def validate(self) -> None:
-        """Check the retention."""
+        """Check the retention, and what decides between versions of one time."""
         if self.retention is not None:
             check_duration(self, "retention", self.retention)
+        if not (self.ties is None or callable(self.ties) or (isinstance(self.ties, str) and self.ties)):
+            message = (
+                "versioned: expected a field's name, a function of the value, or 'arrival' to decide between versions"
+                f" of one time but got ties={self.ties!r} (type={type(self.ties).__name__}); write ties='offset'"
+            )
+            raise InvalidArgument(message)
+        if self.ties == ARRIVAL:
+            vars(self)["relies_on_order"] = Reliance.WITHIN  # of its own, as it is configured
 
     @handles(tick)
     def forget(self, now: int) -> None:

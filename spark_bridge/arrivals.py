@@ -115,7 +115,7 @@ class Columns:
         """Return what is pushed for a row; a type of the user's may raise."""
         values, keys, deletes = self._plain
         if keys is not None and deletes is not None and deletes[row]:
-            return Delete(keys[row])
+            return Delete(keys[row], values[row])
         made = self.source.type
         value = values[row] if made is None else made(**{name: values[row][name] for name in self.source.fields})
         return value if keys is None else Update(keys[row], value)

@@ -67,7 +67,7 @@ def payloads_of(reactive: Reactive, rows: Rows) -> list[Any]:
     assert rows.key is not None  # Invariant: rows of a table have keys
     deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
     keys = rows.key.to_list()
-    return [Delete(k) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]
+    return [Delete(k, v) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]
 
 
 def is_table(engine: Engine, output: Reactive) -> bool:

@@ -34,9 +34,11 @@ from tests.oracle.version_oracle import (
     shown,
     since,
     traces,
+    with_ties,
 )
 
 RETENTIONS = (None, 0, 2, 5)
+TIERS = st.sampled_from([None, "in_place", "reference"])
 
 # For what another property of this file looks at, too.
 fewer = settings(max_examples=settings().max_examples // 2)
@@ -360,3 +362,65 @@ def test_each_record_has_the_row_valid_at_its_time_after_every_push(case):
 @given(case=lookup_cases(), restored=st.sets(st.integers(0, 12), max_size=2))
 def test_restored_lookups_are_corrected_all_the_same(case, restored):
     run_lookups(case, restored)
+
+
+# ------------------------------------------------------------------------------------- of versions of one time
+
+
+def plain(rows):
+    return {key: dict(row) for key, row in rows.items()}
+
+
+@st.composite
+def ties(draw):
+    """Changes with an offset each, of few keys and times, in any order; and the order in which they come."""
+    offsets = draw(st.permutations(range(draw(st.integers(1, 10)))))
+    changes = []
+    for offset in offsets:
+        key, time = draw(st.integers(0, 1)), draw(st.integers(1, 3))
+        row = {"offset": offset, "v": draw(st.integers(0, 2))}
+        changes.append((time, Delete(key, row) if draw(st.integers(0, 2)) == 0 else Update(key, row)))
+    return changes
+
+
+@given(changes=ties(), how=st.sampled_from(["offset", "function", "arrival"]), cut=st.integers(0, 10), tier=TIERS)
+def test_of_versions_of_one_time_the_one_holds_that_ties_says(changes, how, cut, tier):
+    source = table()
+    told = {"offset": "offset", "function": lambda row: row.offset, "arrival": "arrival"}[how]
+    output = kept(source, ties=told)
+    engine = Engine(output, tier=tier)
+    for place, (time, change) in enumerate(changes):
+        if place == cut:
+            engine = Engine.restore(engine.snapshot(), output)
+        engine.push(source, change, at=time)
+    expected = with_ties(changes, None if how == "arrival" else lambda row: row["offset"])
+    for time, rows in expected.items():
+        assert plain(engine.query(output, at=time)) == rows
+
+
+@given(changes=ties())
+def test_many_at_once_and_what_comes_without_a_row_are_ordered_by_ties_too(changes):
+    source = table()
+    engine = Engine(kept(source, ties="offset"))
+    rows = [change.row if isinstance(change, Delete) else change.value for _, change in changes]
+    columns = {name: [row[name] for row in rows] for name in ("offset", "v")}
+    gone = [isinstance(change, Delete) for _, change in changes]
+    keys, times = [change.key for _, change in changes], [time for time, _ in changes]
+    engine.push_many({source: columns | {"key": keys, "deleted": gone, "at": times}})
+    for time, found in with_ties(changes, lambda row: row["offset"]).items():
+        assert plain(engine.query(source, at=time)) == found
+
+
+def test_a_deletion_that_says_nothing_loses_and_among_equals_the_content_decides():
+    for given_ties, first, second, expected in [
+        ("offset", Update(0, {"offset": 1}), Delete(0), {0: {"offset": 1}}),
+        ("offset", Update(0, {"offset": 1}), Delete(0, {"offset": 2}), {}),
+        ("offset", Update(0, {"offset": 1}), Delete(0, {"offset": 1}), {0: {"offset": 1}}),
+        (None, Update(0, {"offset": 1}), Delete(0, {"offset": 2}), {0: {"offset": 1}}),
+        ("arrival", Update(0, {"offset": 1}), Delete(0), {}),
+    ]:
+        source = table()
+        engine = Engine(kept(source, ties=given_ties))
+        for change in (first, second):
+            engine.push(source, change, at=1)
+        assert plain(engine.query(source, at=1)) == expected

@@ -119,6 +119,29 @@ def history(changes: Iterable[tuple[float, Change]], choose: Choice = no_choice)
     return out
 
 
+def with_ties(changes: list[tuple[float, Change]], told: Callable[[Any], Any] | None) -> dict[float, Rows]:
+    """The rows at each time at which some change: of changes of one key and time the last holds, by ``told``.
+
+    It is told a row, which a deletion has come with, or not; what it does not say is least. None: as they came.
+    """
+
+    def rank(place: int) -> Any:
+        time, change = changes[place]
+        row = change.row if isinstance(change, Delete) else change.value
+        said = None if told is None or row is None else told(row)
+        return (time, place if told is None else 0, said is not None, said if said is not None else 0)
+
+    found: dict[float, Rows] = {}
+    rows: Rows = {}
+    for place in sorted(range(len(changes)), key=rank):
+        time, change = changes[place]
+        rows = {key: value for key, value in rows.items() if key != change.key}
+        if isinstance(change, Update):
+            rows[change.key] = change.value
+        found[time] = rows
+    return found
+
+
 def snapshot(inputs: Iterable[History], time: float) -> list[Rows]:
     """The rows of each input at a time."""
     return [each.at(time) for each in inputs]
