@@ -13,6 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -344,3 +345,29 @@ def test_a_row_leaves_at_the_time_of_what_a_gate_has_let_go(trace: list[Push], i
                 expected += [(push.end, push.end) for value in shown if value != latest[0]]
                 shown = [latest[0]]
     assert gone == expected
+
+
+@given(gated(), pushes, st.integers(0, 8))
+def test_once_the_clock_has_passed_all_and_nothing_waits_nothing_is_retained(
+    program: Gated, trace: list[Push], duration: int
+) -> None:
+    given_ = inputs()
+    pairs = joined(program.sources(given_), program.restriction(within(duration, *NAMES)))
+    engine = Engine(pairs, lateness=program.lateness)
+    for push in trace:
+        engine.push(given_[push.slot], push.value, at=push.end)
+    engine.advance(10_000)
+    retained = sum(engine.stats.slots["pairs", name][0] for name in NAMES)
+    assert engine.stats.waiting or not retained
+    assert engine.stats.waiting or engine.next_deadline is None
+
+
+@pytest.mark.parametrize("is_gate_left", [True, False])
+def test_a_gate_frees_memory_by_its_own_clock(is_gate_left: bool) -> None:
+    left, right = inputs()
+    keys, gate = key_by(left=parity, right=parity), in_event_time(5)
+    restrict = gate | keys | within(3, *NAMES) if is_gate_left else keys | within(3, *NAMES) | gate
+    engine = Engine(joined((left, right), restrict))
+    for time in range(500):
+        engine.push((left, right)[time % 2], time, at=time)
+        assert engine.stats.retained + engine.stats.waiting <= 20
