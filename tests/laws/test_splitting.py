@@ -110,12 +110,12 @@ def program(names, where, keys, binding, place):
 @st.composite
 def programs(draw):
     """A program that a correlation accepts, mostly with a sequence, and what it is made of."""
-    first = draw(st.lists(st.sampled_from(sorted(SEQUENCES)), max_size=1))
+    first = draw(st.lists(st.sampled_from(sorted(SEQUENCES)), min_size=draw(st.sampled_from([1, 1, 0])), max_size=1))
     names = [*first, *draw(st.lists(st.sampled_from(sorted(OTHERS)), max_size=2, unique=True))]
     made = (
         draw(st.permutations(names)),
-        draw(st.sampled_from(sorted(WHERE))),
-        draw(st.sampled_from(sorted(KEYS))),
+        draw(st.sampled_from(["equal", "equal", "equal", *sorted(WHERE)])),
+        draw(st.sampled_from(["none", "both", *sorted(KEYS)])),
         draw(st.sampled_from(["an event", "an event", "an event", "several", "a run"])),
         draw(st.integers(0, 3)),
     )
@@ -162,7 +162,7 @@ def test_explain_and_partition_by_and_the_bridge_give_one_answer(drawn):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@given(drawn=programs(), trace=st.binary(min_size=40, max_size=120), seed=st.integers(0, 2**32))
+@given(drawn=programs(), trace=st.binary(min_size=80, max_size=160), seed=st.integers(0, 2**32))
 @EXAMPLES
 def test_what_may_be_split_gives_the_same_in_any_number_of_buckets(mode, drawn, trace, seed):
     made, output = drawn
