@@ -26,7 +26,7 @@ TRIES = 400
 """How often less is tried where something differs."""
 
 
-def check(program: Program, seed: str, *, on_bridge: bool = False) -> Checked:
+def check(program: Program, seed: str, *, on_bridge: bool = False, is_lessened: bool = True) -> Checked:
     """Run a program in all ways; return what came of it, raise `Difference` where two ways differ."""
     rows = fruitful_rows(program, seed)
     if rows is None:
@@ -35,7 +35,11 @@ def check(program: Program, seed: str, *, on_bridge: bool = False) -> Checked:
     try:
         outcome = run_in_tiers(program, steps, seed)
     except Exception as error:  # of any kind: it is told with the program
-        fewer, told = lessened(steps, error, lambda some: run_in_tiers(program, some, seed))
+        fewer, told = (
+            (steps, error)
+            if not is_lessened
+            else lessened(steps, error, lambda some: run_in_tiers(program, some, seed))
+        )
         message = f"{seed}\n{program.text}\n{shown(fewer)}\n{type(told).__name__}: {told}"
         raise Difference(message) from told
     buckets = None

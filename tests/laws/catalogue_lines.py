@@ -8,8 +8,11 @@ from typing import Any
 
 from cartesius import Engine
 from cartesius.errors import CartesiusError
+from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows
 from tests.laws.catalogue import EXPORTS, NAMES, Refused, Sketch
 
+REGISTRIES = (catalogue_restrictions, catalogue_windows, catalogue_operators)
+"""The modules that enter exports, once they are imported."""
 CONDITIONS = [
     "{a}.k == {b}.k",
     "{a}.k == {b}.k",

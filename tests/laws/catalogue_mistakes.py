@@ -1,0 +1,146 @@
+"""Planted mistakes: what could go wrong, put into the library by a test, so that the law can be seen to find it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cartesius import expressions, freed_windows, nulls, snapshots, stored
+from cartesius.columnar import keys
+from cartesius.following import precedes
+from cartesius.null_keys import NullKeys
+from restrictions import aggregating, sessions
+from restrictions.contiguity import sequencing
+from restrictions.duration import within
+from restrictions.event_time import in_event_time
+from restrictions.sessions import session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+
+class Mistake(NamedTuple):
+    """Something that could go wrong.
+
+    Args:
+        plant: Puts it into the library.
+        shows_in: The exports that programs have in which it shows; none: programs that are judged from scratch.
+        is_of_bridge: Whether it is one of the bridge alone.
+    """
+
+    plant: Callable[[pytest.MonkeyPatch], None]
+    shows_in: tuple[str, ...] = ()
+    is_of_bridge: bool = False
+
+
+MISTAKES: dict[str, Mistake] = {}
+
+
+def mistake(name: str, *shows_in: str, is_of_bridge: bool = False) -> Any:
+    """Enter a mistake."""
+
+    def entered(plant: Callable[[pytest.MonkeyPatch], None]) -> None:
+        MISTAKES[name] = Mistake(plant, shows_in, is_of_bridge)
+
+    return entered
+
+
+def everywhere(patch: pytest.MonkeyPatch, function: Any, other: Any) -> None:
+    """Put another function in the place of one, in whichever module it was imported."""
+    for module in [one for name, one in sys.modules.items() if name.split(".")[0] in ("cartesius", "restrictions")]:
+        for name, value in list(vars(module).items()):
+            if value is function:
+                patch.setattr(module, name, other)
+
+
+@mistake("the reference compares nulls as Python does", "most_recently", "coalesce")
+def _(patch: pytest.MonkeyPatch) -> None:
+    def plain(function: Any, arguments: Any) -> Any:
+        return lambda row: function(*[argument(row) for argument in arguments])
+
+    patch.setattr(expressions, "application", plain)
+
+
+@mistake("push_many lets a null meet a null", "most_recently")
+def _(patch: pytest.MonkeyPatch) -> None:
+    component = keys._component
+    patch.setattr(keys, "_component", lambda vectors, *, skips_null: component(vectors, skips_null=False))
+
+
+@mistake("what is unknown holds")
+def _(patch: pytest.MonkeyPatch) -> None:
+    everywhere(patch, nulls.all_hold, lambda checks, row: all(check(row) is not False for check in checks))
+
+
+@mistake("an event without a key goes on")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(NullKeys, "let_in", lambda self, slot, entry: True)
+
+
+@mistake("a session ends one instant early")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sessions, "_touch", lambda one, other: one.start < other.end and other.start < one.end)
+
+
+@mistake("a session is closed when its end is reached, not passed")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(session, "closed_at", lambda self, window: window.end)
+
+
+@mistake("the sessions of all keys are one")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(aggregating, "session", type("no_session", (), {}))
+
+
+@mistake("what a window made leaves before what it could meet")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(freed_windows.leaving, "due", lambda self, slot, entry: entry.end)
+
+
+@mistake("events of one time do not follow each other")
+def _(patch: pytest.MonkeyPatch) -> None:
+    everywhere(patch, precedes, lambda one, other: one.end < other.start)
+
+
+@mistake("events of one time follow each other in any order")
+def _(patch: pytest.MonkeyPatch) -> None:
+    everywhere(patch, precedes, lambda one, other: one.end <= other.start and one is not other)
+
+
+@mistake("within frees what something at its very end could still meet")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(within, "due", lambda self, slot, entry: entry.start)
+
+
+@mistake("in_event_time has a clock for each key")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(in_event_time, "is_common", False)
+
+
+@mistake("a gate forgets its lateness")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(in_event_time, "own_floor", lambda self: self.seen)
+
+
+@mistake("strict sequences are split by a key", "in_sequence", "within", is_of_bridge=True)
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sequencing, "is_relative", False)
+
+
+@mistake("a snapshot forgets deletions", "versioned")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(snapshots, "_deletions", lambda slot: [])
+
+
+@mistake("a snapshot forgets uses", "at_most")
+def _(patch: pytest.MonkeyPatch) -> None:
+    load = stored.load_entry
+
+    def forgetful(one: Any) -> Any:
+        entry = load(one)
+        entry.uses = float("inf")
+        return entry
+
+    patch.setattr(snapshots, "load_entry", forgetful)

@@ -1,0 +1,46 @@
+"""That the catalogue law finds what is wrong: mistakes are planted, and programs drawn until one shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from cartesius.errors import CartesiusError
+from tests.laws import catalogue_lines
+from tests.laws.catalogue import program_of
+from tests.laws.catalogue_bridge import run_on_bridge
+from tests.laws.catalogue_law import check
+from tests.laws.catalogue_mistakes import MISTAKES, Mistake
+from tests.laws.catalogue_naive import Wrong, check_plain
+from tests.laws.catalogue_rows import rows_of
+from tests.laws.catalogue_tiers import Difference
+
+assert catalogue_lines.REGISTRIES
+
+PROGRAMS = 250
+"""Among how many programs a mistake has to show; most show among the first dozen."""
+
+
+def tried(mistake: Mistake, seed: str) -> None:
+    """Run a program in which a mistake may show."""
+    if not mistake.shows_in:
+        check_plain(seed)
+        return
+    program = program_of(mistake.shows_in, seed)
+    if program is None:
+        return
+    if not mistake.is_of_bridge:
+        check(program, seed, is_lessened=False)
+    elif program.is_typed:
+        run_on_bridge(program, rows_of(program, seed), seed)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_found(name, monkeypatch):
+    MISTAKES[name].plant(monkeypatch)
+    for number in range(PROGRAMS):
+        try:
+            tried(MISTAKES[name], f"planted {number}")
+        except (Wrong, Difference, AssertionError, CartesiusError) as found:
+            print(f"{name}: {type(found).__name__} in program {number}")
+            return
+    pytest.fail(f"{name}: not found in {PROGRAMS} programs")
