@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cartesius import expressions, freed_windows, nulls, snapshots, stored
+from cartesius import expressions, freed_windows, nulls, outputs, snapshots, stored
 from cartesius.columnar import keys
 from cartesius.following import precedes
 from cartesius.null_keys import NullKeys
@@ -132,6 +132,11 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @mistake("a snapshot forgets deletions", "versioned")
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(snapshots, "_deletions", lambda slot: [])
+
+
+@mistake("a change has the time of its first cause alone", "as_table", "retracting")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(outputs, "hull", lambda spans: next(iter(spans)))
 
 
 @mistake("a snapshot forgets uses", "at_most")
