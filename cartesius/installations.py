@@ -92,7 +92,7 @@ class Installed(Place):
         kind = type(self.restriction)
         copy = object.__new__(kind)
         fields = vars(copy)
-        fields.update(self.restriction.configuration)
+        fields.update({name: getattr(self.restriction, name) for name in self.restriction.configuration})
         fields["configuration"] = self.restriction.configuration
         for name, field_kind in self.restriction._fields.items():
             if field_kind == "slots":

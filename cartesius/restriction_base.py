@@ -25,6 +25,7 @@ from cartesius.lenience import lenient
 from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
 from cartesius.states import State
+from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -179,8 +180,13 @@ class Restriction(Handler):
         for name, value in configuration.items():
             self._check_slot(name, value)
             self._check_plain(name, value)
-        vars(self).update(configuration)
+        vars(self).update(self._values_of(configuration))
         self.validate()
+
+    @classmethod
+    def _values_of(cls, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the fields hold of a configuration: functions that trace take null as a body does."""
+        return {name: of_value(v) if cls._fields[name] == "function" else v for name, v in configuration.items()}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Let clauses change what is declared as `state` alone: the rest would be lost, or shared by keys."""
@@ -245,7 +251,7 @@ class Restriction(Handler):
         if all(configuration[name] is value for name, value in self.configuration.items()):
             return self
         found = copy(self)
-        vars(found).update(configuration, configuration=configuration)
+        vars(found).update(self._values_of(configuration), configuration=configuration)
         return found
 
     def parts(self) -> tuple[Restriction, ...]:

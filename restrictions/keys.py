@@ -17,6 +17,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.lenience import lenient
 from cartesius.meanings import Meaning
 from cartesius.orders import Reliance
+from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +71,7 @@ class key_by(Restriction):
 
     def key_space(self) -> Mapping[str | Reactive, Any]:
         """Return how each slot's key is computed."""
-        return {slot: attrgetter(key) if isinstance(key, str) else key for slot, key in self.keys.items()}
+        return {slot: attrgetter(key) if isinstance(key, str) else of_value(key) for slot, key in self.keys.items()}
 
     def needed_keys(self) -> Mapping[str, Any]:
         """Return the keys: they must not be null."""

@@ -1,0 +1,65 @@
+"""Functions of one value, as restrictions are given them: what traces means what it means in a body.
+
+Source: SEMANTICS 1.15 and 1.18.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from cartesius.expression_texts import Texts
+from cartesius.expressions import Every, Expression, Part, children, evaluator
+from cartesius.generated import Constants, define
+from cartesius.records import reader
+from cartesius.tracing import parameters_of, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VALUE = Part("value")
+
+
+def of_value(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of one value so that null in it is SQL's, if it traces; as it is if not.
+
+    >>> of_value(lambda n: n > 9)(None) is None, of_value(lambda n: n > 9)(10)
+    (True, True)
+    """
+    parameters = parameters_of(function)
+    if parameters is None or len(parameters) != 1:
+        return function
+    expression = trace(function, [(parameters[0], _VALUE)]).expression
+    if expression is None:
+        return function
+    if _depth(expression) > _DEEP or _has_every(expression):
+        evaluate = evaluator(expression, {_VALUE.slot: 0})
+        return lambda value: evaluate((SimpleNamespace(value=value),))
+    constants = Constants()
+    text = f"def of_value(value):\n    return {_Texts(constants).of(expression)}\n"
+    return define("of_value", text, constants.bound)
+
+
+_DEEP = 40
+"""How deep an expression may be for its text to be nested as deep as Python takes it."""
+
+
+class _Texts(Texts):
+    """Writes expressions over the name ``value``."""
+
+    def __init__(self, constants: Constants) -> None:
+        super().__init__({_VALUE.slot: 0}, constants)
+
+    def of(self, expression: Expression) -> str:
+        return "value" if expression == _VALUE else super().of(expression)
+
+    def field(self, target: str, name: str) -> str:
+        return f"{self._constants.name(reader(name))}({target})"
+
+
+def _depth(expression: Expression) -> int:
+    return 1 + max(map(_depth, children(expression)), default=0)
+
+
+def _has_every(expression: Expression) -> bool:
+    return isinstance(expression, Every) or any(map(_has_every, children(expression)))
