@@ -160,7 +160,7 @@ class Case:
 
     operator: str
     program: Reactive
-    expected: object
+    expected: Any
     lacking: tuple[int, ...] = (0, 1)
     inputs: tuple[Reactive, ...] = (A, B)
     kept: tuple[int, ...] = ()
@@ -348,7 +348,9 @@ def table_of(case, rows):
     found = {}
     for key, value in rows.items():
         if case.operator == "aggregate":
-            group, start = re.match(r"\((.*), Window\(start=(\d+)", key).groups()
+            found_window = re.match(r"\((.*), Window\(start=(\d+)", key)
+            assert found_window is not None
+            group, start = found_window.groups()
             found[repr((float(group), int(start) // 5))] = repr(value)
         elif case.operator == "foreign_join":
             found[key] = repr((value[0].t, value[1] and value[1].v))

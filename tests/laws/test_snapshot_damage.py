@@ -11,6 +11,7 @@ import json
 import random
 import resource
 import zlib
+from typing import Any
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
@@ -46,8 +47,9 @@ def places(value: object) -> list[tuple[list[object], int]]:
     return found
 
 
-def change(value: list[object], chance: random.Random) -> None:
+def change(value: list[Any], chance: random.Random) -> None:
     """Change something somewhere."""
+    there: Any
     there, n = chance.choice(places(value))
     other, m = chance.choice(places(value))
     way = chance.randrange(6)
@@ -75,6 +77,7 @@ def change(value: list[object], chance: random.Random) -> None:
 def test_a_changed_snapshot_gives_an_engine_or_an_error_of_ours(family, program, rows, seed):
     case = case_of(family, program)
     assume(case is not None)
+    assert case is not None
     chance = random.Random(seed)
     engine = Engine(*case.outputs, **case.options)
     for row in trace_of(case, rows):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -191,7 +191,7 @@ def alive(kinds, key, clock):
 )
 def test_a_join_of_windowed_totals_gives_what_one_does_that_never_forgets(kinds, program, drawn, behind, cut):
     outputs = joined(kinds, program)
-    tiers = ["reference", None, None]
+    tiers: list[Any] = ["reference", None, None]
     engines = [Engine(*outputs, lateness=behind, tier=tier) for tier in tiers]
     names = [output.name for output in outputs]
     tables = {name: {} for name in names}
@@ -250,14 +250,15 @@ def test_beside_rows_of_no_window_they_stay_for_as_long_as_it_is_said(kind, said
         totalled, NAMES, on=lambda n: n % 3, how="left" if is_outer else "inner", retention=said, restrict=None
     )
     outputs = (totalled, names)
-    engines = [Engine(*outputs, tier=tier) for tier in ("reference", None)]
+    tiers: tuple[Any, ...] = ("reference", None)
+    engines = [Engine(*outputs, tier=tier) for tier in tiers]
     tables = {output.name: {} for output in outputs}
     known, there = {}, {}
     for place, step in enumerate(moves(drawn)):
         if place == cut:
             engines = [
                 Engine.restore(engine.snapshot(), *outputs, tier=tier)
-                for engine, tier in zip(engines, ("reference", None), strict=True)
+                for engine, tier in zip(engines, tiers, strict=True)
             ]
         if isinstance(step, int) or step[0] == 0:
             found = [feed(engine, [step]) for engine in engines]
@@ -318,6 +319,7 @@ def test_it_completes_as_soon_as_nothing_can_come_any_more(kinds, drawn, program
             engine.end(source)
         last = True
         while not engine.done:
+            assert engine.next_deadline is not None
             last = engine.advance(engine.next_deadline) != []
         assert last
         while engine.next_deadline is not None:

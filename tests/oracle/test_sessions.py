@@ -7,7 +7,7 @@ a session is closed once the clock is past its last end and the gap, and freed t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,7 +84,8 @@ STEPS = st.lists(
 
 def steps_of(drawn):
     """Make clicks, each with a number of its own, and clocks, of what was drawn: each is so much later than before."""
-    now, steps = 0, []
+    now = 0
+    steps: list[Any] = []
     for place, step in enumerate(drawn):
         now += step if isinstance(step, int) else max(step[1], 0)
         if isinstance(step, int):
@@ -142,7 +143,7 @@ def totals(gap, lateness, *, is_final, is_keyed_by_hand):
 def test_sessions_are_what_the_clicks_of_a_key_say(drawn, gap, lateness, behind, is_final, is_keyed_by_hand, cuts):
     table = totals(gap, lateness, is_final=is_final, is_keyed_by_hand=is_keyed_by_hand)
     oracle = Oracle(gap, lateness, is_final=is_final)
-    tiers = ("reference", None, None)
+    tiers: tuple[Any, ...] = ("reference", None, None)
     engines = [Engine(table, lateness=behind, tier=tier) for tier in tiers]
     replayed, latest, steps, fed = {}, -math.inf, steps_of(drawn), 0
     for place, step in enumerate(steps, 1):
