@@ -12,6 +12,7 @@ import random
 import re
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import attrs
 import pyarrow as pa
