@@ -178,10 +178,11 @@ def value_of(reactive: Reactive) -> Origin | None:
         return Column(reactive)
     if reactive.type is not None:
         return Typed(reactive.type)
-    return None if are_totalled(reactive.pattern) else _yielded(reactive.pattern)
+    return None if are_totalled(reactive.pattern) else yielded(reactive.pattern)
 
 
-def _yielded(pattern: Pattern) -> Origin | None:
+def yielded(pattern: Pattern) -> Origin | None:
+    """Return the origin of what a body yields."""
     yields = pattern.yields
     return origin(yields, InPattern(pattern)) if isinstance(yields, Expression) else None
 
@@ -192,7 +193,7 @@ def key_of(reactive: Reactive) -> Origin | None:
         return Column(reactive, (reactive.key,)) if isinstance(reactive.key, str) else None
     key = table_key(reactive.pattern)
     if callable(key):
-        return extracted(key, _yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
+        return extracted(key, yielded(reactive.pattern) if are_totalled(reactive.pattern) else value_of(reactive))
     names = key if isinstance(key, tuple) else (key,)
     keys = [InPattern(reactive.pattern).key(slot) for name in names for slot in slots_named(reactive.pattern, name)]
     return OneOf(tuple(keys)) if len(keys) > 1 else next(iter(keys), None)

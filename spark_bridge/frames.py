@@ -38,6 +38,7 @@ from spark_bridge.options import (
     check_one_watermark,
     check_options,
     check_partition_types,
+    check_sequences,
     checked_outputs,
     given_schemas,
     has_own_watermark,
@@ -46,9 +47,10 @@ from spark_bridge.options import (
 )
 from spark_bridge.queries import Share, log_warnings, start_query
 from spark_bridge.raising import checked_policy, for_engines
+from spark_bridge.reads import check_reads
 from spark_bridge.schemas import result_schema
 from spark_bridge.shuffles import bucket_numbers, partitioned
-from spark_bridge.sources import make_source
+from spark_bridge.sources import make_source, value_schema
 from spark_bridge.stateful import run_batch, run_streaming
 
 if TYPE_CHECKING:
@@ -287,16 +289,18 @@ def correlate_frames(
     check_one_watermark(own, watermark)
     has_watermark = bool(own) or watermark is not None
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
+    by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
+    by_deleted = by_source("deleted", deleted, {name: schemas_in[name] for name in schemas_in if inputs[name].table})
+    check_sequences(sequence, by_sequence, names)
+    values_in = {
+        name: value_schema(kind, name, inputs[name], (event_time, by_sequence.get(name), by_deleted.get(name)))
+        for name, kind in schemas_in.items()
+    }
+    check_reads(outputs, values_in, schemas_in)
     if partition_by is None and buckets > 1:
         by_partition = chosen_partition(outputs, splittable(inputs, schemas_in))
     else:
         by_partition = by_source("partition_by", partition_by, schemas_in)
-    by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
-    by_deleted = by_source("deleted", deleted, {name: schemas_in[name] for name in schemas_in if inputs[name].table})
-    if sequence is not None and len(by_sequence) < len(names):
-        missing = next(name for name in names if name not in by_sequence)
-        message = f"correlate_frames: expected sequence= for every source but {missing!r} has none"
-        raise InvalidArgument(message)
     count = buckets if by_partition else 1
     split = Partitioning(outputs, by_partition if count > 1 else {})
     sources = [
@@ -315,7 +319,6 @@ def correlate_frames(
     check_partition_types(by_partition if count > 1 else {}, schemas_in)
     for source in sources:
         split.check_table(inputs[source.input.name])
-    values_in = {source.input.name: source.input.value_schema for source in sources}
     given = given_schemas(schema, output_names)
     schemas = {
         name: result_schema(output, name, values_in, given.get(name), schemas_in)

@@ -123,6 +123,14 @@ def by_source(argument: str, given: Any, frames: Mapping[str, t.StructType | Non
     return dict(given)
 
 
+def check_sequences(sequence: Any, by_sequence: Mapping[str, str], names: list[str]) -> None:
+    """Raise `InvalidArgument` if some sources have a column that gives the order of arrival, and some have none."""
+    missing = [name for name in names if name not in by_sequence]
+    if sequence is not None and missing:
+        message = f"correlate_frames: expected sequence= for every source but {missing[0]!r} has none"
+        raise InvalidArgument(message)
+
+
 def key_kind(kind: t.DataType) -> str:
     """Return a word for a type of keys; keys of different words are never equal."""
     return "a whole number" if isinstance(kind, t.IntegralType) else kind.simpleString()

@@ -21,7 +21,7 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Expression, Field, KeyOf, Tuple, WindowOf, show
+from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Tuple, WindowOf, show
 from cartesius.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.values import check_supported
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RESERVED: Final = ("output", "change", "key", "start", "end")
 """The bridge's own columns of a result."""
 
-_PLAIN: Final[dict[Any, t.DataType]] = {
+PLAIN: Final[dict[Any, t.DataType]] = {
     str: t.StringType(),
     bool: t.BooleanType(),
     int: t.LongType(),
@@ -99,6 +99,9 @@ def result_schema(
         raise InvalidArgument(message) from None
     if given is not None:
         value, is_row = given, len(given) != 1 or given.names != ["value"]
+        found = value_of(output)
+        key_field = _key_field(found, output)
+        _check_given(given, found, key_field, name)
     else:
         try:
             found = value_of(output)
@@ -121,6 +124,27 @@ def result_schema(
         )
         raise InvalidArgument(message)
     return ResultSchema(value, key, is_row, key_field)
+
+
+def _check_given(given: t.StructType, found: Origin | None, key_field: str | None, name: str) -> None:
+    """Refuse a schema that has fewer fields than are yielded, or more, as far as that is known."""
+    match found:
+        case Composed(expression=Tuple(items=items)) if len(items) != len(given):
+            what, written = f"tuples of {len(items)}", ", ".join(_names(found.expression))
+        case Composed(expression=Fields(names=names)):
+            yielded = [str(one) for one in names if one != key_field]
+            if sorted(yielded) == sorted(one for one in given.names if one != key_field):
+                return
+            what, written = f"the fields {', '.join(yielded)}", ", ".join(yielded)
+        case Typed(hint=hint) if (hints := hints_of(hint)) is not None and sorted(hints) != sorted(given.names):
+            what, written = f"the fields {', '.join(hints)}", ", ".join(hints)
+        case _:
+            return
+    message = (
+        f"correlate_frames: expected schema= for the results of {name!r} to have what is yielded, {what}, but it has"
+        f" {', '.join(given.names) or 'nothing'}; write a type for each of: {written}"
+    )
+    raise InvalidArgument(message)
 
 
 def _fields(found: Origin | None, frames: Mapping[str, t.StructType]) -> tuple[t.StructType, bool]:
@@ -218,8 +242,8 @@ def _type_of_computed(
     expression: Expression, scope: Scope, frames: Mapping[str, t.StructType], path: str
 ) -> t.DataType:
     match expression:
-        case Constant(value=value) if type(value) in _PLAIN:
-            return _PLAIN[type(value)]
+        case Constant(value=value) if type(value) in PLAIN:
+            return PLAIN[type(value)]
         case WindowOf():
             return t.StructType([t.StructField(name, t.LongType()) for name in ("start", "end")])
         case Field(name="start" | "end"):
@@ -237,8 +261,8 @@ def _type_of_computed(
 
 def _type_of_hint(hint: Any, path: str) -> t.DataType:
     """Return the type of a Python type; raise `_Unknown`, naming ``path``, if it has none."""
-    if hint in _PLAIN:
-        return _PLAIN[hint]
+    if hint in PLAIN:
+        return PLAIN[hint]
     kind, arguments = typing.get_origin(hint), typing.get_args(hint)
     if kind in (typing.Union, types.UnionType):
         return _type_of_union([a for a in arguments if a is not type(None)], path)

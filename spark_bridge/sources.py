@@ -19,7 +19,7 @@ from spark_bridge.arrivals import Input
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -90,11 +90,7 @@ def make_source(
         _check_column(columns, name, deleted, "deleted", (t.BooleanType,), "a Boolean")
     if partition is not None and partition != ANYHOW:
         _check_column(columns, name, partition, "partition_by", KEY_TYPES, "a text, a whole number, or a date")
-    helpers = {event_time, sequence, deleted}
-    wanted = list(reactive.fields or hints_of(reactive.type) or ())
-    fields = wanted or [column for column in columns.names if column not in helpers]
-    for field in fields:
-        _check_there(columns, name, field, "a field")
+    fields = value_schema(columns, name, reactive, (event_time, sequence, deleted)).names
     key = None
     if reactive.table:
         key = table_key(name, reactive)
@@ -118,6 +114,15 @@ def make_source(
         needed,
         Input(name, schema, tuple(fields), reactive.table, key, deleted, reactive.type, is_split),
     )
+
+
+def value_schema(columns: t.StructType, name: str, reactive: Reactive, helpers: Iterable[str | None]) -> t.StructType:
+    """Return the columns that are the value of an event; raise `InvalidArgument` if one that is declared is missing."""
+    wanted = list(reactive.fields or hints_of(reactive.type) or ())
+    for field in wanted:
+        _check_there(columns, name, field, "a field")
+    unused = tuple(helpers)
+    return t.StructType([columns[field] for field in wanted or [c for c in columns.names if c not in unused]])
 
 
 def table_key(name: str, reactive: Reactive) -> str | None:

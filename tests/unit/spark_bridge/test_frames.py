@@ -16,7 +16,7 @@ from spark_bridge import correlate_frames
 
 ship = Reactive("ship", table=True, key="mmsi", fields=("mmsi", "name"))
 berth = Reactive("berth", table=True, key="id")
-LONG, TEXT, TIME, TRUTH = t.LongType(), t.StringType(), t.TimestampType(), t.BooleanType()
+LONG, TEXT, TIME, TRUTH, DOUBLE = t.LongType(), t.StringType(), t.TimestampType(), t.BooleanType(), t.DoubleType()
 
 
 @attrs.frozen
@@ -34,7 +34,7 @@ def frame(**columns) -> Any:
 SHIPS = frame(at=TIME, mmsi=LONG, name=TEXT, gone=TRUTH)
 MARK = t.StructField("at", TIME, metadata={"spark.watermarkDelayMs": 9})
 MARKED = attrs.evolve(SHIPS, schema=t.StructType([MARK, *SHIPS.schema.fields[1:]]), isStreaming=True)
-BERTHS = frame(at=TIME, id=TEXT, ship=LONG, depth=t.DoubleType())
+BERTHS = frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE)
 moored = correlate(
     ship=ship,
     berth=berth,
@@ -55,7 +55,8 @@ WRONG = [
     ({"event_time": "att"}, r"'ship' to have the column 'att' \(event_time\).*did you mean 'at'"),
     ({"event_time": "mmsi"}, "expected event_time='mmsi' of 'ship' to be a timestamp.* of type bigint"),
     ({"frames": {"ship": frame(at=TIME, mmsi=LONG, nam=TEXT), "berth": BERTHS}}, "'name' .a field.*mean 'nam'"),
-    ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, x=LONG)}}, r"'berth' to have the column 'id' \(the key"),
+    ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, ship=LONG, depth=DOUBLE)}},
+     r"'berth' to have the column 'id' \(the key"),
     ({"buckets": 0}, r"at least one bucket but got buckets=0 \(type=int\)"),
     ({"buckets": True}, "at least one bucket"),
     ({"order": "random"}, 'order="event_time" or order="arrival" but got order=\'random\''),
@@ -70,15 +71,18 @@ WRONG = [
     ({"partition_by": "id"}, "each bucket|meet without|its key is not the column"),
     ({"partition_by": {"ship": "name"}}, "its key is not the column of the partition"),
     ({"partition_by": {"ship": "mmsi", "berth": "ship"}}, "as the key is 'id'; partition it by 'id'"),
-    ({"sequence": "depth"}, "'ship' to have the column 'depth' .sequence"),
+    ({"sequence": "id"}, "'ship' to have the column 'id' .sequence"),
     ({"sequence": {"berth": "ship"}}, "expected sequence= for every source but 'ship' has none"),
-    ({"sequence": {"ship": "name", "berth": "ship"}}, "sequence='name' of 'ship' to be a whole number"),
+    ({"sequence": {"ship": "name", "berth": "id"}}, "sequence='name' of 'ship' to be a whole number"),
     ({"deleted": {"ship": "name"}}, "deleted='name' of 'ship' to be a Boolean"),
     ({"deleted": "lost"}, "deleted='lost' to be a column of a frame but no frame has it"),
     ({"plausible": 5}, "expected two aware datetimes .*plausible=5"),
     ({"plausible": (datetime(2020, 1, 1), None)}, "expected two aware datetimes"),
     ({"schema": {"mored": "x long"}}, "expected schema= for moored but got it for 'mored'"),
-    ({"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, v=t.VariantType())}}, "berth.v: variant"),
+    (
+        {"frames": {"ship": SHIPS, "berth": frame(at=TIME, id=TEXT, ship=LONG, depth=DOUBLE, v=t.VariantType())}},
+        "berth.v: variant",
+    ),
 ]  # fmt: skip
 
 
@@ -111,8 +115,8 @@ def test_partitions_of_different_types_are_refused():
     both = correlate(
         left=left, right=right, where=lambda left, right: left.k == right.k, yields=lambda left, right: (left.k,)
     )
-    frames = {"left": frame(at=TIME, k=LONG), "right": frame(at=TIME, k=TEXT)}
-    with pytest.raises(InvalidArgument, match="left by a whole number, right by string; cast them"):
+    frames = {"left": frame(at=TIME, k=LONG), "right": frame(at=TIME, k=t.DecimalType(5, 2))}
+    with pytest.raises(InvalidArgument, match=r"left by a whole number, right by decimal.5,2.; cast them"):
         correlate_frames(both, frames, event_time="at", partition_by="k")
 
 

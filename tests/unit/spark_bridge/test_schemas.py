@@ -173,7 +173,10 @@ def test_a_type_without_a_counterpart_is_refused_by_name_unless_a_schema_is_give
     field = "value.vague is declared as Any" if kind is Vague else "value.items is declared as tuple"
     with pytest.raises(InvalidArgument, match=rf"{field}.*schema=\"field type"):
         derived(output)
-    assert derived(output, struct(fine=LONG)).value.names == ["fine"]
+    names = list(attrs.fields_dict(kind))
+    assert derived(output, struct(**dict.fromkeys(names, LONG))).value.names == names
+    with pytest.raises(InvalidArgument, match=r"to have what is yielded, the fields .*, but it has fine; write a type"):
+        derived(output, struct(fine=LONG))
 
 
 def test_an_annotation_that_is_not_there_at_run_time_is_refused():

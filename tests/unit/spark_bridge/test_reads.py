@@ -1,0 +1,158 @@
+"""What a program reads of its frames is there, and of types that go together; else it is said at once, by name."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import types as t
+
+from cartesius import Reactive, correlate, each, repeated
+from cartesius.errors import InvalidArgument
+from restrictions import as_table, key_by, most_recently, only, retracting, tumbling, within
+from restrictions.streams import filter_, interval_join, map_
+from restrictions.tables import aggregate, foreign_join, reduce, sum_, to_table
+from tests.laws.spark_model import planned
+
+LONG, TEXT, DOUBLE, TIME, DATE = t.LongType(), t.StringType(), t.DoubleType(), t.TimestampType(), t.DateType()
+a, b = Reactive("a"), Reactive("b")
+ships, berths = Reactive("a", table=True, key="id"), Reactive("b", table=True, key="id")
+READS = {"a": {"id": LONG, "n": DOUBLE, "name": TEXT}, "b": {"id": LONG, "n": LONG, "name": TEXT}}
+both = {"restrict": most_recently("a", "b"), "yields": lambda a, b: {"a": a.name, "b": b.name}, "name": "both"}
+
+
+def run(program, **changes):
+    schemas = {
+        name: t.StructType([t.StructField("at", TIME), *(t.StructField(*one) for one in columns.items())])
+        for name, columns in {**READS, **changes}.items()
+    }
+    inputs = {one.name for one in program.pattern.slots.values() if one.pattern is None} or {"a"}
+    given = {name: schemas[name] for name in schemas if name in inputs or name in changes}
+    return planned(program, given, is_streaming=False, buckets=1)
+
+
+PROGRAMS = {
+    "where": correlate(a=a, b=b, where=lambda a, b: a.id == b.id, **both),
+    "yields": correlate(a=a, yields=lambda a: (a.id,), restrict=most_recently("a"), name="one"),
+    "key_by": correlate(a=a, b=b, **{**both, "restrict": key_by(a="id", b="id") | both["restrict"]}),
+    "key": interval_join(a, b, -1, 1, key="id"),
+    "function": correlate(a=a, b=b, **{**both, "restrict": key_by(a=lambda a: a.id, b="id") | both["restrict"]}),
+    "only": correlate(a=a, b=b, **{**both, "restrict": only("a", lambda row: row.id > 2) | both["restrict"]}),
+    "by": aggregate(a, sum_.of("n"), by="id", restrict=tumbling(5)),
+    "group": reduce(ships, sum_.of("id")),
+    "on": foreign_join(berths, Reactive("a", table=True, key="n"), on="id"),
+    "to_table": to_table(a, key="id"),
+    "row_key": correlate(a=a, yields=lambda a: {"x": a.name}, restrict=as_table(lambda row: row.x), name="rows"),
+    "of a list": correlate(
+        a=repeated(a, 2), b=b, where=lambda a, b: each(a, lambda one: one.id > 2), yields=lambda b: {"b": b.name},
+        restrict=within(9, "a", "b") | most_recently("b"), name="runs",
+    ),
+    "through another": map_(filter_(a, lambda row: row.n > 1), lambda row: {"x": row.id}),
+}  # fmt: skip
+
+
+def without(name, column):
+    return {name: {one: kind for one, kind in READS[name].items() if one != column}}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_column_that_is_read_and_not_there_is_named(program):
+    source, column = ("a", "name") if program.name == "rows" else ("a", "id")
+    if program is PROGRAMS["on"]:
+        source = "b"
+    changes = {source: {**without(source, column)[source], f"{column}s": LONG}}
+    with pytest.raises(InvalidArgument, match=f"'{source}' to have the column '{column}'.* mean '{column}s'"):
+        run(program, **changes)
+
+
+@pytest.mark.parametrize("program", [PROGRAMS[name] for name in ("where", "key_by", "key", "function", "on")])
+def test_keys_of_two_types_are_refused_with_both_and_the_line_to_write(program):
+    changes = {"a": {**READS["a"], "id": TEXT, "n": LONG}, "b": READS["b"]}
+    if program is PROGRAMS["on"]:
+        changes["b"] = {**READS["b"], "id": TEXT}
+    with pytest.raises(InvalidArgument) as caught:
+        run(program, **changes)
+    text = str(caught.value)
+    assert "(string)" in text
+    assert "(bigint)" in text
+    assert "never equal" in text
+    assert '.cast("' in text
+
+
+def test_the_line_to_write_is_the_line_to_write():
+    program = correlate(a=a, b=b, where=lambda a, b: a.id == b.order, **both)
+    with pytest.raises(InvalidArgument) as caught:
+        run(program, a={"id": t.IntegerType(), "name": TEXT}, b={"order": TEXT, "name": TEXT})
+    assert str(caught.value) == (
+        "correlate_frames: expected columns of types that go together in where= of 'both' but the column 'id' of 'a'"
+        " (int) and the column 'order' of 'b' (string) are never equal; write frames[\"b\"] ="
+        ' frames["b"].withColumn("order", f.col("order").cast("int"))'
+    )
+
+
+WRONG = [
+    (lambda a, b: a.name > b.n, "cannot be compared"),
+    (lambda a, b: a.n - b.name > 1, "cannot be calculated with"),
+    (lambda a, b: a.name + b.n == 1, "cannot be added"),
+    (lambda a, b: a.name == 7, r"the column 'name' of 'a' \(string\) and 7 \(bigint\) are never equal"),
+    (lambda a, b: a.day == b.time, r"\(date\) and .* \(timestamp\) are never equal"),
+]
+
+
+@pytest.mark.parametrize(("where", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_types_that_do_not_go_together_are_refused(where, message):
+    with pytest.raises(InvalidArgument, match=message):
+        run(correlate(a=a, b=b, where=where, **both), a={**READS["a"], "day": DATE}, b={**READS["b"], "time": TIME})
+
+
+def test_numbers_of_any_type_go_together():
+    for kind in (t.IntegerType(), t.DecimalType(5, 2), DOUBLE, t.BooleanType()):
+        run(PROGRAMS["where"], a={**READS["a"], "id": kind})
+
+
+def test_what_is_not_read_may_be_anything():
+    run(PROGRAMS["where"], a={"id": LONG, "name": TEXT}, b={"id": LONG, "name": t.ArrayType(LONG), "more": DATE})
+
+
+def test_a_helper_column_is_no_field():
+    program = correlate(a=a, yields=lambda a: (a.at,), restrict=most_recently("a"), name="one")
+    with pytest.raises(InvalidArgument, match="the frame has it, but as a helper column"):
+        run(program)
+
+
+def test_a_field_that_the_correlation_before_does_not_yield_is_named():
+    inner = map_(a, lambda row: {"draught": row.n})
+    outer = correlate(x=inner, yields=lambda x: (x.draft,), restrict=most_recently("x"), name="outer")
+    with pytest.raises(
+        InvalidArgument, match=r"'draft', which yields= of 'outer' reads, .* gives draught; did you mean"
+    ):
+        run(outer, a=READS["a"])
+
+
+def test_an_optional_field_of_a_struct_is_followed_inside():
+    program = correlate(a=a, yields=lambda a: (a.place.lat,), restrict=retracting(), name="one")
+    place = t.StructType([t.StructField("lon", DOUBLE)])
+    with pytest.raises(InvalidArgument, match=r"column 'place.lat', which yields= of 'one' reads, but there is lon"):
+        run(program, a={"place": place})
+
+
+SCHEMAS = [
+    (["a"], "the fields a, b, but it has a; write a type for each of: a, b"),
+    (["a", "b", "c"], "but it has a, b, c"),
+    (["a", "d"], "but it has a, d"),
+]
+
+
+@pytest.mark.parametrize(("names", "message"), SCHEMAS)
+def test_a_schema_with_other_fields_than_are_yielded_is_refused(names, message):
+    columns = [t.StructField("at", TIME), *(t.StructField(*one) for one in READS["a"].items())]
+    frames = dict.fromkeys("ab", t.StructType(columns))
+
+    def run_with(program, names):
+        given = t.StructType([t.StructField(name, TEXT) for name in names])
+        used = {one.name: frames[one.name] for one in program.pattern.slots.values()}
+        planned(program, used, is_streaming=False, buckets=1, schema=given)
+
+    run_with(PROGRAMS["where"], ["b", "a"])
+    with pytest.raises(InvalidArgument, match=message):
+        run_with(PROGRAMS["where"], names)
+    with pytest.raises(InvalidArgument, match="tuples of 1, but it has x, y; write a type for each of: id"):
+        run_with(PROGRAMS["yields"], ["x", "y"])
