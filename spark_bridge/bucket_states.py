@@ -74,6 +74,7 @@ class BucketStates:
         before: Programs whose state is carried over, by their fingerprints.
         on_error: What becomes of a rule that raises. It is no part of a state.
         buckets: How many buckets there are.
+        static: The digests of the rows of static frames, by source.
         card: The fingerprint and the `program_card` of the outputs.
     """
 
@@ -85,6 +86,7 @@ class BucketStates:
     before: Mapping[str, tuple[Reactive, ...]] = attrs.field(factory=dict)
     on_error: OnError = "fail"
     buckets: int = 1
+    static: Mapping[str, str] = attrs.field(factory=dict)
     card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
 
     @card.default
@@ -102,7 +104,7 @@ class BucketStates:
         program, card = self.card
         columns = json.dumps(self._columns, sort_keys=True)
         inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
-        spread = {"buckets": self.buckets, "keys": dict(self.keys)}
+        spread = {"buckets": self.buckets, "keys": dict(self.keys), "static": dict(self.static)}
         about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
         return Header(0, 0, program, inputs, about)
 

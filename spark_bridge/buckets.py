@@ -22,13 +22,14 @@ from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
 from spark_bridge.bucket_states import BucketStates
-from spark_bridge.dead_letters import NO_TIME, kind_of_late, unreadable
+from spark_bridge.dead_letters import kind_of_late, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.engine_cache import once_a_worker
 from spark_bridge.narrowing import narrowed
-from spark_bridge.packing import chunk_schema, unpacked
+from spark_bridge.packing import BEFORE_ALL, chunk_schema, unpacked
 from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
+from spark_bridge.static_frames import StaticRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,6 +67,7 @@ class Buckets:
         everywhere: The outputs whose results come out of every bucket alike, so that bucket 0 alone tells them.
         states: Opens and seals their states; by default without keeping engines between calls.
         on_error: What becomes of a row on which the program raises.
+        static: The rows that a bucket without a state uses first.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Buckets:
         everywhere: frozenset[str],
         states: BucketStates | None = None,
         on_error: OnError = "fail",
+        static: StaticRows | None = None,
     ) -> None:
         self.outputs = outputs
         self.inputs = inputs
@@ -83,11 +86,20 @@ class Buckets:
         self.everywhere = everywhere
         self.states = states or BucketStates(outputs, inputs, on_error=for_engines(on_error))
         self.on_error = on_error
+        self.static = static or StaticRows()
         self._schemas = [chunk_schema(one.schema) for one in inputs]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as what it was made from; a worker has one for all tasks of a query, with all that it compiled."""
-        return _arrived, (self.outputs, self.inputs, self.layout, self.everywhere, self.states, self.on_error)
+        return _arrived, (
+            self.outputs,
+            self.inputs,
+            self.layout,
+            self.everywhere,
+            self.states,
+            self.on_error,
+            self.static,
+        )
 
     def run(
         self,
@@ -98,6 +110,7 @@ class Buckets:
         *,
         holds: bool = False,
         follows: bool = False,
+        end: int | None = None,
         close: bool = False,
     ) -> Outcome:
         """Run one call of one bucket.
@@ -109,6 +122,8 @@ class Buckets:
             clock: The time, in microseconds, before which nothing comes any more; None: not known.
             holds: Whether rows wait until the clock has passed them; one that it has passed already is late.
             follows: Whether the clock follows the rows, as they are all there, in the order of their times.
+            end: The clock after the rows, in a batch that is the prefix of a stream; None: it is not moved. If it
+                follows the rows, those that it has not passed by then are not used: they would still wait.
             close: Whether all sources end after these rows.
 
         Raises:
@@ -122,13 +137,10 @@ class Buckets:
         held = [restored(source, waiting.get(source.name)) for source in self.inputs]
         out = Emission(self.layout, frozenset() if bucket == 0 else self.everywhere)
         call = _Call(engine, out, bucket, self.on_error)
-        rows = call.readable(
-            [
-                Columns(source, unpacked(chunks.get(place, ()), schema))
-                for place, (source, schema) in enumerate(zip(self.inputs, self._schemas, strict=True))
-            ]
-        )
+        rows = call.readable(self._columns(chunks))
         call.out.add(opened.changes)
+        if state is None:
+            call.use(call.readable(self._columns(self.static.of(bucket))))
         if clock is not None and clock > engine.clock:
             call.use(before(held, clock))
             held = not_before(held, clock)
@@ -136,7 +148,9 @@ class Buckets:
         if holds:
             held = joined(held, not_before(rows, engine.clock))
             rows = before(rows, engine.clock)
-        call.use(rows)
+        call.use(rows if end is None or not follows else before(rows, end))
+        if end is not None and end > engine.clock:
+            call.advance(end)
         if close:
             call.close()
         times = [int(one.numbers(TIME).min()) + 1 for one in held if len(one)]
@@ -149,6 +163,12 @@ class Buckets:
         if opened.warning:
             call.out.letter("warning", "", opened.warning, None, "")
         return Outcome(call.out.parts(), blob, min(times, default=None))
+
+    def _columns(self, chunks: Mapping[int, Sequence[bytes]]) -> list[Columns]:
+        return [
+            Columns(source, unpacked(chunks.get(place, ()), schema))
+            for place, (source, schema) in enumerate(zip(self.inputs, self._schemas, strict=True))
+        ]
 
 
 def _arrived(*parts: Any) -> Buckets:
@@ -199,7 +219,7 @@ class _Call:
         times = {one: iter(one.numbers(TIME)[mine].tolist()) for one, mine in rows.items()}
         for one, _, reason in told:
             time = next(times[one])
-            self.out.letter(kind, one.source.name, reason, None if time == NO_TIME else time, next(texts[one]))
+            self.out.letter(kind, one.source.name, reason, None if time <= BEFORE_ALL else time, next(texts[one]))
 
     def advance(self, clock: int) -> None:
         """Move the clock."""

@@ -23,7 +23,7 @@ def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
     Args:
         before: What is said of it with a state: ``buckets``, their number, and ``keys``, the column by which each
-            source is split.
+            source is split, and ``static``, the digests of static frames.
         now: Likewise of the query.
     """
     count, now_count = before["buckets"], now["buckets"]
@@ -35,6 +35,16 @@ def moved(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     keys, now_keys = before["keys"], now["keys"]
     if keys != now_keys and count > 1:
         return f"its rows were spread over the buckets by {keys}, and not by {now_keys}; write partition_by={keys}"
+    static, now_static = before.get("static", {}), now.get("static", {})
+    for name in {**static, **now_static}:
+        if name not in now_static or name not in static:
+            was, is_ = ("a static frame", "a stream") if name in static else ("a stream", "a static frame")
+            return f"the frame of {name!r} was {was} and is {is_}; give it as it was"
+        if static[name] != now_static[name]:
+            return (
+                f"the static frame of {name!r} has other rows than those that its states have used; give what changes"
+                " as a stream, or these rows as they were"
+            )
     return ""
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import types as t
 from cartesius.partitioning import ANYHOW
 from spark_bridge.dead_letters import NO_TIME
 from spark_bridge.emission import CHANGES, DELETE, LETTER, LETTERS
-from spark_bridge.packing import EVERYWHERE, PACKED, packer
+from spark_bridge.packing import BEFORE_ALL, EVERYWHERE, PACKED, packer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,20 +45,32 @@ def column(name: str) -> Column:
     return f.col(quoted(name))
 
 
-def tagged(source: Source, buckets: int, plausible: Plausible) -> DataFrame:
-    """Return the tagged frame of one source."""
-    time = column(source.event_time)
-    reason = plausible.objection(time)
+def objection(source: Source, plausible: Plausible) -> Column:
+    """Return why a row of a source cannot be used; null if it can."""
+    reason = f.lit(None).cast("string")
+    if source.event_time is not None:
+        reason = plausible.objection(column(source.event_time))
     for needed, what in source.needed.items():
         reason = f.coalesce(reason, f.when(column(needed).isNull(), f.lit(f"its {what} {needed!r} is null")))
+    return reason
+
+
+def tagged(source: Source, buckets: int, plausible: Plausible, called: int = 1) -> DataFrame:
+    """Return the tagged frame of one source; for the buckets that are called with it, see `packing.packer`."""
+    reason = objection(source, plausible)
     sequence = f.lit(0) if source.sequence is None else f.coalesce(column(source.sequence), f.lit(0))
+    time = f.lit(BEFORE_ALL)
+    if source.event_time is None:
+        sequence = f.lit(BEFORE_ALL)
+    else:
+        time = f.coalesce(f.unix_micros(column(source.event_time)), f.lit(NO_TIME))
     frame = source.frame.select(
         f.when(reason.isNull(), _bucket(source, buckets)).otherwise(f.lit(0)).alias("bucket"),
         sequence.cast("long").alias("sequence"),
-        f.coalesce(f.unix_micros(time), f.lit(NO_TIME)).alias("time"),
+        time.alias("time"),
         reason.alias("reason"),
         *(column(field.name).alias(f"column {place}") for place, field in enumerate(source.schema)),
-    ).mapInArrow(packer(source.schema), PACKED)
+    ).mapInArrow(packer(source.schema, called), PACKED)
     bucket = f.col("bucket")
     if source.partition is None and buckets > 1:
         every = f.sequence(f.lit(0), f.lit(buckets - 1))
@@ -72,7 +84,8 @@ def _bucket(source: Source, buckets: int) -> Column:
     if source.partition is None:
         return f.lit(EVERYWHERE)
     if source.partition == ANYHOW:
-        names = (source.event_time, *(field.name for field in source.schema if not _has_map(field.dataType)))
+        own = [] if source.event_time is None else [source.event_time]
+        names = (*own, *(field.name for field in source.schema if not _has_map(field.dataType)))
         return f.pmod(f.hash(*map(column, dict.fromkeys(names))), f.lit(buckets))
     key = column(source.partition)
     is_whole = isinstance(source.frame.schema[source.partition].dataType, t.IntegralType)

@@ -35,16 +35,18 @@ from spark_bridge.memory_limits import check_bounded, checked_limit
 from spark_bridge.migration import Migration
 from spark_bridge.options import (
     by_source,
-    check_one_watermark,
     check_options,
     check_partition_types,
     check_sequences,
+    check_watermark,
     checked_outputs,
     given_schemas,
     has_own_watermark,
     holds_back,
     splittable,
+    timed_frames,
 )
+from spark_bridge.prefixes import clock_rows
 from spark_bridge.queries import Share, log_warnings, start_query
 from spark_bridge.raising import checked_policy, for_engines
 from spark_bridge.reads import check_reads
@@ -52,6 +54,7 @@ from spark_bridge.schemas import result_schema
 from spark_bridge.shuffles import bucket_numbers, partitioned
 from spark_bridge.sources import make_source, value_schema
 from spark_bridge.stateful import run_batch, run_streaming
+from spark_bridge.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from spark_bridge.queries import Sink
     from spark_bridge.raising import OnError
     from spark_bridge.schemas import ResultSchema
+    from spark_bridge.sources import Source
 
     Columns: TypeAlias = str | Mapping[str, str]
     Schema: TypeAlias = str | t.StructType
@@ -241,8 +245,9 @@ def correlate_frames(
         program: One output reactive, or several; a column of the results names the output. Or what `migrate` returns.
         frames: The DataFrame of each input, by the input's name. On a table each row is an update of the row with its
             key. The value is a mapping of the frame's columns without the helper columns named here, or of the
-            reactive's ``fields`` if it declares them.
-        event_time: The column that says when, in every frame: a timestamp.
+            reactive's ``fields`` if it declares them. Beside streams, a frame that is none is static: its rows are
+            there before all time, and are read now. In a batch, a frame without a column of event times is static.
+        event_time: The column that says when, in every frame that is not static: a timestamp.
         partition_by: The column by whose value rows are spread over the buckets, in every frame that has it; or a
             mapping from source to column, or to ``"*"``, where its rows may go anywhere. All other frames are broadcast
             to every bucket. None: what the program's keys and equalities allow, see `Frames.partition_by`.
@@ -261,7 +266,8 @@ def correlate_frames(
             from output.
         plausible: The earliest and latest event time that is believed, or None for either. By default nothing later
             than tomorrow is, by the session's calendar. Other rows are dead letters, and do not move the watermark.
-        close: Whether the sources of a batch end with it; False gives what a stream of the same rows would have given.
+        close: Whether the sources of a batch end with it; False gives what a stream of the same rows has given by the
+            time that its watermark is that of them all. Without ``watermark`` that is the time of the latest row.
         unbounded: Whether a stream may have a program whose memory grows for ever.
         soft_limit: From how many bytes on the state of one bucket of a stream warns, and again when it has doubled;
             None: never.
@@ -281,17 +287,18 @@ def correlate_frames(
     check_options(frames, list(inputs), buckets, order)
     is_streaming = any(frame.isStreaming for frame in frames.values())
     checked_limit(soft_limit)
-    if is_streaming and not unbounded:
-        check_bounded(outputs)
     names = list(frames)
     schemas_in = {name: frame.schema for name, frame in frames.items()}
+    timed = timed_frames(frames, event_time)
+    if is_streaming and not unbounded:
+        check_bounded(outputs, set(names) - set(timed))
     own = [name for name, kind in schemas_in.items() if is_streaming and has_own_watermark(kind, event_time)]
-    check_one_watermark(own, watermark)
+    check_watermark(own, watermark, timed)
     has_watermark = bool(own) or watermark is not None
     holds = holds_back(order, sequence, has_watermark=has_watermark, is_streaming=is_streaming)
-    by_sequence = by_source("sequence", sequence, dict.fromkeys(names) if isinstance(sequence, str) else schemas_in)
+    by_sequence = by_source("sequence", sequence, dict.fromkeys(timed) if isinstance(sequence, str) else schemas_in)
     by_deleted = by_source("deleted", deleted, {name: schemas_in[name] for name in schemas_in if inputs[name].table})
-    check_sequences(sequence, by_sequence, names)
+    check_sequences(sequence, by_sequence, timed)
     values_in = {
         name: value_schema(kind, name, inputs[name], (event_time, by_sequence.get(name), by_deleted.get(name)))
         for name, kind in schemas_in.items()
@@ -310,6 +317,7 @@ def correlate_frames(
             frame,
             inputs[name],
             event_time=event_time,
+            is_static=name not in timed,
             sequence=by_sequence.get(name),
             partition=by_partition.get(name) if count > 1 else None,
             deleted=by_deleted.get(name),
@@ -330,15 +338,17 @@ def correlate_frames(
     layout, key = _common(schemas, [name for name, output in zip(output_names, outputs, strict=True) if output.table])
     sources_in = tuple(source.input for source in sources)
     policy = for_engines(checked_policy(on_error, outputs))
-    states = BucketStates(outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy, count)
-    runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error)
     believed = Plausible(plausible)
-    parts = [tagged(source, count, believed) for source in sources]
+    static = static_rows(sources, count, believed) if is_streaming else StaticRows()
+    states = BucketStates(
+        outputs, sources_in, uuid4().hex, soft_limit, by_partition, before, policy, count, static.digests
+    )
+    runner = Buckets(outputs, sources_in, layout, everywhere, states, on_error, static)
     if is_streaming:
-        marked = _watermarked(parts, names, watermark)
-        done = run_streaming(marked, runner, bucket_numbers(count), has_watermark=has_watermark, holds=holds)
+        done = _streamed(runner, sources, count, believed, watermark, has_watermark=has_watermark, holds=holds)
     else:
-        done = run_batch(united(parts), runner, follows=close and sequence is None, close=close)
+        follows = sequence is None and (close or order == "event_time")
+        done = _batched(runner, sources, count, believed, watermark, follows=follows, close=close)
 
     def without(columns: Mapping[str, list[str]]) -> Frames:
         rest = {name: frame.drop(*columns.get(name, ())) for name, frame in frames.items()}
@@ -363,14 +373,47 @@ def correlate_frames(
     return Frames(done, layout, key, count, by_partition, states, holds, without)
 
 
-def _watermarked(parts: list[DataFrame], names: list[str], watermark: Any) -> DataFrame:
+def _streamed(
+    runner: Buckets,
+    sources: Sequence[Source],
+    count: int,
+    believed: Plausible,
+    watermark: Any,
+    *,
+    has_watermark: bool,
+    holds: bool,
+) -> DataFrame:
+    """Return the parts that streams give."""
+    called = count if runner.static.split else 1
+    parts = {one.input.name: tagged(one, count, believed, called) for one in sources if one.event_time is not None}
+    marked = _watermarked(parts, watermark)
+    return run_streaming(marked, runner, bucket_numbers(count), has_watermark=has_watermark, holds=holds)
+
+
+def _batched(
+    runner: Buckets,
+    sources: Sequence[Source],
+    count: int,
+    believed: Plausible,
+    watermark: Any,
+    *,
+    follows: bool,
+    close: bool,
+) -> DataFrame:
+    """Return the parts that a batch gives."""
+    parts = [tagged(one, count, believed) for one in sources]
+    if not close and (follows or watermark is not None):
+        parts.append(clock_rows(sources, count, believed, watermark))
+    return run_batch(united(parts), runner, follows=follows, close=close)
+
+
+def _watermarked(parts: Mapping[str, DataFrame], watermark: Any) -> DataFrame:
     if watermark is None:
-        return united(parts)
+        return united(parts.values())
     if isinstance(watermark, str):
-        return united(parts).withWatermark("at", watermark)
-    delays = by_source("watermark", watermark, dict.fromkeys(names))
-    marked = [part.withWatermark("at", delays[name]) for name, part in zip(names, parts, strict=True) if name in delays]
-    rest = [part for name, part in zip(names, parts, strict=True) if name not in delays]
+        return united(parts.values()).withWatermark("at", watermark)
+    marked = [part.withWatermark("at", watermark[name]) for name, part in parts.items() if name in watermark]
+    rest = [part for name, part in parts.items() if name not in watermark]
     return united([*marked, *rest])  # the first says what the columns of the union are, watermark included
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cartesius import Reactive
 
 
-def unbounded_slots(outputs: Iterable[Reactive]) -> list[str]:
-    """Return the slots whose memory nothing bounds, each as ``slot of correlation: reason``.
+def unbounded_slots(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> list[tuple[str, str, str]]:
+    """Return the slots whose memory nothing bounds: of each its correlation, its name, and the reason.
 
     >>> from cartesius import Reactive, correlate
     >>> from restrictions import most_recently
@@ -37,24 +37,42 @@ def unbounded_slots(outputs: Iterable[Reactive]) -> list[str]:
     ...     name="pairs",
     ... )
     >>> unbounded_slots([pairs])
-    ['right of pairs: no restriction bounds it']
+    [('pairs', 'right', 'no restriction bounds it')]
+    >>> unbounded_slots([pairs], static=["right"])
+    []
+
+    Args:
+        outputs: The program.
+        static: The names of inputs that have no more rows than they begin with.
     """
+    finite = frozenset(static)
     program = Program(outputs, World(MICROSECOND))
     try:
-        found = [(join, slot, *memory_bound(join, slot)) for join in program.joins for slot in join.slots]
-        return [f"{slot.name} of {join.name}: {reason}" for join, slot, bound, reason in found if bound == UNBOUNDED]
+        slots = [(join, slot, join.pattern.slots[slot.name]) for join in program.joins for slot in join.slots]
+        found = [(join, slot, *memory_bound(join, slot)) for join, slot, of in slots if not _is_finite(of, finite)]
+        return [(join.name, slot.name, reason) for join, slot, bound, reason in found if bound == UNBOUNDED]
     finally:
         program.drop()
 
 
-def check_bounded(outputs: Iterable[Reactive]) -> None:
-    """Raise `InvalidArgument` if a slot's memory would grow for ever."""
-    slots = unbounded_slots(outputs)
+def _is_finite(reactive: Reactive, static: frozenset[str]) -> bool:
+    """Whether all events of a reactive come of static frames."""
+    if reactive.pattern is None:
+        return reactive.name in static
+    return all(_is_finite(source, static) for source in reactive.pattern.slots.values())
+
+
+def check_bounded(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> None:
+    """Raise `InvalidArgument` if a slot's memory would grow for ever; sources that are ``static`` do not."""
+    slots = unbounded_slots(outputs, static)
     if slots:
+        shown = "; ".join(f"{slot} of {name}: {reason}" for name, slot, reason in slots)
+        first = slots[0][0]
+        mine = ", ".join(f'"{slot}"' for name, slot, _ in slots if name == first)
         message = (
             "correlate_frames: expected a program whose memory is bounded, as a stream does not end, but it would grow"
-            f" for ever ({'; '.join(slots)}); bound it with most_recently, within, at_most or a window, or allow it:"
-            " unbounded=True"
+            f" for ever ({shown}); in {first} write restrict=… | most_recently({mine}), or give it within, at_most or a"
+            " window, or allow it: unbounded=True"
         )
         raise InvalidArgument(message)
 

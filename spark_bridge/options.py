@@ -12,7 +12,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.partitioning import ANYHOW
 from spark_bridge.sources import KEY_TYPES, near, table_key
 
-_MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
+MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 
 
 def checked_outputs(program: Any) -> tuple[Reactive, ...]:
@@ -66,13 +66,36 @@ def check_options(frames: Any, known: list[str], buckets: Any, order: Any) -> No
         raise InvalidArgument(message)
 
 
+def timed_frames(frames: Mapping[str, Any], event_time: str) -> list[str]:
+    """Return the sources whose rows have event times; the others are static. Beside a stream, all that are no streams.
+
+    Raises:
+        InvalidArgument: No frame of a batch has the column, or one has another of a name like it.
+    """
+    if any(frame.isStreaming for frame in frames.values()):
+        return [name for name, frame in frames.items() if frame.isStreaming]
+    found = [name for name, frame in frames.items() if event_time in frame.schema.names]
+    for name, frame in frames.items():
+        of_times = [field.name for field in frame.schema if isinstance(field.dataType, t.TimestampType)]
+        hint = near(event_time, of_times if found else frame.schema.names)
+        if name not in found and (hint or not found):
+            message = (
+                f"correlate_frames: expected the frame of {name!r} to have the column {event_time!r} (event_time) but"
+                f" it has {', '.join(frame.schema.names)}{hint}"
+            )
+            raise InvalidArgument(message)
+    return found
+
+
 def has_own_watermark(schema: t.StructType, event_time: str) -> bool:
     """Return whether a frame has a watermark of its own on its event times: Spark's ``withWatermark``."""
-    return any(field.name == event_time and _MARK in (field.metadata or {}) for field in schema)
+    return any(field.name == event_time and MARK in (field.metadata or {}) for field in schema)
 
 
-def check_one_watermark(own: list[str], watermark: Any) -> None:
-    """Raise `InvalidArgument` if frames have watermarks beside one that is given."""
+def check_watermark(own: list[str], watermark: Any, timed: list[str]) -> None:
+    """Raise `InvalidArgument` if frames have watermarks beside one that is given, or it is for no source with times."""
+    if not isinstance(watermark, str):
+        by_source("watermark", watermark, dict.fromkeys(timed))
     if own and watermark is not None:
         message = (
             f"correlate_frames: expected one watermark but got {watermark=!r} beside that of withWatermark of"

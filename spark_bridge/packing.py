@@ -33,6 +33,8 @@ PACKED: Final = "bucket int, at timestamp, chunk binary"
 """A chunk: its bucket, the latest of its rows' event times, and the rows."""
 LONG_AGO: Final = -8_520_336_000_000_000
 """The time of what must not move the watermark, in microseconds: the year 1700."""
+BEFORE_ALL: Final = -(2**62)
+"""The time of rows that are there before all time (`static_frames`), and their place in the order."""
 FAR_OFF: Final = 8_835_955_200_000_000
 """The latest time that moves it: the year 2250."""
 
@@ -47,11 +49,13 @@ def chunk_schema(schema: t.StructType) -> pa.Schema:
     return pa.schema([*_HELPERS, *((field.name, arrow_type(field.dataType)) for field in schema)])
 
 
-def packer(schema: t.StructType) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def packer(schema: t.StructType, called: int = 1) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the function, for Spark's ``mapInArrow``, that packs the rows of a source.
 
     Args:
         schema: The columns that travel; before them come the bucket and what `chunk_schema` has beside them.
+        called: How many buckets, from the first one on, get a chunk at least: all, if each has rows that wait for the
+            first call (`static_frames`).
     """
     target = chunk_schema(schema)
 
@@ -62,15 +66,15 @@ def packer(schema: t.StructType) -> Callable[[Iterator[Any]], Iterator[Any]]:
             together.append(batch)
             rows, size = rows + batch.num_rows, size + batch.get_total_buffer_size()  # not nbytes: see _packed
             if rows >= _ROWS or size >= _BYTES:
-                yield _packed(together, target)
+                yield _packed(together, target, called)
                 together, rows, size = [], 0, 0
         if rows:
-            yield _packed(together, target)
+            yield _packed(together, target, called)
 
     return pack
 
 
-def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBatch:
+def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema, called: int) -> pa.RecordBatch:
     # Where all lists of a column are empty, Spark 4.0 sends no offsets of what is in them. When pyarrow measures or
     # writes such a column, it reads the first of them, which kills the worker. What it has taken has offsets again.
     table = pa.Table.from_batches(batches)
@@ -94,9 +98,9 @@ def _packed(batches: Sequence[pa.RecordBatch], target: pa.Schema) -> pa.RecordBa
     latest = np.maximum.reduceat(_watermarks(whole), starts)
     chunks = [written(whole.slice(first, end - first)) for first, end in cuts]
     buckets = bucket[starts]
-    if buckets[0] > 0:  # the first bucket has none, and not all of them have some
-        buckets, latest = np.append(buckets, 0), np.append(latest, LONG_AGO)
-        chunks.append(written(whole.slice(0, 0)))
+    idle = np.setdiff1d(np.arange(called if buckets[0] != EVERYWHERE else 0), buckets)
+    buckets, latest = np.append(buckets, idle), np.append(latest, np.full(len(idle), LONG_AGO))
+    chunks += [written(whole.slice(0, 0))] * len(idle)
     arrays = [pa.array(buckets, pa.int32()), pa.array(latest).cast(_AT), pa.array(chunks, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, names=["bucket", "at", "chunk"])
 

@@ -32,8 +32,7 @@ from cartesius.expressions import (
     show,
 )
 from cartesius.families import arrive, totals
-from cartesius.tracing import parameters_of, trace
-from spark_bridge.lineage import (
+from cartesius.lineage import (
     Column,
     Composed,
     Computed,
@@ -51,16 +50,17 @@ from spark_bridge.lineage import (
     table_key,
     yielded,
 )
+from cartesius.tracing import parameters_of, trace
 from spark_bridge.schemas import PLAIN
 from spark_bridge.sources import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from cartesius.lineage import Origin, Scope
     from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
     from cartesius.restriction_base import Restriction
-    from spark_bridge.lineage import Origin, Scope
 
 _EQUAL: Final = (operator.eq, operator.ne)
 _COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)

@@ -44,7 +44,7 @@ class Source:
     Args:
         number: Its place in the caller's mapping.
         frame: The DataFrame.
-        event_time: The column of the event times, a timestamp.
+        event_time: The column of the event times, a timestamp; None: its rows are there before all time.
         sequence: The column that gives the arrival order, or None.
         partition: The column that its rows are split by, or `ANYHOW`, by all of them, or None.
         schema: The columns that travel.
@@ -54,7 +54,7 @@ class Source:
 
     number: int
     frame: DataFrame
-    event_time: str
+    event_time: str | None
     sequence: str | None
     partition: str | None
     schema: t.StructType
@@ -69,6 +69,7 @@ def make_source(
     reactive: Reactive,
     *,
     event_time: str,
+    is_static: bool = False,
     sequence: str | None,
     partition: str | None,
     deleted: str | None,
@@ -83,7 +84,9 @@ def make_source(
         if columns.names.count(column) > 1:
             message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
             raise InvalidArgument(message)
-    _check_column(columns, name, event_time, "event_time", (t.TimestampType,), "a timestamp; cast it: to_timestamp(…)")
+    if not is_static:
+        expected = "a timestamp; cast it: to_timestamp(…)"
+        _check_column(columns, name, event_time, "event_time", (t.TimestampType,), expected)
     if sequence is not None:
         _check_column(columns, name, sequence, "sequence", (t.IntegralType,), "a whole number")
     if deleted is not None:
@@ -107,7 +110,7 @@ def make_source(
     return Source(
         number,
         frame,
-        event_time,
+        None if is_static else event_time,
         sequence,
         partition,
         schema,

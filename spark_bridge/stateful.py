@@ -23,6 +23,8 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from spark_bridge.emission import PART
 from spark_bridge.envelope import FOREVER
+from spark_bridge.packing import BEFORE_ALL
+from spark_bridge.prefixes import clock_in
 from spark_bridge.versions import check_versions
 from spark_bridge.wire import written
 
@@ -101,7 +103,7 @@ def run_batch(frame: DataFrame, buckets: Buckets, *, follows: bool, close: bool)
         frame: The tagged frame.
         buckets: The program.
         follows: Whether the clock follows the rows, as it does in a stream whose rows wait for it.
-        close: Whether all sources end.
+        close: Whether all sources end; otherwise rows of `prefixes.CLOCK` say what the clock is at the end.
     """
     call = batch_call(buckets, follows=follows, close=close)
     return frame.drop("at").groupBy("bucket").applyInPandas(call, PART)
@@ -112,7 +114,8 @@ def batch_call(buckets: Buckets, *, follows: bool, close: bool) -> Callable[[Any
 
     def call(key: Any, rows: pd.DataFrame) -> pd.DataFrame:
         bucket, chunks = int(key[0]), _chunks([rows])
-        outcome = _noting(bucket, lambda: buckets.run(bucket, None, chunks, follows=follows, close=close))
+        end = None if close else clock_in(chunks) or (BEFORE_ALL if follows else None)
+        outcome = _noting(bucket, lambda: buckets.run(bucket, None, chunks, end=end, follows=follows, close=close))
         return _to_pandas(bucket, outcome)
 
     return call

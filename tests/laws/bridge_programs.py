@@ -24,6 +24,7 @@ from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.dead_letters import kind_of_late
 from spark_bridge.emission import CHANGES, Emission
+from spark_bridge.reads import check_reads
 from spark_bridge.schemas import result_schema
 from tests.laws.spark_model import Row
 from tests.oracle.tier_programs import FAMILIES, Case, Choices, case_of, fresh, used_inputs
@@ -70,9 +71,21 @@ class Drawn:
 
 
 def drawn_of(family: str, program: bytes, trace: bytes) -> Drawn | None:
-    """The program and the rows that bytes stand for; None if its restrictions refuse each other."""
+    """The program and the rows that bytes stand for; None if restrictions refuse each other, or it can only raise."""
     case = case_of(family, program, unit=unit_of(trace), table=TABLE)
-    return None if case is None else drawn_from(case, trace)
+    drawn = None if case is None else drawn_from(case, trace)
+    return None if drawn is None or _reads_nothing_yielded(drawn) else drawn
+
+
+def _reads_nothing_yielded(drawn: Drawn) -> bool:
+    """Whether a body reads a field that the correlation before it does not yield, which the bridge refuses."""
+    try:
+        check_reads(drawn.outputs, drawn.schemas, drawn.schemas)
+    except InvalidArgument as refusal:
+        if "to be yielded by the correlation before it" not in str(refusal):
+            raise
+        return True
+    return False
 
 
 def unit_of(trace: bytes) -> int:

@@ -13,6 +13,7 @@ tests/spark/test_laws.py runs the same programs on Spark itself.
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,12 @@ import pyarrow as pa
 from spark_bridge import correlate_frames
 from spark_bridge.emission import CHANGES, DELETE, PART, kind_of
 from spark_bridge.engine_cache import ENGINES
-from spark_bridge.packing import EVERYWHERE, chunk_schema, packer
+from spark_bridge.packing import BEFORE_ALL, EVERYWHERE, chunk_schema, packer
+from spark_bridge.prefixes import CLOCK
 from spark_bridge.stateful import batch_call, streaming_call
 from spark_bridge.values import arrow_type
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import types as t
@@ -62,16 +63,41 @@ class Plan:
     follows: bool
     close: bool
     numbers: tuple[int, ...]
+    called: int
+    is_prefix: bool
+    delays: Mapping[str, int] | None
 
 
-def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: bool, **options: Any) -> Plan:
-    """Run `correlate_frames` up to where Spark comes in; raises what it raises."""
+def planned(
+    program: Any,
+    schemas: Mapping[str, t.StructType],
+    *,
+    is_streaming: bool,
+    static: Mapping[str, Sequence[Row]] | None = None,
+    **options: Any,
+) -> Plan:
+    """Run `correlate_frames` up to where Spark comes in; raises what it raises. Static frames have these rows."""
     found: dict[str, Any] = {"has_watermark": False, "holds": False, "follows": False, "close": False, "numbers": ()}
+    found |= {"called": 1, "is_prefix": False, "delays": None}
     sources: list[Source] = []
+    static = static or {}
 
-    def tagged(source: Source, count: int, _: object) -> None:
+    def tagged(source: Source, count: int, _: object, called: int = 1) -> None:
         sources.append(source)
-        found["count"] = count
+        found.update(count=count, called=called)
+
+    def gathered(source: Source, count: int, _: object) -> dict[int, list[bytes]]:
+        sources.append(source)
+        by_bucket: dict[int, list[bytes]] = defaultdict(list)
+        for _, bucket, chunk in packed(source, static[source.input.name], count, random.Random(0)):
+            by_bucket[max(bucket, 0)].append(chunk)
+        return by_bucket
+
+    def clock_rows(_: object, __: object, ___: object, watermark: Any) -> None:
+        found["is_prefix"] = True
+        if watermark is not None:
+            one = {"": watermark} if isinstance(watermark, str) else watermark
+            found["delays"] = {name: int(delay.split()[0]) for name, delay in one.items()}  # in milliseconds
 
     def streaming(_: object, runner: Buckets, numbers: Sequence[int], *, has_watermark: bool, holds: bool) -> None:
         found.update(runner=runner, numbers=tuple(numbers), has_watermark=has_watermark, holds=holds)
@@ -79,19 +105,23 @@ def planned(program: Any, schemas: Mapping[str, t.StructType], *, is_streaming: 
     def batch(_: object, runner: Buckets, *, follows: bool, close: bool) -> None:
         found.update(runner=runner, follows=follows, close=close)
 
-    frames: Any = {name: Frame(schema, is_streaming) for name, schema in schemas.items()}
+    frames: Any = {name: Frame(schema, is_streaming and name not in static) for name, schema in schemas.items()}
     nothing = mock.Mock(return_value=None)
-    with mock.patch.multiple(
-        "spark_bridge.frames",
-        tagged=tagged,
-        united=nothing,
-        opened=nothing,
-        _watermarked=nothing,
-        run_streaming=streaming,
-        run_batch=batch,
+    with (
+        mock.patch.multiple(
+            "spark_bridge.frames",
+            tagged=tagged,
+            clock_rows=clock_rows,
+            united=nothing,
+            opened=nothing,
+            _watermarked=nothing,
+            run_streaming=streaming,
+            run_batch=batch,
+        ),
+        mock.patch("spark_bridge.static_frames.gathered", gathered),
     ):
         correlate_frames(program, frames, **{"event_time": "at", **options})
-    return Plan(sources=tuple(sources), **found)
+    return Plan(sources=tuple(sorted(sources, key=lambda source: source.number)), **found)
 
 
 @attrs.frozen
@@ -198,8 +228,24 @@ class MicroBatches:
     def run_batch(self, rows: Sequence[Row]) -> None:
         """Run all rows as a batch DataFrame."""
         call = batch_call(self.plan.runner, follows=self.plan.follows, close=self.plan.close)
-        for bucket, chunks in self._shuffled(rows).items():
+        shuffled = self._shuffled(rows)
+        if self.plan.is_prefix and (clock := self.clock_of(rows)) is not None:
+            for bucket in range(self.plan.count):
+                shuffled[bucket].append((CLOCK, str(clock).encode()))
+        for bucket, chunks in shuffled.items():
             self._keep(bucket, [call((bucket,), _frame(chunks))])
+
+    def clock_of(self, rows: Sequence[Row]) -> int | None:
+        """Return the clock that a stream of all rows would have come to."""
+        times: dict[str, int] = {}
+        delays = self.plan.delays
+        for row in rows:
+            name = row.source if delays is not None and row.source in delays else ""
+            times[name] = max(times.get(name, row.at), row.at)
+        if delays is None:
+            return times[""] + 1 if times.get("", 0) > 0 else None
+        marks = [times[name] // MILLISECOND - delay for name, delay in delays.items() if name in times]
+        return min(marks) * MILLISECOND + 1 if len(marks) == len(delays) and min(marks) > 0 else None
 
     @property
     def clock(self) -> int | None:
@@ -236,43 +282,13 @@ class MicroBatches:
             self._draw.shuffle(mine)
             partitions = self._draw.randint(1, 3)
             for partition in range(partitions):
-                for at, bucket, chunk in self._packed(source, mine[partition::partitions]):
+                share = mine[partition::partitions]
+                for at, bucket, chunk in packed(source, share, self.plan.count, self._draw, self.plan.called):
                     everywhere = range(self.plan.count) if bucket == EVERYWHERE else [bucket]
                     for one in everywhere:
                         found[one].append((source.number, chunk))
                     self._mark(source.input.name, at)
         return found
-
-    def _packed(self, source: Source, rows: Sequence[Row]) -> list[tuple[int, int, bytes]]:
-        """Return time, bucket and rows of the chunks that a worker makes of its partition."""
-        if not rows:
-            return []
-        columns = [
-            [self._bucket(source, row) for row in rows],
-            [0 if source.sequence is None else row.sequence for row in rows],
-            [row.at for row in rows],
-            [None] * len(rows),
-            *([row.columns[field.name] for row in rows] for field in source.schema),
-        ]
-        kinds = [pa.int32(), *chunk_schema(source.schema).types]
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-        whole = pa.RecordBatch.from_arrays(arrays, names=[f"column {place}" for place in range(len(arrays))])
-        size = self._draw.randint(1, len(rows))
-        batches = [whole.slice(first, size) for first in range(0, len(rows), size)]
-        packed = pa.Table.from_batches(list(packer(source.schema)(iter(batches))))
-        times = packed.column("at").cast(pa.int64()).to_pylist()
-        return list(zip(times, packed.column("bucket").to_pylist(), packed.column("chunk").to_pylist(), strict=True))
-
-    def _bucket(self, source: Source, row: Row) -> int:
-        """Return a bucket that depends on the key alone, as Spark's hash does."""
-        if self.plan.count == 1:
-            return 0
-        if source.partition is None:
-            return EVERYWHERE
-        if source.partition == "*":
-            return sum(repr((row.at, row.columns)).encode()) * 7919 % 65537 % self.plan.count
-        key = row.columns[source.partition]
-        return (int(key) if isinstance(key, int) else sum(str(key).encode())) * 7919 % 65537 % self.plan.count
 
     def _mark(self, source: str, at: int) -> None:
         name = source if source in self._delays else ""
@@ -298,7 +314,7 @@ class MicroBatches:
         change, schema, places = row["change"], layout.schemas[name], layout.value.names
         fields = {field: row[f"value_{places.index(field)}"] for field in layout.own(name).names}
         key = row[f"key_{layout.keys.index(schema.key)}"] if schema.key in layout.keys else None
-        times = {"start": _micros(row["start"]), "end": _micros(row["end"])}
+        times = {name: BEFORE_ALL if row[name] is None else _micros(row[name]) for name in ("start", "end")}
         return {
             "output": name,
             "bucket": row["bucket"],
@@ -306,6 +322,41 @@ class MicroBatches:
             "key": key,
             "value": None if change == DELETE else fields,
         } | times
+
+
+def packed(
+    source: Source, rows: Sequence[Row], count: int, draw: random.Random, called: int = 1
+) -> list[tuple[int, int, bytes]]:
+    """Return time, bucket and rows of the chunks that a worker makes of its partition."""
+    if not rows:
+        return []
+    columns = [
+        [bucket_of(source, row, count) for row in rows],
+        [row.sequence if source.sequence is not None or source.event_time is None else 0 for row in rows],
+        [row.at for row in rows],
+        [None] * len(rows),
+        *([row.columns[field.name] for row in rows] for field in source.schema),
+    ]
+    kinds = [pa.int32(), *chunk_schema(source.schema).types]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    whole = pa.RecordBatch.from_arrays(arrays, names=[f"column {place}" for place in range(len(arrays))])
+    size = draw.randint(1, len(rows))
+    batches = [whole.slice(first, size) for first in range(0, len(rows), size)]
+    found = pa.Table.from_batches(list(packer(source.schema, called)(iter(batches))))
+    times = found.column("at").cast(pa.int64()).to_pylist()
+    return list(zip(times, found.column("bucket").to_pylist(), found.column("chunk").to_pylist(), strict=True))
+
+
+def bucket_of(source: Source, row: Row, count: int) -> int:
+    """Return a bucket that depends on the key alone, as Spark's hash does."""
+    if count == 1:
+        return 0
+    if source.partition is None:
+        return EVERYWHERE
+    if source.partition == "*":
+        return sum(repr((row.at, row.columns)).encode()) * 7919 % 65537 % count
+    key = row.columns[source.partition]
+    return (int(key) if isinstance(key, int) else sum(str(key).encode())) * 7919 % 65537 % count
 
 
 def _frame(chunks: Sequence[tuple[int, bytes]]) -> pd.DataFrame:

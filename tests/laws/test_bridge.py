@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+import attrs
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from cartesius.testing import streams_equivalent
 from restrictions import key_by, most_recently, sliding, tumbling, without
 from restrictions.tables import aggregate, changelog, sum_
 from restrictions.windows import final, on_close, on_content_change
+from spark_bridge.packing import BEFORE_ALL
 from tests.laws.bridge_programs import as_rows, by_output, drawn_from, drawn_of, in_order, in_process, unit_of
 from tests.laws.spark_model import MicroBatches, planned
 from tests.oracle.tier_programs import FAMILIES, Case
@@ -28,6 +30,7 @@ from tests.oracle.tier_programs import FAMILIES, Case
 MODES = ("batch", "event_time", "sequence", "arrival")
 REFUSALS = r"number of buckets|spread over buckets|as the key is|to be a text|by one type"
 ran = settings().max_examples
+BEFORE = {"at": BEFORE_ALL, "sequence": BEFORE_ALL}
 EXAMPLES = settings(max_examples=max(15, ran // 4))
 
 
@@ -54,6 +57,8 @@ class Trial:
             self.options["schema"] = drawn.given
         if mode == "batch":
             self.options["close"] = draw.random() < 0.5
+            if draw.random() < 0.5:
+                self.options["watermark"] = f"{self.delay} milliseconds"
         elif mode == "event_time":
             self.options["watermark"] = f"{self.delay} milliseconds"
         elif mode == "sequence":
@@ -62,9 +67,22 @@ class Trial:
             self.schemas = {name: t.StructType([*kind, place]) for name, kind in drawn.schemas.items()}
         else:
             self.options["order"] = "arrival"
-        self.rows = in_order(drawn.rows, drawn.inputs, by_place=mode == "sequence")
+        self.static = static = self._static()
+        rows = [attrs.evolve(row, **BEFORE) if row.source in static else row for row in drawn.rows]
+        self.rows = in_order(rows, drawn.inputs, by_place=mode == "sequence")
+        self.coming = [row for row in self.rows if mode == "batch" or row.source not in static]
+        for name in static:
+            kept = [field for field in self.schemas[name] if field.name not in ("at", "place")]
+            self.schemas = {**self.schemas, name: t.StructType(kept)}
+        if mode != "batch":
+            self.options["static"] = {name: [row for row in self.rows if row.source == name] for name in static}
         is_told = partition is not None or is_derived or draw.random() < 0.7
         self.plan = self._planned(partition if is_told else self._partition())
+
+    def _static(self):
+        """The sources that are there before all time; one at least is not, and has rows, or no bucket is called."""
+        names = [name for name in self.drawn.inputs if self.draw.random() < 0.25]
+        return names if any(row.source not in names for row in self.drawn.rows) else []
 
     def _planned(self, partition):
         found = self.planned_or_none(partition, self.buckets or self.draw.choice([2, 3, 5]))
@@ -94,9 +112,9 @@ class Trial:
         if self.mode == "batch":
             model.run_batch(self.rows)
             return model
-        arriving = self.rows
+        arriving = self.coming
         if self.mode == "event_time":  # none comes later than the delay allows
-            arriving = sorted(self.rows, key=lambda row: row.at + self.draw.randrange(self.delay * 1000))
+            arriving = sorted(arriving, key=lambda row: row.at + self.draw.randrange(self.delay * 1000))
         places = sorted(self.draw.randint(0, len(arriving)) for _ in range(self.draw.randint(0, 4)))
         for first, last in pairwise([0, *places, len(arriving)]):
             model.run(arriving[first:last])
@@ -105,18 +123,25 @@ class Trial:
         model.settle()
         return model
 
+    def clock(self, model):
+        """The clock at the end, as Spark's watermark has it."""
+        if self.mode == "batch":
+            return model.clock_of([row for row in self.rows if row.at > BEFORE_ALL]) if self.plan.is_prefix else None
+        return model.clock if self.plan.has_watermark else None
+
     def expected(self, clock):
         """What an engine in this process gives, and how many rows it does not use."""
         rows = self.rows
-        if self.mode == "event_time":
-            rows = [row for row in rows if clock is not None and row.at < clock]
+        if self.plan.holds or (self.plan.follows and not self.plan.close):
+            rows = [row for row in rows if row.at < (BEFORE_ALL + 1 if clock is None else clock)]
         lateness = 0 if self.plan.holds or self.plan.follows else None
         return in_process(self.drawn, rows, lateness=lateness, clock=clock, close=self.plan.close)
 
 
 def check(drawn, mode, draw, *, is_derived=False, partition=None, buckets=None):
     trial = Trial(drawn, mode, draw, is_derived=is_derived, partition=partition, buckets=buckets)
-    event(f"{mode}: {min(trial.plan.count, 2)} buckets")
+    event(f"{mode}: {min(trial.plan.count, 2)} buckets, {'some' if trial.static else 'no'} static frames")
+    event(f"{mode}: a prefix" if trial.plan.is_prefix else f"{mode}: whole")
     if not checked(trial):
         event("a row that some buckets raise on")
     return trial
@@ -132,7 +157,7 @@ def checked(trial):
         with pytest.raises(InvalidArgument, match="result: expected"):
             as_rows(events, plan.runner.layout)
         return True
-    events, unused = trial.expected(model.clock if plan.has_watermark else None)
+    events, unused = trial.expected(trial.clock(model))
     if plan.count > 1 and unused["dead"] and not all(source.partition for source in plan.sources):
         return False  # a row that some buckets raise on
     assert Counter(letter["kind"] for letter in model.letters) == Counter(unused), model.letters

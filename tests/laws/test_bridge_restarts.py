@@ -45,19 +45,22 @@ def test_a_restart_with_rows_spread_otherwise_is_refused_and_loses_nothing(famil
     assume(drawn is not None and len(drawn.rows) > 1)
     draw = random.Random(seed)
     trial = Trial(drawn, draw.choice(["event_time", "sequence", "arrival"]), draw, is_derived=True)
-    place = draw.randint(1, len(trial.rows) - 1)
+    place = draw.randint(1, len(trial.coming) - 1)
     undisturbed, model = (MicroBatches(trial.plan, random.Random(seed), trial.delay) for _ in range(2))
     for one in (undisturbed, model):
-        one.run(trial.rows[:place])
+        one.run(trial.coming[:place])
     for plan, advice in other_plans(trial):
         event(advice)
         model.restart(plan)
-        for rows in (trial.rows[place:], draw.sample(trial.rows[place:], 1)):  # one row, to a bucket without a state
+        for rows in (
+            trial.coming[place:],
+            draw.sample(trial.coming[place:], 1),
+        ):  # one row, to a bucket without a state
             with pytest.raises(SnapshotMismatch, match=advice):
                 model.run(rows)
         model.restart(trial.plan)
     for one in (undisturbed, model):
-        one.run(trial.rows[place:])
+        one.run(trial.coming[place:])
         one.settle()
     assert by_output(model.results).keys() == by_output(undisturbed.results).keys()
     for name, items in by_output(undisturbed.results).items():

@@ -28,8 +28,8 @@ def test_tables_have_a_row_a_key():
 def test_a_key_alone_bounds_nothing():
     pairs = correlate(x=left, y=right, restrict=key_by(x="k", y="k"), yields=lambda x, y: (x, y), name="pairs")
     assert unbounded_slots([pairs]) == [
-        "x of pairs: no restriction bounds it (key_by alone does not)",
-        "y of pairs: no restriction bounds it (key_by alone does not)",
+        ("pairs", "x", "no restriction bounds it (key_by alone does not)"),
+        ("pairs", "y", "no restriction bounds it (key_by alone does not)"),
     ]
 
 
@@ -40,8 +40,9 @@ def test_a_correlation_further_inside_is_named():
         check_bounded([outer])
     assert str(caught.value) == (
         "correlate_frames: expected a program whose memory is bounded, as a stream does not end, but it would grow for"
-        " ever (left of inner: no restriction bounds it; right of inner: no restriction bounds it); bound it with"
-        " most_recently, within, at_most or a window, or allow it: unbounded=True"
+        " ever (left of inner: no restriction bounds it; right of inner: no restriction bounds it); in inner"
+        ' write restrict=… | most_recently("left", "right"), or give it within, at_most or a window, or allow it:'
+        " unbounded=True"
     )
 
 
