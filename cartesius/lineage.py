@@ -16,6 +16,7 @@ from cartesius.expressions import Apply, Constant, Expression, Field, Fields, Ke
 from cartesius.families import alone, arrive, optional, totals
 from cartesius.restriction_base import slot_families
 from cartesius.tracing import parameters_of, trace
+from cartesius.value_functions import as_written
 
 if TYPE_CHECKING:
     from cartesius.patterns import Pattern
@@ -224,10 +225,11 @@ def extracted(extract: Any, value: Origin | None) -> Origin | None:
     if isinstance(extract, operator.itemgetter):
         names = extract.__reduce__()[1]
         return _item(value, names[0]) if len(names) == 1 else None
-    parameters = parameters_of(extract)
+    written = as_written(extract)
+    parameters = parameters_of(written)
     if not parameters:
         return None
-    traced = trace(extract, [(parameters[0], Part("value"))]).expression
+    traced = trace(written, [(parameters[0], Part("value"))]).expression
     return None if traced is None else origin(traced, OfValue(value))
 
 

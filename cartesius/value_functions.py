@@ -34,10 +34,28 @@ def of_value(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     if _depth(expression) > _DEEP or _has_every(expression):
         evaluate = evaluator(expression, {_VALUE.slot: 0})
-        return lambda value: evaluate((SimpleNamespace(value=value),))
+        return _noted(lambda value: evaluate((SimpleNamespace(value=value),)), function)
     constants = Constants()
     text = f"def of_value(value):\n    return {_Texts(constants).of(expression)}\n"
-    return define("of_value", text, constants.bound)
+    return _noted(define("of_value", text, constants.bound), function)
+
+
+_WRITTEN = "_as_written"
+
+
+def _noted(made: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    setattr(made, _WRITTEN, function)
+    return made
+
+
+def as_written(function: Any) -> Any:
+    """Return the function that `of_value` was given, which traces; any other as it is.
+
+    >>> key = lambda ship: ship.mmsi
+    >>> as_written(of_value(key)) is key, as_written(key) is key
+    (True, True)
+    """
+    return getattr(function, _WRITTEN, function)
 
 
 _DEEP = 40

@@ -26,7 +26,7 @@ from spark_bridge.dead_letters import kind_of_late, unreadable
 from spark_bridge.emission import Emission
 from spark_bridge.engine_cache import once_a_worker
 from spark_bridge.narrowing import narrowed
-from spark_bridge.packing import BEFORE_ALL, chunk_schema, unpacked
+from spark_bridge.packing import EARLIEST, chunk_schema, unpacked
 from spark_bridge.raising import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.row_texts import value_text
 from spark_bridge.static_frames import StaticRows
@@ -219,7 +219,7 @@ class _Call:
         times = {one: iter(one.numbers(TIME)[mine].tolist()) for one, mine in rows.items()}
         for one, _, reason in told:
             time = next(times[one])
-            self.out.letter(kind, one.source.name, reason, None if time <= BEFORE_ALL else time, next(texts[one]))
+            self.out.letter(kind, one.source.name, reason, None if time < EARLIEST else time, next(texts[one]))
 
     def advance(self, clock: int) -> None:
         """Move the clock."""
@@ -241,7 +241,7 @@ class _Call:
     def _take(self, events: list[Event]) -> None:
         self.out.add(events)
         for event, name, reason in self.engine.take_late():
-            end = event.end if isinstance(event.end, int) else None  # else it is infinite
+            end = event.end if isinstance(event.end, int) and event.end >= EARLIEST else None  # else it is infinite
             self.out.letter(kind_of_late(reason), name, reason, end, value_text(event.value))
 
     def use(self, columns: Sequence[Columns]) -> None:

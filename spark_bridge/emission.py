@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from cartesius import Delete, Update
-from spark_bridge.packing import BEFORE_ALL
+from spark_bridge.packing import EARLIEST
 from spark_bridge.result_columns import array_of
 from spark_bridge.values import arrow_type, to_arrow
 from spark_bridge.wire import read
@@ -158,7 +158,7 @@ class Layout:
         if output >= 0:
             for name in ("start", "end"):  # of rows that are there before all time, there is none
                 times = arrays[name]
-                arrays[name] = pc.if_else(pc.equal(times, BEFORE_ALL), pa.scalar(None, times.type), times)
+                arrays[name] = pc.if_else(pc.less(times, EARLIEST), pa.scalar(None, times.type), times)
             schema = self.schemas[self.names[output]]
             if schema.key in self.keys:
                 arrays[f"key_{self.keys.index(schema.key)}"] = arrays.pop("key")

@@ -35,6 +35,8 @@ LONG_AGO: Final = -8_520_336_000_000_000
 """The time of what must not move the watermark, in microseconds: the year 1700."""
 BEFORE_ALL: Final = -(2**62)
 """The time of rows that are there before all time (`static_frames`), and their place in the order."""
+EARLIEST: Final = BEFORE_ALL // 2
+"""Of earlier times it is only told that there is none: what is decided of rows before all time is at such a time."""
 FAR_OFF: Final = 8_835_955_200_000_000
 """The latest time that moves it: the year 2250."""
 

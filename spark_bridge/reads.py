@@ -51,6 +51,7 @@ from cartesius.lineage import (
     yielded,
 )
 from cartesius.tracing import parameters_of, trace
+from cartesius.value_functions import as_written
 from spark_bridge.schemas import PLAIN
 from spark_bridge.sources import near
 
@@ -184,6 +185,7 @@ class _Reads:
                 node = Field(node, name) if isinstance(name, str) else node
             self._look(node, OfValue(value), where)
             return extracted(function, value)
+        function = as_written(function)
         parameters = parameters_of(function) if callable(function) else None
         if not parameters or len(parameters) != 1:
             return None

@@ -24,6 +24,7 @@ from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.dead_letters import kind_of_late
 from spark_bridge.emission import CHANGES, Emission
+from spark_bridge.packing import EARLIEST
 from spark_bridge.reads import check_reads
 from spark_bridge.schemas import result_schema
 from tests.laws.spark_model import Row
@@ -258,6 +259,7 @@ def by_output(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """What each output gave: change, key, start, end, value."""
     found: dict[str, list[Any]] = {}
     for row in rows:
-        item = (row["change"], repr(row["key"]), row["start"], row["end"], repr(row["value"]))
+        times = [None if row[name] is None or row[name] < EARLIEST else row[name] for name in ("start", "end")]
+        item = (row["change"], repr(row["key"]), *times, repr(row["value"]))
         found.setdefault(row["output"], []).append(item)
     return found

@@ -26,7 +26,7 @@ import pyarrow as pa
 from spark_bridge import correlate_frames
 from spark_bridge.emission import CHANGES, DELETE, PART, kind_of
 from spark_bridge.engine_cache import ENGINES
-from spark_bridge.packing import BEFORE_ALL, EVERYWHERE, chunk_schema, packer
+from spark_bridge.packing import EVERYWHERE, chunk_schema, packer
 from spark_bridge.prefixes import CLOCK
 from spark_bridge.stateful import batch_call, streaming_call
 from spark_bridge.values import arrow_type
@@ -314,7 +314,7 @@ class MicroBatches:
         change, schema, places = row["change"], layout.schemas[name], layout.value.names
         fields = {field: row[f"value_{places.index(field)}"] for field in layout.own(name).names}
         key = row[f"key_{layout.keys.index(schema.key)}"] if schema.key in layout.keys else None
-        times = {name: BEFORE_ALL if row[name] is None else _micros(row[name]) for name in ("start", "end")}
+        times = {name: None if row[name] is None else _micros(row[name]) for name in ("start", "end")}
         return {
             "output": name,
             "bucket": row["bucket"],

@@ -196,3 +196,13 @@ def test_what_is_wrong_with_the_best_is_said():
     )
     with pytest.raises(InvalidArgument, match=r"most_recently\('left', 'right'\) counts left over all keys"):
         chosen_partition((whole,), {name: COLUMNS[name] for name in ("left", "right")})
+
+
+def test_a_function_that_gives_a_column_is_that_column():
+    """Also as a restriction runs it, where null in it is SQL's."""
+    by = key_by(left=lambda row: row.k, right="k")
+    program = cartesian(left, right, restrict=by | most_recently("left", "right"))
+    assert chosen_partition((program,), {name: COLUMNS[name] for name in ("left", "right")}) == {
+        "left": "k",
+        "right": "k",
+    }
