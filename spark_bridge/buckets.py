@@ -4,6 +4,8 @@ Nothing here knows Spark, but its types. Rows are used in the order of `row_orde
 batch of columns where the compiled tier has kernels for the program, else one after the other. The clock moves once, as
 in every bucket, before the first row; rows that wait are used as it passes them.
 
+This module is over 300 lines because what becomes of the rows of one call is read in one place.
+
 Invariant: no greenlet outlives a call: the engine is local to it, and unwinds its strands when it goes.
 """
 

@@ -67,12 +67,16 @@ def check_bounded(outputs: Iterable[Reactive], static: Iterable[str] = ()) -> No
     slots = unbounded_slots(outputs, static)
     if slots:
         shown = "; ".join(f"{slot} of {name}: {reason}" for name, slot, reason in slots)
-        first = slots[0][0]
-        mine = ", ".join(f'"{slot}"' for name, slot, _ in slots if name == first)
+        bare = [(name, slot) for name, slot, reason in slots if reason.startswith("no restriction bounds it")]
+        mine = ", ".join(f'"{slot}"' for name, slot in bare if name == bare[0][0])
+        line = ""
+        if bare:
+            line = (
+                f"in {bare[0][0]} write restrict=… | most_recently({mine}), or give it within, at_most or a window, or "
+            )
         message = (
             "correlate_frames: expected a program whose memory is bounded, as a stream does not end, but it would grow"
-            f" for ever ({shown}); in {first} write restrict=… | most_recently({mine}), or give it within, at_most or a"
-            " window, or allow it: unbounded=True"
+            f" for ever ({shown}); {line}allow it: unbounded=True"
         )
         raise InvalidArgument(message)
 
