@@ -91,6 +91,11 @@ class Happening(NamedTuple):
     end: int
 
 
+def _precedes(earlier: Happening, later: Happening) -> bool:
+    """Whether what was used earlier is before: of one time both must be points."""
+    return earlier.end < later.start or earlier.start == earlier.end == later.start == later.end
+
+
 def simulate(context: str, trace: list[tuple[Any, Happening]], *, keyed: bool) -> list[list[Any]]:
     """Return what each event causes: one list of open initiators a key, and what the context says of it."""
     opened: dict[int, list[Happening]] = {}
@@ -103,7 +108,7 @@ def simulate(context: str, trace: list[tuple[Any, Happening]], *, keyed: bool) -
             mine.append(event)
             out.append([])
             continue
-        met = [initiator for initiator in mine if initiator.end < event.start]
+        met = [initiator for initiator in mine if _precedes(initiator, event)]
         if context == "chronicle":
             met = met[:1]
         if context != "recent":
