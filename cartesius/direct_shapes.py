@@ -181,6 +181,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
                 return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
             gate = one
     assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
+    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
+        return "events without a key are looked for, and set aside"
     steps, walk = join.batch.product.plans[slot.index]
     if walk or any(step.earlier or step.later for step in steps):
         return f"other slots are linked with {slot.name} by way of others"

@@ -163,9 +163,10 @@ class collecting(Restriction):
     @handles(arrive, "terminator")
     def let_through(self, slot: Slot, event: Entry) -> None:
         """Let all that came before through, as one, and then the terminator."""
-        mine = [one for one in self.held if one.end < event.start and not one.withdrawn]
+        before = [one for one in self.held if _precedes(one, event)]
+        mine = [one for one in before if not one.withdrawn]
         if mine:
-            self.held = tuple(one for one in self.held if one.end >= event.start)
+            self.held = tuple(one for one in self.held if one not in before)
             start, end = min(one.start for one in mine), max(one.end for one in mine)
             arrive(self.initiator, mine[-1].with_value([one.value for one in mine], start, end))
         forward(slot, event)
@@ -184,3 +185,10 @@ class collecting(Restriction):
     def waits(self) -> str:
         """What comes before a terminator."""
         return "unbounded"
+
+
+def _precedes(held: Entry, event: Entry) -> bool:
+    """Whether what is held, and so came first, is before ``event``: of one time both must be points, and be two."""
+    if held.end != event.start:
+        return bool(held.end < event.start)
+    return held.start == held.end == event.end and held.identity != event.identity
