@@ -18,6 +18,7 @@ import attrs
 from cartesius.entries import ABSENT
 from cartesius.events import Event, Update
 from cartesius.null_values import IS_NULL, is_null
+from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -46,7 +47,7 @@ class Needed:
     @cached_property
     def compute(self) -> Callable[[Any], Any]:
         """The key, as a function of the value."""
-        return attrgetter(self.key) if isinstance(self.key, str) else self.key
+        return attrgetter(self.key) if isinstance(self.key, str) else of_value(self.key)
 
     @property
     def reason(self) -> str:
