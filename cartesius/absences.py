@@ -104,8 +104,8 @@ class Absences:
         for one in self.installed:
             for held in one.held() if one.absent else ():
                 if held.identity == identity and held.slot == slot.name and not held.withdrawn:
-                    held.note(withdrawn=True)
                     self.batch.world.journal.append(partial(held.note, withdrawn=False))
+                    held.note(withdrawn=True)
 
     def may_complete(self, arrived: Any) -> bool:
         """Ask whether the output has completed, but not while rows wait for the clock."""
@@ -146,7 +146,9 @@ class Absences:
         if any(self._is_needed(one, slot, entry) for one in self._watchers[slot.index]):
             overdue.add(entry.number)
             return
-        overdue.discard(entry.number)
+        if entry.number in overdue:
+            journal.append(partial(overdue.add, entry.number))
+            overdue.remove(entry.number)
         slot.memory.remove(entry)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
         slot.forgotten = {**slot.forgotten, self._window(entry): max(self.forgotten(slot, entry), entry.end)}

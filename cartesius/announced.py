@@ -12,6 +12,7 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, definition 4.4.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.events import EARLIEST, LATEST, Delete, Event, Update
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cartesius.events import Time
+    from cartesius.journals import Journal
     from cartesius.matches import Match
     from cartesius.outputs import Span
     from cartesius.validity import Interval
@@ -33,7 +35,7 @@ Row: TypeAlias = tuple[Any, ...]
 class Announced:
     """The times that were announced, by key."""
 
-    def __init__(self, journal: list[Callable[[], None]], horizon: Callable[[], Time]) -> None:
+    def __init__(self, journal: Journal, horizon: Callable[[], Time]) -> None:
         self.journal = journal
         self.horizon = horizon  # the time from which on the versions are all there
         self.times: dict[Any, list[Time]] = {}  # in order
@@ -70,6 +72,7 @@ class Announced:
     def forget(self, keys: Iterable[Any], is_kept: Callable[[Any], bool]) -> None:
         """Forget what was announced for times that are forgotten: of a row that is gone all, once all have passed."""
         horizon = self.horizon()
+        self.journal.append(partial(setattr, self, "lingering", set(self.lingering)))
         for key in {*keys, *self.lingering}:
             known = self.times.get(key, [])
             is_gone = not is_kept(key)

@@ -129,6 +129,7 @@ class Batch:
         if not entry.deletes:
             if entry.number >= 0:  # a gate lets it through once more: that is another event
                 entry = entry.again()
+            self.world.journal.append(partial(setattr, entry, "number", -1))  # a gate may hold it again
             entry.number = self.world.next_number()
             memory.store(entry)
             self._fresh[slot.index].append(entry)
@@ -173,8 +174,8 @@ class Batch:
             return
         for held in self.held(slot):
             if held.identity == entry.identity and held.number < 0 and not held.withdrawn:
-                held.note(withdrawn=True)
                 self.world.journal.append(partial(held.note, withdrawn=False))
+                held.note(withdrawn=True)
 
     def share(self, slot: Slot) -> None:
         """Tell the other slots of a shared memory what has been done to it, or take over what another one has done."""
@@ -206,15 +207,15 @@ class Batch:
             self._fresh[slot.index].remove(entry)
             slot.memory.remove(entry)
         elif entry.state == LIVE:
-            entry.state = GONE
             more = entry.more
-            entry.note(cause=self.cause)
-            self._gone[slot.index].append(entry)
 
             def undo() -> None:
                 entry.state, entry.more = LIVE, more
 
             self.world.journal.append(undo)
+            entry.state = GONE
+            entry.note(cause=self.cause)
+            self._gone[slot.index].append(entry)
 
     def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
         taken = self._taken[slot.index]

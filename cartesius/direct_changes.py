@@ -94,7 +94,8 @@ class DirectChange(ABC):
         self._clock, self._come = coming(lateness)
         self._constants = Constants()
         self._lines = Lines()
-        bound = {**TABLE_SCOPE, "world": join.world, "steps": steps, "output": join.name, "lateness": lateness}
+        bound = {**TABLE_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
+        bound |= {"output": join.name, "lateness": lateness}
         bound |= {"source": slot.source, "slot": slot.name, "checked": partial(checked_value, slot.reactive)}
         bound |= {"memory": slot.memory} | {f"memory{index}": join.slots[index].memory for index in self._others}
         self._write()

@@ -8,7 +8,7 @@ Source: SEMANTICS 3.1.
 from __future__ import annotations
 
 TIMES = """
-    if steps.is_running:
+    if steps.is_running or journal.is_open:
         return None
     if at is None:
         start = end = world.latest + 1
@@ -20,6 +20,7 @@ TIMES = """
         return None
 """
 _COME = """
+    journal.is_open = True  # who has called it closes it when it has what comes out
     world.events = ordinal
     if end > world.latest:
         world.latest = end

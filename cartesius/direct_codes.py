@@ -59,8 +59,8 @@ class DirectCode:
         }
         self._dues: dict[int, str] = {}
         self._gate = DirectGate(shape, self._lines, self._loops)
-        bound = {**STREAM_SCOPE, "world": join.world, "steps": steps, "output": join.name, "correlation": join.number}
-        bound |= {"source": self._slot.source, "lateness": lateness}
+        bound = {**STREAM_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
+        bound |= {"output": join.name, "correlation": join.number, "source": self._slot.source, "lateness": lateness}
         for slot in join.slots:
             entries, indexes = slot.memory.parts()
             bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}

@@ -129,7 +129,8 @@ class DirectKeptCode:
                 kept.keep(key, row)
                 return out
             """)
-        bound = {**TABLE_SCOPE, "ABSENT": ABSENT, "world": join.world, "steps": steps, "lateness": lateness}
+        bound = {**TABLE_SCOPE, "ABSENT": ABSENT, "world": join.world, "journal": join.world.journal}
+        bound |= {"steps": steps, "lateness": lateness}
         bound |= {"output": join.name, "source": slot.source, "slot": slot.name, "kept": shape.kept}
         bound |= {"where": body.where, "yields": body.yields, "checked": partial(checked_value, slot.reactive)}
         self.function: Callable[[Any, Any], list[Event] | None] = define("push", lines.text, bound)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from cartesius.codec import pack
-from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.errors import EngineBroken, InvalidArgument, NotStorable
 from cartesius.events import EARLIEST, Delete, Update
 from cartesius.memories import checked_row_key
 from cartesius.null_values import is_null
@@ -125,3 +125,23 @@ def check_storable(reactive: Reactive, value: Any) -> None:
     except NotStorable as error:
         error.add_note(f"while pushing into {reactive.name!r} of a durable engine; nothing was changed")
         raise
+
+
+def check_usable(call: str, *, is_running: bool, is_torn: bool, broken_by: str) -> None:
+    """Raise `InvalidArgument` inside a body, and `EngineBroken` if nobody knows what the state is."""
+    if is_running:
+        message = f"{call}: expected a body that is pure but it uses its own engine; nest correlations instead"
+        raise InvalidArgument(message)
+    remedy = "build a new engine, or restore a snapshot"
+    if broken_by:
+        message = (
+            f"Engine: expected an engine whose last push succeeded, or was undone, but {broken_by} held a continuation"
+            f" while a push failed, which cannot be undone; {remedy}"
+        )
+        raise EngineBroken(message)
+    if is_torn:
+        message = (
+            f"{call}: expected an engine whose last call came to its end, or was undone, but it was interrupted while"
+            f" it changed the state, of which nobody knows what it is now; {remedy}"
+        )
+        raise EngineBroken(message)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from cartesius.codec import decode, encode
 from cartesius.direct_pushes import DirectPushes
 from cartesius.doors import check_input, check_storable, checked_lateness, checked_tier, checked_times, checked_value
-from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch, WrongThread, shortened
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch, WrongThread, carried, shortened
 from cartesius.events import LATEST, Event
 from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
@@ -110,13 +110,13 @@ class Engine:
         self._tier = checked_tier(tier)
         is_lenient = checked_on_error(on_error, "Engine") == "unknown"
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
+        self._journal = self._world.journal
         self._lateness = checked_lateness(lateness, self._world)
         self._durable = durable
         self._program = Program(pushed, self._world, pulled=views, saved=_layout)
         self._steps = Steps(self._program, self._world)
         weakref.finalize(self, self._steps.drop).atexit = False
         self._outlets = Outlets()
-        self._ended: frozenset[Reactive] = frozenset()
         self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
         self._is_touched = False  # whether anything was done, here or before a snapshot
         self._prefixes = Prefixes(self.inputs)
@@ -154,6 +154,15 @@ class Engine:
     @_latest.setter
     def _latest(self, latest: Time) -> None:
         self._world.latest = latest
+
+    @property
+    def _ended(self) -> frozenset[Reactive]:
+        """The inputs that have ended."""
+        return self._world.ended
+
+    @_ended.setter
+    def _ended(self, ended: frozenset[Reactive]) -> None:
+        self._world.ended = ended
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -200,7 +209,14 @@ class Engine:
                 another one has. Nothing has changed then, nor if a body fails on the rows.
         """
         self._check_thread("add")
-        return add_output(self, output, is_pulled=pulled)
+        emitted = None
+        try:
+            emitted = add_output(self, output, is_pulled=pulled)
+            self._journal.is_open = False
+            return emitted
+        except BaseException as error:
+            self._interrupted(error, emitted)
+            raise
 
     def remove(self, output: Reactive) -> None:
         """Compute an output no longer: what no other one needs is forgotten, with its state; subscriptions end.
@@ -301,13 +317,23 @@ class Engine:
             InvalidArgument: An unknown or ended input, a wrong time, or no change of a table.
             NotStorable: In a durable engine, a value that no snapshot can hold.
             WrongThread: Called by another thread than the one that built the engine.
+            EngineBroken: An earlier call was interrupted while it changed the state; every call says so then.
+            BaseException: What a body raises, or interrupts the call (Ctrl-C, a signal's handler): nothing of it has
+                happened, and the event may be pushed again; all of it, if the error has the attribute ``emitted``, the
+                list of what would have been returned; or the engine is broken, as above.
         """
         if reactive.__class__ is Reactive and threading.get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
-                emitted = direct(value, at)
-                if emitted is not None:
-                    return emitted
+                emitted = None
+                try:
+                    emitted = direct(value, at)
+                    if emitted is not None:
+                        self._journal.is_open = False
+                        return emitted
+                except BaseException as error:
+                    self._interrupted(error, emitted)
+                    raise
         self._check_thread("push")
         self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
@@ -377,22 +403,29 @@ class Engine:
     def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
         self._direct = {}
-        before = (self._events, self._latest, self._ended)
+        out = None
         try:
             out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
-        except BaseException:
-            self._events, self._latest, self._ended = before
-            self._prefixes.settle(succeeded=False)
+            self._prefixes.settle(succeeded=True)
+            self._has_begun = self._is_touched = True
+            self._journal.is_open = False
+            for listener in list(self._listeners):
+                listener(out)
+            self._outlets.tell(out)
+            self._direct = self._pushes.ready(self)
+            return out
+        except BaseException as error:
+            self._interrupted(error, out)
             raise
-        self._prefixes.settle(succeeded=True)
-        self._has_begun = self._is_touched = True
-        for listener in list(self._listeners):
-            listener(out)
-        self._outlets.tell(out)
-        self._direct = self._pushes.ready(self)
-        return out
+
+    def _interrupted(self, error: BaseException, emitted: list[Event] | None) -> None:
+        """Let an error that comes out of a call that stands carry what it has emitted: nothing is lost in silence."""
+        self._steps.is_running = False
+        if emitted is not None and not carried(error, emitted):
+            self._journal.is_open = True
 
     def _begin(self) -> list[Event]:
+        self._journal.append(partial(self._prefixes.settle, succeeded=False))
         out = self._steps.begin()
         for reactive, item in self._prefixes:
             value, at = value_and_time(item)
@@ -640,9 +673,13 @@ class Engine:
     def take_late(self) -> list[tuple[Event, str, str]]:
         """Return what `late` has, and forget it: where many events are late, that is what bounds it."""
         self._check_own_thread("take_late")
-        late = self.late
-        self._world.late.clear()
-        return late
+        late = self._world.late
+        try:
+            self._world.late = []
+            return late
+        except BaseException:
+            self._world.late = late
+            raise
 
     def take_failure(self) -> Failure | None:
         """Return where the last call that raised was at work, and forget it; None: it was refused before it began.

@@ -6,6 +6,8 @@ whose fault it is. Messages follow one form: what was called, what was expected,
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class CartesiusError(Exception):
     """Base of all errors raised by Cartesius; catch it to catch them all.
@@ -45,6 +47,21 @@ def places_of(error: BaseException) -> list[str]:
     return [note for note in getattr(error, "__notes__", ()) if note.startswith("in the ")]
 
 
+def carried(error: BaseException, emitted: Any) -> bool:
+    """Let an error carry, as ``emitted``, what a call has emitted that stands; return whether it takes attributes.
+
+    >>> error = ValueError("no")
+    >>> carried(error, ["a"]), carried(error, ["b"]), error.emitted
+    (True, True, ['b', 'a'])
+    """
+    before = getattr(error, "emitted", None)  # of a call that a subscriber has made: it comes after
+    try:
+        error.emitted = [*emitted, *before] if isinstance(before, list) and isinstance(emitted, list) else emitted  # type: ignore[attr-defined]  # any error of a body leaves as it is
+    except AttributeError:  # it may be frozen
+        return False
+    return True
+
+
 class InvalidArgument(CartesiusError, ValueError):
     """An argument is out of range, unknown or of the wrong kind: the caller's fault, raised before anything changed."""
 
@@ -73,7 +90,11 @@ class WrongThread(CartesiusError, RuntimeError):
 
 
 class EngineBroken(CartesiusError, RuntimeError):
-    """A push failed while a handler held a live continuation, which cannot be undone: build a new engine."""
+    """Nobody knows what the state is: build a new engine, or restore a snapshot.
+
+    A push failed while a handler held a live continuation, which cannot be undone; or a call was interrupted (Ctrl-C, a
+    signal) just while it changed the state.
+    """
 
 
 class QueueFull(CartesiusError, RuntimeError):

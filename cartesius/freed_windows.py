@@ -27,13 +27,14 @@ from cartesius.restriction_base import Restriction
 from cartesius.windows import WindowRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from cartesius.entries import Entry
     from cartesius.enumeration import Candidate
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
+    from cartesius.journals import Journal
     from cartesius.outputs import Rows
     from cartesius.totals import Totals
 
@@ -165,7 +166,7 @@ def may_give(installed: Installed) -> bool:
 class FreedResults:
     """The results that leave with their parts: by the time when those do."""
 
-    def __init__(self, output: Rows | Totals, keepers: list[Installed], journal: list[Callable[[], None]]) -> None:
+    def __init__(self, output: Rows | Totals, keepers: list[Installed], journal: Journal) -> None:
         self.output = output
         self.keepers = keepers
         self.rows = WindowRows(journal)

@@ -108,11 +108,10 @@ class Installed(Place):
         """Return the copy for ``key``, made if need be; what it holds is remembered, in case this push fails."""
         if not self.has_copies:
             return self.stateless
-        world = self.join.world
-        copy = self.copies.get(key)
+        world, copy = self.join.world, self.copies.get(key)
         if copy is None:
-            copy = self.make(key)
             world.journal.append(lambda: self.copies.pop(key, None))
+            copy = self.make(key)
             world.touched[self, key] = copy
             for method, family, _, _ in self.marks:
                 if family is start:
@@ -156,12 +155,14 @@ class Installed(Place):
 
     def close(self, window: tuple[Any, ...]) -> None:
         """Forget the copies in a window, with what they asked for."""
-        for key in sorted(self._in_windows.pop(window, ()), key=repr):
-            copy = self.copies.pop(key, None)
+        for key in sorted(self._in_windows.get(window, ()), key=repr):
+            copy = self.copies.get(key)
             if copy is not None:
                 self.join.world.journal.append(partial(self._reopen, key, copy))
+                del self.copies[key]
             self.join.world.deadlines.take([(self, key)])
             self.join.world.touched.pop((self, key), None)
+        self._in_windows.pop(window, None)
 
     def _reopen(self, key: tuple[Any, ...], copy: Any) -> None:
         self.copies[key] = copy

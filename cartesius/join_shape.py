@@ -177,8 +177,8 @@ class Join:
 
     def begin(self) -> list[Event]:
         """Run the step of a correlation without inputs, once."""
-        self.is_begun = True
         self.world.journal.append(lambda: setattr(self, "is_begun", False))
+        self.is_begun = True
         self.batch.cause = (float("-inf"), float("-inf"))
         return self._step(self.batch.begin)
 
@@ -199,8 +199,8 @@ class Join:
             for index in indexes:
                 slot = self.slots[index]
                 if not slot.ended:
-                    slot.ended = True
                     self.world.journal.append(partial(setattr, slot, "ended", False))
+                    slot.ended = True
                     self.runner.post(index, [None])
 
         return self._step(ending)
@@ -257,8 +257,8 @@ class Join:
             self.commit()
             may_be_over = self._completes_early or not self.slots or any(slot.ended for slot in self.slots)
             if may_be_over and not self.is_done and self.bindings.operations[completes](arrived):
-                self.is_done = True
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
+                self.is_done = True
             events = self.batch.output.settle()
             if self.world.provenance is not None:
                 self.world.provenance.given(events)

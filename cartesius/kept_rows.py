@@ -15,13 +15,13 @@ from cartesius.entries import ABSENT
 from cartesius.events import Delete, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from cartesius.journals import Journal
 
 
 class KeptRows:
     """The present rows of one input, by key."""
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.present: dict[Any, Any] = {}
         self._deleted: list[Any] = []  # keys whose place is kept until the next push, in case this one fails
@@ -32,11 +32,6 @@ class KeptRows:
         key = event.value.key
         was_there, value = key in self.present, self.present.get(key)
         before = self.row(key)
-        if not isinstance(event.value, Delete):
-            self.present[key] = event.value.value
-        elif was_there:
-            self.present[key] = ABSENT
-            self._deleted.append(key)
 
         def undo() -> None:
             if was_there:
@@ -45,6 +40,11 @@ class KeptRows:
                 self.present.pop(key, None)
 
         self.journal.append(undo)
+        if not isinstance(event.value, Delete):
+            self.present[key] = event.value.value
+        elif was_there:
+            self.present[key] = ABSENT
+            self._deleted.append(key)
         return attrs.evolve(event, before=before)
 
     def keep(self, key: Any, value: Any) -> None:

@@ -64,7 +64,7 @@ class Met:
                 del installed.copies[key]
 
     def undo(self) -> None:
-        """Take all back."""
+        """Take all back, and close the journal, which was opened when the first was met."""
         for memory, entry in self._gone:
             memory.put_back(entry)
         for memory, _ in self._gone:
@@ -73,6 +73,7 @@ class Met:
             time, _, number, installed, key = item
             heapq.heappush(self._world.deadlines.heap, item)
             installed.due.setdefault(key, {})[time] = number
+        self._world.journal.is_open = False
 
 
 class Leaving:
@@ -89,6 +90,7 @@ class Leaving:
             return None
         met = Met(self._world)
         heap = deadlines.heap
+        self._world.journal.is_open = True  # what has left is gone, until it is taken back
         try:
             while heap and heap[0][0] < before:
                 found = self._found.get(heap[0][3])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.entries import Entry
     from cartesius.families import Slot
+    from cartesius.journals import Journal
 
 Places: TypeAlias = "list[tuple[dict[Any, Any], Any]]"
 NOWHERE: Final = ("nowhere",)
@@ -35,7 +36,7 @@ class Memory:
 
     __slots__ = ("_entries", "_identities", "_indexes", "_is_disordered", "journal", "probes", "visited")
 
-    def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
+    def __init__(self, journal: Journal, *, finds: bool = False) -> None:
         # Where a source may take events back. A fresh entry and the gone one that it replaces may share an identity.
         self._identities: dict[Any, list[Entry]] | None = {} if finds else None
         self._entries: dict[Any, Entry] = {}
@@ -61,28 +62,29 @@ class Memory:
         """Add a fresh entry; it has its number already."""
         places = self.places(entry)
         state, more = entry.state, entry.more
-        entry.state = FRESH
-        self.put(entry, places)
 
         def undo() -> None:
             self.take(entry, places)
             entry.state, entry.more = state, more
             entry.number = -1  # a gate may hold it again
 
-        self.journal.append(undo)
+        def do() -> None:
+            entry.state = FRESH
+            self.put(entry, places)
+
+        self.journal.change(do, undo)
 
     def remove(self, entry: Entry) -> None:
         """Take an entry out for good."""
         places = self.places_of(entry)
         state = entry.state
-        self.take(entry, places)
 
         def undo() -> None:
             entry.state = state
             self.put(entry, places)
             self._is_disordered = True
 
-        self.journal.append(undo)
+        self.journal.change(lambda: self.take(entry, places), undo)
 
     def _enter(self, entry: Entry, places: Places) -> None:
         for table, key in places:

@@ -161,12 +161,13 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
     (views if is_pulled else pushed).append(reactive)
     program = Program(pushed, engine._world, pulled=views, before=before)
     joins = [join for join in program.joins if join not in before.joins]  # in the order in which they run
-    _follow(engine, program)
     try:
+        _follow(engine, program)
         emitted = engine._steps.atomically(lambda: _begin(engine, before, joins)) if engine._is_touched else []
     except BaseException:
-        _follow(engine, before)
-        before.discard(joins)
+        if not engine._journal.is_open:  # it was undone
+            _follow(engine, before)
+            before.discard(joins)
         raise
     if is_pulled:
         engine._outlets.forget_all(reactive)
@@ -191,8 +192,10 @@ def remove_output(engine: Engine, output: Reactive) -> None:
         raise InvalidArgument(message)
     program = Program(pushed, engine._world, pulled=views, before=before)
     _follow(engine, program)
+    engine._journal.is_open = True
     engine._outlets.forget_all(output)
     program.discard([join for join in before.joins if join not in program.joins])
+    engine._journal.is_open = False
 
 
 def _kind(is_pulled: bool) -> str:
@@ -202,6 +205,7 @@ def _kind(is_pulled: bool) -> str:
 def _follow(engine: Engine, program: Program) -> None:
     """Let an engine run another program."""
     before = engine._program
+    engine._journal.is_open = True
     for table, kept in program.kept.items():
         if table not in before.kept and table in before.names:
             kept.present.update(Table(before, table, "add").rows())
@@ -212,6 +216,7 @@ def _follow(engine: Engine, program: Program) -> None:
     engine._prefixes = Prefixes(program.inputs, engine._prefixes)
     if engine._prefixes.has_more:
         engine._has_begun = False
+    engine._journal.is_open = False
 
 
 def _begin(engine: Engine, before: Program, joins: list[Any]) -> list[Event]:

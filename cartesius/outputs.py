@@ -18,9 +18,10 @@ from cartesius.events import Delete, Event, Update
 from cartesius.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cartesius.events import Time
+    from cartesius.journals import Journal
     from cartesius.provenance import Provenance
     from cartesius.versions import Moment
 
@@ -69,7 +70,7 @@ class Rows:
     def __init__(
         self,
         name: str,
-        journal: list[Callable[[], None]],
+        journal: Journal,
         provenance: Provenance | None = None,
         *,
         keeps_all: bool,

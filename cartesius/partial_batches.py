@@ -71,9 +71,8 @@ class PartialBatch:
         """Note with whom they have been matched, before they leave: those have not missed anything."""
         for slot, entry in self._final:
             for partner in self.rows.partners(slot.index, entry):
-                more = partner.more
+                self.batch.world.journal.append(partial(setattr, partner, "more", partner.more))
                 partner.note(met=True)
-                self.batch.world.journal.append(partial(setattr, partner, "more", more))
         self._final.clear()
 
     def clear(self) -> None:

@@ -15,9 +15,8 @@ from cartesius.entries import ABSENT
 from cartesius.queues import Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cartesius.entries import Entry
+    from cartesius.journals import Journal
 
 Pauses: TypeAlias = "dict[tuple[int, ...], set[tuple[Any, ...]]]"  # of key spaces, the keys in them
 
@@ -28,7 +27,7 @@ class Door:
 
     __slots__ = ("journal", "paused", "played", "queue")
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.paused: Pauses = {}
         self.played: Pauses = {}  # whose events follow once the present step is over
         self.queue = Queue()
@@ -47,14 +46,14 @@ class Door:
 
     def _move(self, source: Pauses, positions: tuple[int, ...], key: tuple[Any, ...], target: Pauses) -> None:
         was_there, is_here = key in source.get(positions, ()), key in target.get(positions, ())
-        _put(source, positions, key, present=False)
-        _put(target, positions, key, present=True)
 
         def undo() -> None:
             _put(source, positions, key, present=was_there)
             _put(target, positions, key, present=is_here)
 
         self.journal.append(undo)
+        _put(source, positions, key, present=False)
+        _put(target, positions, key, present=True)
 
     def holds_back(self, entry: Entry) -> bool:
         """Queue ``entry`` if it must wait, or would overtake what waits; return whether it does."""
@@ -83,8 +82,8 @@ class Door:
                 place = mine.index(space)
                 of_window = {k for k in pauses[mine] if k[place] == window and k[: len(key)] == key}
                 for one in of_window:
-                    _put(pauses, mine, one, present=False)
                     self.journal.append(partial(_put, pauses, mine, one, present=True))
+                    _put(pauses, mine, one, present=False)
         if any(_is_in(entry, space, window, positions, key) for entry in self.queue):
             self._replace(Queue([e for e in self.queue if not _is_in(e, space, window, positions, key)]))
 
@@ -103,8 +102,8 @@ class Door:
             rest = self.queue.rest() if is_head else Queue([other for other in self.queue if other is not entry])
             self._replace(rest)
             return entry
-        played, self.played = self.played, {}
-        self.journal.append(lambda: setattr(self, "played", played))
+        self.journal.append(partial(setattr, self, "played", self.played))
+        self.played = {}
         return None
 
     def waiting_row(self, entry: Entry) -> Entry | None:
@@ -123,7 +122,7 @@ def _put(pauses: Pauses, positions: tuple[int, ...], key: tuple[Any, ...], *, pr
     keys = pauses.setdefault(positions, set())
     (keys.add if present else keys.discard)(key)
     if not keys:
-        del pauses[positions]
+        pauses.pop(positions, None)
 
 
 def _is_in(entry: Entry, space: int, window: Any, positions: tuple[int, ...], key: tuple[Any, ...]) -> bool:

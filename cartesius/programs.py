@@ -192,8 +192,8 @@ class Program:
             is_read = table.table and table.pattern is None and table not in self.kept and keeps_rows(join, slot)
             if is_read and not slot.keeps_versions:
                 present = [entry for entry in slot.memory.all() if entry.state != GONE]  # others may still need it
+                self.world.journal.append(partial(self.kept.pop, table, None))
                 self.keeper(table).present.update({entry.row_key: entry.value for entry in present})
-                self.world.journal.append(partial(self.kept.__delitem__, table))
 
     def mark_read(self) -> None:
         """Say which tables are looked up in memory when they are asked, and never before: nobody else wants them."""

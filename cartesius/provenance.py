@@ -8,6 +8,7 @@ Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from cartesius.entries import Entry
     from cartesius.families import Family, Slot
     from cartesius.join_shape import Join
+    from cartesius.journals import Journal
 
 
 @attrs.define(slots=True)
@@ -38,7 +40,7 @@ class Made:
 class Provenance:
     """The records of one engine, by identity and text: changes of one row share an identity, as their results do."""
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
@@ -46,12 +48,12 @@ class Provenance:
 
     def pushed(self, event: Event) -> None:
         """Record an event that was pushed."""
+        self.journal.append(partial(self._forget_from, len(self.events)))
         self.events.append(event)
-        self.journal.append(self._forget_last)
         self._record(*_of_event(event))
 
-    def _forget_last(self) -> None:
-        self.events.pop()
+    def _forget_from(self, number: int) -> None:
+        del self.events[number:]
 
     def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
         """Record that a handler saw an event."""
@@ -101,17 +103,17 @@ class Provenance:
     def _record(self, key: Any, text: str) -> Made:
         record = self.records.get(key)
         if record is None:
+            self.journal.append(lambda: self.records.pop(key, None))
             record = self.records[key] = Made(text)
-            self.journal.append(lambda: self.records.__delitem__(key))
             if key[0] not in self._first:
+                self.journal.append(lambda: self._first.pop(key[0], None))
                 self._first[key[0]] = key
-                self.journal.append(lambda: self._first.__delitem__(key[0]))
         return record
 
     def _note(self, notes: list[Any], note: Any) -> None:
         if note not in notes:
+            self.journal.append(partial(notes.__delitem__, slice(len(notes), None)))
             notes.append(note)
-            self.journal.append(lambda: notes.remove(note))
 
     def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> str:
         """Return a short tree: what made the event, who saw it, where it is, and what it became.

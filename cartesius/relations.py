@@ -8,6 +8,7 @@ Source: Arasu, Babu, Widom, VLDB Journal 2006 (CQL); Dindar et al., VLDB Journal
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.events import Event
@@ -16,6 +17,7 @@ from cartesius.outputs import is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cartesius.journals import Journal
     from cartesius.outputs import Result, Span
     from cartesius.versions import Moment
 
@@ -25,7 +27,7 @@ class Relations:
 
     is_ranked: ClassVar[bool] = True
 
-    def __init__(self, name: str, journal: list[Callable[[], None]], kind: str) -> None:
+    def __init__(self, name: str, journal: Journal, kind: str) -> None:
         self.name = name
         self.journal = journal
         self.kind = kind
@@ -39,10 +41,10 @@ class Relations:
         """Take a result of the window ``key``."""
         results = self.live.get(key)
         if results is None:
+            self.journal.append(lambda: self.live.pop(key, None))
             results = self.live[key] = {}
-            self.journal.append(lambda: self.live.__delitem__(key))
+        self.journal.append(lambda: results.pop(identity, None))
         results[identity] = result
-        self.journal.append(lambda: results.__delitem__(identity))
 
     def take_back(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
         """Take a result of the window ``key`` away."""
@@ -83,8 +85,8 @@ class Relations:
         now = sorted(self.live.get(window, {}).items(), key=lambda item: item[1][0])
         self._set(key, now)
         given = {"rstream": lambda: now, "istream": lambda: minus(now, before), "dstream": lambda: minus(before, now)}
+        self.journal.append(partial(setattr, self, "number", self.number))
         self.number += 1
-        self.journal.append(lambda number=self.number - 1: setattr(self, "number", number))  # type: ignore[misc]  # a default binds it now
         return [
             Event(value, start, end, 1, self.name, ("report", self.number, identity))
             for identity, (_, value, start, end) in given[self.kind]()
@@ -92,22 +94,23 @@ class Relations:
 
     def _set(self, key: tuple[Any, ...], now: list[tuple[Any, Result]]) -> None:
         had, before = key in self.previous, self.previous.get(key, [])
-        self.previous[key] = now
 
         def undo() -> None:
-            del self.previous[key]
+            self.previous.pop(key, None)
             if had:
                 self.previous[key] = before
 
         self.journal.append(undo)
+        self.previous[key] = now
 
     def close(self, window: tuple[Any, ...]) -> None:
         """Forget the results of a window, once they have been reported."""
         if window in self._reported:
             self._give(window)
-        results = self.live.pop(window, None)
+        results = self.live.get(window)
         if results is not None:
             self.journal.append(lambda: self.live.__setitem__(window, results))
+            del self.live[window]
 
     def clear(self) -> None:
         """Forget a step that failed; the journal has undone what it did."""

@@ -13,9 +13,10 @@ from cartesius.entries import GONE
 from cartesius.memories import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from cartesius.entries import Entry
+    from cartesius.journals import Journal
     from cartesius.memories import Places
 
 
@@ -25,7 +26,7 @@ class RowMemory(Memory):
 
     __slots__ = ("_is_shuffled", "_others", "_row_positions")
 
-    def __init__(self, journal: list[Callable[[], None]], *, finds: bool = False) -> None:
+    def __init__(self, journal: Journal, *, finds: bool = False) -> None:
         super().__init__(journal, finds=finds)
         self._others: dict[Any, list[Entry]] = {}  # by key, oldest first: what has a successor and is still there
         self._row_positions: set[int] = set()

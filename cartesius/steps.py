@@ -18,9 +18,11 @@ import attrs
 from cartesius.alternatives import Sharing
 from cartesius.continuations import holders
 from cartesius.deliveries import concerning, entry_of
-from cartesius.errors import EngineBroken, InvalidArgument
+from cartesius.doors import check_usable
+from cartesius.errors import InvalidArgument
 from cartesius.failures import failure_in
 from cartesius.following import note_doors
+from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,34 +51,35 @@ class Steps:
         self.broken_by = ""  # the restrictions that held a continuation while a push failed
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
-        """Do ``work``; if it fails, undo all of it and build the strands anew."""
+        """Do ``work``, or undo all of it; once it is done the journal is open until the caller knows of the results."""
         self.check_idle("push")
-        if self.broken_by:
-            message = (
-                f"Engine: expected an engine whose last push succeeded, or was undone, but {self.broken_by} held a"
-                " continuation while a push failed, which cannot be undone; build a new engine, or restore a snapshot"
-            )
-            raise EngineBroken(message)
-        before = self.world.begin()
-        self.is_running = True
+        before, here, handlers = self.world.begin(), vars(running()), dict(vars(running()))
         try:
+            self.is_running = True
             out = work()
+            self.world.journal.is_open = True  # there is no way back any more
         except BaseException:
-            self.world.roll_back(before)
-            self.broken_by = " and ".join([holder for join in self.program.joins for holder in holders(join)])
-            for join in self.program.joins:
-                join.rebuild()
-            raise
-        finally:
+            if not self.world.journal.is_open:
+                self._undo(before)
+            here.clear()
+            here.update(handlers)
             self.is_running = False
+            raise
+        self.is_running = False
         self.world.finish()
         return out
 
+    def _undo(self, before: tuple[Any, ...]) -> None:
+        self.world.journal.is_open = True
+        self.world.roll_back(before)
+        self.broken_by = " and ".join([holder for join in self.program.joins for holder in holders(join)])
+        for join in self.program.joins:
+            join.rebuild()
+        self.world.journal.is_open = False
+
     def check_idle(self, call: str) -> None:
-        """Raise `InvalidArgument` while a step is running."""
-        if self.is_running:
-            message = f"{call}: expected a body that is pure but it uses its own engine; nest correlations instead"
-            raise InvalidArgument(message)
+        """Raise `InvalidArgument` while a step is running, and `EngineBroken` if one was not undone."""
+        check_usable(call, is_running=self.is_running, is_torn=self.world.journal.is_open, broken_by=self.broken_by)
 
     def drop(self) -> None:
         """Unwind the strands of all correlations."""

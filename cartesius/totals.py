@@ -19,6 +19,7 @@ from cartesius.outputs import hull, is_unchanged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cartesius.journals import Journal
     from cartesius.outputs import Result, Span
     from cartesius.versions import Moment
 
@@ -54,7 +55,7 @@ class Totals:
     def __init__(
         self,
         name: str,
-        journal: list[Callable[[], None]],
+        journal: Journal,
         group: Aggregate,
         *,
         is_table: bool,
@@ -93,18 +94,19 @@ class Totals:
         return self.elements.get(key, {}).values()
 
     def _keep(self, key: Any, identity: Any, element: Any) -> None:
-        self.elements.setdefault(key, {})[identity] = element
         self.journal.append(lambda: self._unkeep(key, identity))
+        self.elements.setdefault(key, {})[identity] = element
 
     def _drop(self, key: Any, identity: Any) -> None:
         element = self.elements[key][identity]
-        self._unkeep(key, identity)
         self.journal.append(lambda: self.elements.setdefault(key, {}).__setitem__(identity, element))
+        self._unkeep(key, identity)
 
     def _unkeep(self, key: Any, identity: Any) -> None:
-        del self.elements[key][identity]
-        if not self.elements[key]:
-            del self.elements[key]
+        elements = self.elements.get(key, {})
+        elements.pop(identity, None)
+        if not elements:
+            self.elements.pop(key, None)
 
     def _change(self, key: Any, change: Callable[[Any], Any], count: int, cause: Span) -> None:
         before = self.totals.get(key)
@@ -171,12 +173,13 @@ class Totals:
             self._keep(key, FOR_GOOD, reduce(self.group.combine, rest))
 
     def _forget(self, key: Any) -> None:
-        before = self.totals.pop(key, None)
-        elements = self.elements.pop(key, None)
+        before, elements = self.totals.get(key), self.elements.get(key)
         if before is not None:
             self.journal.append(lambda: self._restore(key, before))
+            del self.totals[key]
         if elements is not None:
             self.journal.append(lambda: self.elements.__setitem__(key, elements))
+            del self.elements[key]
 
     def row(self, key: Any) -> tuple[Any, ...]:
         """Return the present total of a group in a tuple, or the empty tuple."""

@@ -123,13 +123,17 @@ class Versions:
             return
         due = end + keeps
         item = (due, self.batch.world.next_number(), slot.index, version)
-        heapq.heappush(self._due, item)
         self.batch.world.journal.append(lambda: self._unwatch(item))
+        heapq.heappush(self._due, item)
         self.notify_at(int(due) - 1)
 
     def _unwatch(self, item: tuple[Time, int, int, Version]) -> None:
-        self._due.remove(item)
+        self._due = [one for one in self._due if one is not item]
         heapq.heapify(self._due)
+
+    def _watch_again(self, item: tuple[Time, int, int, Version]) -> None:
+        self._unwatch(item)  # it may be there still
+        heapq.heappush(self._due, item)
 
     def watch_all(self) -> None:
         """Watch what a snapshot has brought back; its deadlines have come with it."""
@@ -148,8 +152,8 @@ class Versions:
         """Let go of what nothing that may come can need any more."""
         keys = []
         while self._due and self._due[0][0] <= now:
+            self.batch.world.journal.append(partial(self._watch_again, self._due[0]))
             item = heapq.heappop(self._due)
-            self.batch.world.journal.append(partial(heapq.heappush, self._due, item))
             due, _, index, version = item
             slot = self.batch.slots[index]
             if ends(version) + (_memory(slot).keeps or 0) == due:  # otherwise it has changed since

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cartesius.announced import Row
     from cartesius.events import Time
+    from cartesius.journals import Journal
     from cartesius.matches import Match
     from cartesius.outputs import Result, Span
     from cartesius.totals import Aggregate
@@ -98,7 +99,7 @@ class VersionTotals:
     def __init__(
         self,
         name: str,
-        journal: list[Callable[[], None]],
+        journal: Journal,
         group: Aggregate,
         *,
         is_table: bool,
@@ -155,12 +156,16 @@ class VersionTotals:
         if end not in (EARLIEST, LATEST):
             self._number += 1
             item = (end, self._number, key)
-            heapq.heappush(self._ends, item)
             self.journal.append(lambda: self._unwatch(item))
+            heapq.heappush(self._ends, item)
 
     def _unwatch(self, item: tuple[Time, int, Any]) -> None:
-        self._ends.remove(item)
+        self._ends = [one for one in self._ends if one is not item]
         heapq.heapify(self._ends)
+
+    def _watch_again(self, item: tuple[Time, int, Any]) -> None:
+        self._unwatch(item)  # it may be there still
+        heapq.heappush(self._ends, item)
 
     def watch_all(self) -> None:
         """Watch what a snapshot has brought back."""
@@ -225,8 +230,8 @@ class VersionTotals:
         """Forget the totals, and what was announced of them, that held before ``horizon`` only."""
         keys = []
         while self._ends and self._ends[0][0] <= horizon:
+            self.journal.append(partial(self._watch_again, self._ends[0]))
             item = heapq.heappop(self._ends)
-            self.journal.append(partial(heapq.heappush, self._ends, item))
             _, _, key = item
             rest = [one for one in self.totals.get(key, ()) if one[0][1] > horizon]
             put(self.totals, key, rest, self.journal)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from cartesius.events import Time
+    from cartesius.journals import Journal
     from cartesius.restriction_base import Restriction
 
     Ties: TypeAlias = "Callable[[Any], Any] | Literal['arrival'] | None"
@@ -125,7 +126,7 @@ class VersionMemory(Memory):
 
     def __init__(
         self,
-        journal: list[Callable[[], None]],
+        journal: Journal,
         moment: Moment,
         kind: Kind,
         *,
@@ -165,8 +166,8 @@ class VersionMemory(Memory):
     def change(self, version: Version, validity: Validity) -> None:
         """Change when a version is valid."""
         before = version.validity
-        version.validity = validity
         self.journal.append(lambda: setattr(version, "validity", before))
+        version.validity = validity
 
     def settle(self, entries: Iterable[Entry]) -> None:
         """End a batch for ``entries``."""

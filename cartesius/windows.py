@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from cartesius.entries import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from cartesius.entries import Entry
     from cartesius.events import Window
+    from cartesius.journals import Journal
 
 INSIDE: Final = "in"
 """What the identity of an event in a window begins with; the window and its own identity follow."""
@@ -61,7 +62,7 @@ def origin(identity: Any) -> Any:
 class WindowRows:
     """Which rows of a table come from which window, under which key: with that they are forgotten."""
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.of: dict[tuple[Any, ...], dict[Any, None]] = {}  # by the key of the window's copy
 
@@ -69,16 +70,17 @@ class WindowRows:
         """Note a row."""
         rows = self.of.get(window)
         if rows is None:
+            self.journal.append(lambda: self.of.pop(window, None))
             rows = self.of[window] = {}
-            self.journal.append(lambda: self.of.__delitem__(window))
         if row not in rows:
+            self.journal.append(lambda: rows.pop(row, None))
             rows[row] = None
-            self.journal.append(lambda: rows.__delitem__(row))
 
     def pop(self, window: tuple[Any, ...]) -> Iterator[Any]:
         """Forget a window; return its rows."""
-        rows = self.of.pop(window, None)
+        rows = self.of.get(window)
         if rows is None:
             return iter(())
         self.journal.append(lambda: self.of.__setitem__(window, rows))
+        del self.of[window]
         return iter(rows)

@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST, LATEST
+from cartesius.journals import Journal
 from cartesius.provenance import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from cartesius.events import Time
     from cartesius.failures import Failure
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
+    from cartesius.reactives import Reactive
 
 
 Deadline: TypeAlias = "tuple[int, tuple[int, int], int, Installed, tuple[Any, ...]]"
@@ -42,7 +44,7 @@ class Deadlines:
     Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it.
     """
 
-    def __init__(self, journal: list[Callable[[], None]]) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.heap: list[Deadline] = []
         self.number = 0
@@ -57,8 +59,7 @@ class Deadlines:
             return
         self.number += 1
         item = _item(installed, time, self.number, key)
-        self._put_back(item)
-        self.journal.append(lambda: self._discard(item))
+        self.journal.change(lambda: self._put_back(item), lambda: self._discard(item))
 
     def cancel(self, time: int, installed: Installed, key: tuple[Any, ...]) -> None:
         """Take back what was asked for, if it was; the heap is cleaned later."""
@@ -67,17 +68,18 @@ class Deadlines:
             return
         if installed.floor_slots:
             item = _item(installed, time, number, key)
-            self._discard(item)
-            self.journal.append(lambda: self._put_back(item))
+            self.journal.change(lambda: self._discard(item), lambda: self._put_back(item))
             return
-        self._count_down(time, installed, key)
-        self.cancelled += 1
+
+        def do() -> None:
+            self._count_down(time, installed, key)
+            self.cancelled += 1
 
         def undo() -> None:
             installed.due.setdefault(key, {})[time] = number
             self.cancelled -= 1
 
-        self.journal.append(undo)
+        self.journal.change(do, undo)
 
     def clean(self) -> None:
         """Drop from the heap what nobody wants any more, as far as it is in the way. Between pushes."""
@@ -100,20 +102,17 @@ class Deadlines:
         mine = [item for item in (*self.heap, *self._asked()) if (item[3], item[4]) in waiting] if waiting else []
         found = sorted(filter(_is_wanted, mine))
         for item in found:
-            self._discard(item)
-            self.journal.append(partial(self._put_back, item))
+            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
         return found
 
     def pop(self, before: Time) -> Deadline | None:
         """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
         while self.heap and self.heap[0][0] < before:
-            item = heapq.heappop(self.heap)
+            item = self.heap[0]
             if _is_wanted(item):
-                self._count_down(item[0], item[3], item[4])
-                self.journal.append(partial(self._put_back, item))
+                self.journal.change(self._take_first, partial(self._put_back, item))
                 return item
-            self.cancelled -= 1
-            self.journal.append(partial(self._leave, item))
+            self.journal.change(self._drop_first, partial(self._leave, item))
         return None
 
     def add_floored(self, installed: Installed) -> None:
@@ -126,8 +125,7 @@ class Deadlines:
         passed = [item for one in self.floored if (item := self._first_passed(one)) is not None]
         item = min(passed, default=None, key=lambda item: item[:3])
         if item is not None:
-            self._discard(item)
-            self.journal.append(partial(self._put_back, item))
+            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
         return item
 
     def _first_passed(self, one: Installed) -> Deadline | None:
@@ -189,6 +187,14 @@ class Deadlines:
             heapq.heappush(self.heap, item)
         installed.due.setdefault(key, {})[time] = number
 
+    def _take_first(self) -> None:
+        time, _, _, installed, key = heapq.heappop(self.heap)
+        self._count_down(time, installed, key)
+
+    def _drop_first(self) -> None:
+        heapq.heappop(self.heap)
+        self.cancelled -= 1
+
     def _leave(self, item: Deadline) -> None:
         heapq.heappush(self.heap, item)
         self.cancelled += 1
@@ -222,10 +228,11 @@ class World:
         self.clock: Time = EARLIEST
         self.events = 0  # how many have been pushed
         self.latest: Time = EARLIEST  # the latest end of those
+        self.ended: frozenset[Reactive] = frozenset()
         self.number = 0
         self.steps = 0
         self.candidates = 0
-        self.journal: list[Callable[[], None]] = []
+        self.journal = Journal()
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
         self.deadlines = Deadlines(self.journal)
         self.late: list[tuple[Any, str, str]] = []
@@ -262,22 +269,22 @@ class World:
         )
         raise InvalidArgument(message)
 
-    def begin(self) -> tuple[Time, int, int, int, int, int]:
+    def begin(self) -> tuple[Any, ...]:
         """Start a push: nothing to undo yet."""
         self.journal.clear()
         self.touched.clear()
         self.failure = None
-        return self.clock, self.number, self.steps, self.candidates, len(self.late), self.deadlines.number
+        counts = self.number, self.steps, self.candidates, self.deadlines.number, self.events
+        return *counts, self.clock, self.latest, self.ended, len(self.late)
 
-    def roll_back(self, before: tuple[Time, int, int, int, int, int]) -> None:
+    def roll_back(self, before: tuple[Any, ...]) -> None:
         """Undo a push."""
-        for undo in reversed(self.journal):
-            undo()
-        self.journal.clear()
+        self.journal.roll_back()
         self.touched.clear()
         self.deadlines.soon.clear()
         self.deadlines.present = None
-        self.clock, self.number, self.steps, self.candidates, late, self.deadlines.number = before
+        self.number, self.steps, self.candidates, self.deadlines.number, self.events, *rest = before
+        self.clock, self.latest, self.ended, late = rest
         del self.late[late:]
 
     def finish(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from cartesius import CartesiusError
 from cartesius.columnar.batch_sizes import is_large
-from cartesius.columnar.running import attempt
+from cartesius.columnar.running import Attempt, attempt
 from cartesius.columnar.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
@@ -271,7 +271,7 @@ class _Call:
         """Use rows as a batch, as far as that can be done; return up to which."""
         if self.engine.has_finished:
             return first
-        found = attempt(self.engine, between(feed, first, last), self.out.of_flows)
+        found = attempt(self.engine, between(feed, first, last), self.out.of_flows, Attempt())
         for parts in found.made:
             self.out.add_parts(parts)
         if found.late:

@@ -26,8 +26,11 @@ def advanced(compiled: Compiled, states: Sequence[State], clock: int) -> bool:
     after = [state for state in passed if state is not None]
     if len(after) < len(passed):
         return False
+    world = compiled.program.world
+    world.journal.is_open = True
     compiled.states = after
-    compiled.program.world.clock = max(compiled.program.world.clock, clock)
+    world.clock = max(world.clock, clock)
+    world.journal.is_open = False
     return True
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.columnar.results import table_of
 from cartesius.columnar.slicing import between, stacked
-from cartesius.errors import NotStorable
+from cartesius.errors import NotStorable, carried
 from cartesius.events import Delete, Update
 
 if TYPE_CHECKING:
@@ -29,22 +29,25 @@ def one_by_one(engine: Engine, feed: Feed, tables: Sequence[pa.Table], done: int
     """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
     outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
+    begun = engine._events - done
     try:
         for reactive, value, at in _in_order(between(feed, done, feed.steps)):
             out += engine.push(reactive, value, at)
             done += 1
-    except Exception as error:
+        return stacked([*tables, table_of(out, outputs)])
+    except BaseException as error:
+        if engine._events - begun > done and isinstance(error.__dict__.get("emitted"), list):
+            out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
+            done += 1
+        if isinstance(error, NotStorable) and done == feed.steps:
+            error.add_note("in push_many: all rows were pushed, but what they gave is nothing columns hold; use push")
+            raise
         error.add_note(
             f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
             " gave is the attribute `emitted` of this error, a table"
         )
-        with suppress(AttributeError, NotStorable):  # it may be frozen, and they no plain data
-            error.emitted = stacked([*tables, table_of(out, outputs)])  # type: ignore[attr-defined]  # any error of a body leaves as it is
-        raise
-    try:
-        return stacked([*tables, table_of(out, outputs)])
-    except NotStorable as error:
-        error.add_note("in push_many: all rows were pushed, but what they gave is nothing that columns hold; use push")
+        with suppress(NotStorable):  # they may be no plain data
+            carried(error, stacked([*tables, table_of(out, outputs)]))
         raise
 
 

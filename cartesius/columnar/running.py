@@ -28,7 +28,7 @@ from cartesius.columnar.slicing import between, slice_length, stacked
 from cartesius.columnar.stages import checked_keys
 from cartesius.columnar.turns import check_distinct
 from cartesius.columnar.vectors import NotColumnar
-from cartesius.errors import NotStorable
+from cartesius.errors import NotStorable, carried
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class Compiled:
         """Bring the objects up to date: they own the state from now on."""
         if self.states is None:
             return
+        journal = self.program.world.journal
+        journal.is_open = True
         states, self.states = self.states, None
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
@@ -82,7 +84,8 @@ class Compiled:
         changes, self.kept = self.kept, {}
         for table, rows in changes.items():
             keep(self.program.kept[table], rows)
-        self.program.world.journal.clear()
+        journal.clear()
+        journal.is_open = False
 
     def advance(self, clock: int) -> bool:
         """Move the clock, if columns own the state and that decides nothing; return whether it was moved."""
@@ -111,6 +114,8 @@ class Compiled:
 
     def run(self, engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
         """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
+
+        The journal is open then: the caller closes it when it knows of the results.
 
         Raises:
             NotColumnar: It cannot be done exactly; nothing has changed.
@@ -149,6 +154,7 @@ class Compiled:
         }
         given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
         shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
+        world.journal.is_open = True
         self.states = states
         engine._direct = {}  # it works on the objects
         self.kept |= kept
@@ -197,35 +203,41 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
     has_tables = any(is_table(engine, output) for output in program.outputs)
-    found = attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables))
-    return (
-        stacked(found.made)
-        if found.done == feed.steps and found.made
-        else one_by_one(engine, feed, found.made, found.done)
-    )
+    found: Attempt[pa.Table] = Attempt()
+    try:
+        attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
+        if found.done == feed.steps and found.made:
+            return stacked(found.made)
+    except BaseException as error:
+        engine._steps.is_running = False
+        if found.made and not carried(error, stacked(found.made)):
+            engine._journal.is_open = True
+        raise
+    return one_by_one(engine, feed, found.made, found.done)
 
 
-def attempt(engine: Engine, feed: Feed, shape: Shape[T]) -> Attempt[T]:
+def attempt(engine: Engine, feed: Feed, shape: Shape[T], found: Attempt[T]) -> Attempt[T]:
     """Push a batch through the stages of a program, slice by slice, as far as that can be done exactly.
 
     Args:
         engine: The engine.
         feed: The batch; its inputs go on.
         shape: What makes something of what the outputs give in a slice, by their names.
+        found: How far it has come, also if it is interrupted: what was done until then stands.
     """
     compiled = compiled_of(engine)
-    found: Attempt[T] = Attempt()
     engine._why_row_by_row = _WATCHED if engine._is_watched else ""
     if compiled.reason or engine._why_row_by_row:
         return found
-    engine._steps.is_running = True
     try:
+        engine._steps.is_running = True
         with np.errstate(all="ignore"):
             feed = with_times(engine, feed)
             while found.done < feed.steps or not found.made:
                 end = min(found.done + slice_length(compiled.n_retained), feed.steps)
                 made, late = compiled.run(engine, between(feed, found.done, end), shape)
                 found.made.append(made)
+                engine._journal.is_open = False
                 found.late += [(found.done + step, item) for step, item in late]
                 found.done = end
     except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:

@@ -207,6 +207,7 @@ def test_a_push_is_one_function(name: str) -> None:
             table, row = draw.choice(tables), {"n": 1 + draw.randrange(8), "k": draw.randrange(4), "j": 0}
             change = Delete(row["n"]) if draw.random() < 0.2 else Update(row["n"], row)
             assert engine._direct[table](change, None) is not None
+            engine._journal.is_open = False  # as Engine.push does
     finally:
         greenlet.settrace(before)
     assert switched == []

@@ -42,7 +42,6 @@ SCHEMAS = {"call": "ship long, at timestamp", "answer": "ship long, at timestamp
 ROWS = {0: {"call": range(6)}, 1: {"answer": [0, 2]}, 20: {"call": [7]}, 21: {"answer": [7]}, 31: {"call": [3]}}
 
 
-@pytest.mark.slow  # three queries and a batch; tests/laws try the same without Spark
 def test_a_static_frame_is_there_before_all_time_and_once(spark, tmp_path):
     for name in SCHEMAS:
         (tmp_path / name).mkdir()

@@ -1,0 +1,201 @@
+"""Calls that are interrupted: an exception at the n-th line that a call executes, and what the engine is afterwards."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import cartesius
+from cartesius import Engine
+from cartesius.columnar.results import events_of
+from cartesius.errors import EngineBroken
+from tests.laws.catalogue_tiers import _batch, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import FrameType
+
+    from tests.laws.catalogue import Program
+    from tests.oracle.tier_programs import Row
+
+ROOT = str(Path(cartesius.__file__).resolve().parent.parent)
+OURS = tuple(f"{ROOT}/{name}/" for name in ("cartesius", "restrictions", "dsl", "tests/laws/catalogue"))
+GENERATED = "<"
+
+
+class Alarm(Exception):
+    """What a signal's handler may raise."""
+
+
+KINDS = (Alarm, KeyboardInterrupt, SystemExit, MemoryError, LookupError)
+
+
+class Lines:
+    """Counts the lines that a call executes in the library, and raises at one of them.
+
+    Args:
+        kind: What is raised.
+        at: Before which line, from 0; None: at none.
+    """
+
+    def __init__(self, kind: type[BaseException] = Alarm, at: int | None = None) -> None:
+        self.kind, self.at = kind, at
+        self.seen = 0
+        self.where = ""
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        """Do ``call``."""
+        sys.settrace(self._enter)
+        try:
+            return call()
+        finally:
+            sys.settrace(None)
+
+    def _enter(self, frame: FrameType, what: str, _: object) -> Any:
+        return self._step if frame.f_code.co_filename.startswith((*OURS, GENERATED)) else None
+
+    def _step(self, frame: FrameType, what: str, _: object) -> Any:
+        if what == "line" and not _is_destroying(frame):
+            self.seen += 1
+            if self.seen - 1 == self.at:
+                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+                raise self.kind(self.where)
+        return self._step
+
+
+def _is_destroying(frame: FrameType | None) -> bool:
+    """Whether Python swallows what is raised here, as it destroys an object."""
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An engine that has seen some rows, a call, and what comes after it.
+
+    Args:
+        program: What runs.
+        tier: How.
+        before: The rows that have been pushed.
+        call: What is interrupted: its name, and what does it, and gives events.
+        after: The rows that follow.
+        rows: Of a batch, what it pushes.
+    """
+
+    program: Program
+    tier: Any
+    before: tuple[Row, ...]
+    name: str
+    call: Callable[[Engine], Any]
+    after: tuple[Row, ...]
+    rows: tuple[Row, ...] = ()
+
+    def engine(self) -> Engine:
+        """A new engine that has seen what came before."""
+        engine = Engine(*self.program.outputs, tier=self.tier, **self.program.options)
+        if self.name == "push_many" and self.before and self.tier is None:
+            _ignoring(lambda: engine.push_many(_batch(self.before)))
+        else:
+            self.follow(engine, self.before)
+        return engine
+
+    def follow(self, engine: Engine, rows: Sequence[Row]) -> list[str]:
+        """Push rows; return what comes of them, results and errors."""
+        out: list[str] = []
+        for row in rows:
+            try:
+                out += told(engine.push(row.reactive, row.pushed, row.at))
+            except EngineBroken:
+                raise
+            except Exception as error:  # of a body
+                out.append(repr(error))
+        return out
+
+    def did(self, engine: Engine) -> list[str]:
+        """Do the call; return what comes of it."""
+        try:
+            return told(_events(self.call(engine)))
+        except EngineBroken:
+            raise
+        except Exception as error:  # of a body
+            return [*_carried(error), f"{type(error).__name__}: {error}"]
+
+    def ends(self, engine: Engine) -> list[Any]:
+        """What an engine says, and what it goes on to do."""
+        found: list[Any] = [engine.stats, engine.clock, engine.next_deadline, engine.done, list(map(repr, engine.late))]
+        return [*found, self.follow(engine, self.after), engine.stats, told(engine.close())]
+
+
+def _ignoring(call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except Exception:  # of a body: what stands, stands
+        return
+
+
+def _events(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else events_of(found)
+
+
+def _carried(error: BaseException) -> list[str]:
+    emitted = vars(error).get("emitted")
+    return [] if emitted is None else told(_events(emitted))
+
+
+def lines_of(scene: Scene) -> int:
+    """How many lines the call executes."""
+    lines = Lines()
+    engine = scene.engine()
+    lines.run(lambda: scene.did(engine))
+    return lines.seen
+
+
+def check(scene: Scene, kind: type[BaseException], at: int) -> str:
+    """Interrupt the call at a line; return what the engine is then, raise AssertionError if it is torn."""
+    engine, lines = scene.engine(), Lines(kind, at)
+    emitted: list[str] | None = None
+    try:
+        emitted = told(_events(lines.run(lambda: scene.call(engine))))
+        outcome = "went on"  # somebody took it for an error of a body, and did what there was to do as written
+    except EngineBroken:
+        outcome = "broken"
+    except BaseException as error:  # of any kind
+        outcome = "raised"
+        if "emitted" in vars(error):
+            emitted = _carried(error)
+    if lines.at is None or lines.seen <= at:
+        return "not reached"
+    where = f"{kind.__name__} at {lines.where}, {scene.name}: {outcome}"
+    try:
+        _ = engine.stats
+    except EngineBroken:
+        for use in (engine.snapshot, engine.close, lambda: engine.advance(1), engine.take_late):
+            with pytest.raises(EngineBroken):
+                use()
+        return "broken"
+    if scene.name == "push_many":
+        return _check_part(scene, engine, emitted, where)
+    other = scene.engine()
+    expected = scene.did(other)
+    if emitted is not None:
+        assert emitted == expected, f"{where}: {emitted} instead of {expected}"
+    else:
+        assert scene.did(engine) == expected, f"{where}: the call gives something else"
+    assert scene.ends(engine) == scene.ends(other), f"{where}: it is not as it would be"
+    return "undone" if emitted is None else "done"
+
+
+def _check_part(scene: Scene, engine: Engine, emitted: list[str] | None, where: str) -> str:
+    """Of a batch the first rows stand, and the error carries what they gave."""
+    other = scene.engine()
+    done = engine.stats.events - other.stats.events
+    expected = scene.follow(other, scene.rows[:done])
+    assert (emitted or []) == expected, f"{where}, after {done} rows: {emitted} instead of {expected}"
+    rest = Scene(scene.program, scene.tier, (), "rest", scene.call, scene.rows[done:])
+    assert rest.ends(engine) == rest.ends(other), f"{where}: it is not as if {done} rows had been pushed"
+    return "done" if done == len(scene.rows) else "in part" if done else "undone"
