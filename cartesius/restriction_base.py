@@ -344,7 +344,7 @@ class Restriction(Handler):
         after = False
         for name, kind in sorted(self._fields.items(), key=lambda field: field[0] in self._defaults):
             value = self.configuration[name]
-            if name in self._defaults and value == self._defaults[name]:
+            if name in self._defaults and _is_default(value, self._defaults[name]):
                 continue
             if kind == "slots":
                 shown += [_show_slot(slot) for slot in value]
@@ -384,6 +384,12 @@ def may_pause(restriction: Restriction) -> bool:
     """Whether a clause of ``restriction`` mentions `pause`."""
     clauses = (getattr(type(restriction), method) for method, _, _, _ in slot_families(restriction))
     return any("pause" in clause.__code__.co_names for clause in clauses)
+
+
+def _is_default(value: object, default: object) -> bool:
+    """Whether a value is the default. What is the user's is not compared: its ``==`` may raise, or mean anything."""
+    is_plain = type(value) is type(default) and type(value) in (int, float, str, bytes, bool, tuple, timedelta)
+    return value is default or (is_plain and value == default)
 
 
 def _show_slot(value: object) -> str:

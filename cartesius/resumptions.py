@@ -13,11 +13,13 @@ Source: Plotkin & Pretnar's handlers with Koka's two kinds of clause; ICFP 2018,
 
 from __future__ import annotations
 
+from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from cartesius.errors import InternalError, ResumptionUsed
+from cartesius.errors import InternalError, ResumptionUsed, WrongThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +57,7 @@ class Prompt:
     a handler may hold the resumption, and a greenlet in a reference cycle is never collected.
     """
 
-    __slots__ = ("cell", "clauses", "frame", "handler", "outside", "root")
+    __slots__ = ("cell", "clauses", "frame", "handler", "outside", "root", "thread")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
@@ -64,6 +66,7 @@ class Prompt:
         self.cell: tuple[object, Callable[..., Any], tuple[Any, ...]] | None = None
         self.outside: Any = None  # Invariant: set only while the computation runs
         self.root: Any = None
+        self.thread = get_ident()
 
     def start(self, thunk: Callable[[], object]) -> Any:
         """Run ``thunk`` under the prompt's frame; return its value, or what a clause answered instead."""
@@ -168,7 +171,13 @@ class Resumption(Generic[Value, Answer]):
         self._target = target
 
     def take(self) -> Any:
-        """Mark as used and return the coroutine to switch to; a second time raises `ResumptionUsed`."""
+        """Mark as used and return the coroutine to switch to.
+
+        Raises:
+            ResumptionUsed: It was taken before.
+            WrongThread: It is another thread's, and stays unused.
+        """
+        self._check_thread()
         target, self._target = self._target, None
         if target is None:
             message = (
@@ -177,6 +186,14 @@ class Resumption(Generic[Value, Answer]):
             )
             raise ResumptionUsed(message)
         return target
+
+    def _check_thread(self) -> None:
+        if get_ident() != self.prompt.thread:
+            message = (
+                f"resume: expected to be resumed or dropped by the thread that runs {self.prompt.handler!r} but another"
+                " one did; a computation stays in its thread: hand the value over to that, and resume there"
+            )
+            raise WrongThread(message)
 
     @property
     def used(self) -> bool:
@@ -208,7 +225,12 @@ class Resumption(Generic[Value, Answer]):
         return Tail(self, value, None)
 
     def drop(self) -> None:
-        """Abandon the computation: its ``finally`` blocks run now."""
+        """Abandon the computation: its ``finally`` blocks run now, under its handlers and those in force here.
+
+        Raises:
+            WrongThread: It is another thread's, and stays unused.
+        """
+        self._check_thread()
         target, self._target = self._target, None
         if target is not None and not target.dead:
             _unwind(self.prompt, target)
@@ -225,7 +247,8 @@ def _unwind(prompt: Prompt, target: Any) -> None:
     root = prompt.root
     try:
         root.parent = getcurrent()
-    except (ValueError, RuntimeError):  # its thread has ended, or who drops it is being finalized: greenlet frees it
-        return
+    except (ValueError, RuntimeError):  # its thread is another one or has ended, or who drops it is being finalized
+        return  # greenlet frees it
     del root
-    target.throw(GreenletExit)
+    with suppress(GreenletExit):  # the computation has ended by it
+        prompt.drive(target, None, GreenletExit())

@@ -6,17 +6,24 @@ or it says that it is broken, at every later call (SEMANTICS 1.12).
 
 from __future__ import annotations
 
+import gc
 import random
+import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from cartesius import Engine, Reactive, Update, correlate
+from cartesius.columnar.results import events_of
+from cartesius.errors import EngineBroken
+from restrictions import affinely, key_by, most_recently, tumbling, within
+from restrictions.tables import aggregate, count, inner_join
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.catalogue_rows import fruitful_rows
-from tests.laws.catalogue_tiers import _batch
+from tests.laws.catalogue_tiers import _batch, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
 
 if TYPE_CHECKING:
@@ -69,3 +76,82 @@ def test_a_call_is_done_or_undone_or_says_that_the_engine_is_broken(export, pyte
                 error.add_note(f"{scene.program.text}\n{scene.tier}, after {scene.before}")
                 raise
     print(outcomes)
+
+
+left, right = Reactive("left"), Reactive("right")
+depth, draught = Reactive("depth", table=True), Reactive("draught", table=True)
+SIGNALLED = {
+    "latest": ((left, right), lambda: keyed(most_recently("x", "y")), {}),
+    "once": ((left, right), lambda: keyed(affinely("x", "y")), {}),
+    "within": ((left, right), lambda: keyed(within(3, "x", "y")), {"lateness": 2}),
+    "tables": ((depth, draught), lambda: inner_join(depth, draught), {}),
+    "totals": ((left,), lambda: aggregate(left, count, by="k", restrict=tumbling(9)), {"lateness": 1}),
+}
+"""Programs of which a push is one generated function, and one of which it is not."""
+
+
+def keyed(restriction):
+    """A join of two streams."""
+    return correlate(
+        x=left, y=right, yields=lambda x, y: (x.n, y.n), restrict=key_by(x="k", y="k") | restriction, name="out"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(SIGNALLED))
+@pytest.mark.parametrize("as_batch", [False, True])
+def test_a_real_signal_leaves_a_whole_engine_or_one_that_says_it_is_broken(name, as_batch):
+    """Ctrl-C by a timer, at any instant of a loop that pushes."""
+    inputs, made, options = SIGNALLED[name]
+    program, outcomes = made(), Counter()
+    draw = random.Random(name)
+    records = [{"n": n, "k": draw.randrange(5)} for n in range(400)]
+    rows = [(draw.choice(inputs), one) for one in records]
+    pushes = [(one, Update(row["k"], row) if one.table else row) for one, row in rows]
+    plain = Engine(program, **options)
+    expected = [told(plain.push(*one)) for one in pushes]
+    Engine(program, **options).push_many({one: columns(rows, one) for one in inputs})  # what is imported late is there
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    gc.disable()
+    try:
+        for _ in range(max(30, settings().max_examples)):
+            engine, emitted = Engine(program, **options), []  # `+=` follows the call at once: no signal between
+            for reactive, value in pushes[:20]:
+                emitted += engine.push(reactive, value)
+            batch = {one: columns(rows[20:], one) for one in inputs}
+            gc.collect()  # Python swallows what is raised while it finalizes objects
+            signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-5, 3e-3))
+            carried: list[Any] = []
+            table = None
+            try:
+                if as_batch:
+                    table = engine.push_many(batch)
+                else:
+                    for reactive, value in pushes[20:]:
+                        emitted += engine.push(reactive, value)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt as error:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                carried = vars(error).get("emitted", [])
+            try:
+                done = engine.stats.events
+            except EngineBroken:
+                outcomes["broken"] += 1
+                continue
+            found = emitted if table is None else [*emitted, *events_of(table)]
+            found += carried if isinstance(carried, list) else events_of(carried)
+            assert told(found) == [event for events in expected[:done] for event in events]
+            assert [told(engine.push(*one)) for one in pushes[done:]] == expected[done:]
+            outcomes["whole"] += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+    assert outcomes["whole"], outcomes
+    print(outcomes)
+
+
+def columns(rows, reactive):
+    """Rows of one input as columns."""
+    mine = [(order, row) for order, (one, row) in enumerate(rows) if one is reactive]
+    found = {name: [row[name] for _, row in mine] for name in ("n", "k")} | {"order": [order for order, _ in mine]}
+    return found | ({"key": found["k"]} if reactive.table else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing
 from collections.abc import Callable
 from datetime import datetime, timedelta, tzinfo
@@ -342,3 +343,33 @@ def test_a_body_is_a_function(left, wrong):
 def test_every_refusal_is_of_one_family():
     assert issubclass(InvalidArgument, CartesiusError)
     assert issubclass(InvalidArgument, ValueError)
+
+
+class Incomparable:
+    """A function that nobody may compare."""
+
+    def __call__(self, *_: object) -> int:
+        return 1
+
+    def __eq__(self, other):
+        raise TypeError(other)
+
+    __hash__ = object.__hash__
+
+
+def kinds_of(kind: type[Restriction]) -> list[type[Restriction]]:
+    return [kind, *(one for inner in kind.__subclasses__() for one in kinds_of(inner))]
+
+
+@pytest.mark.parametrize("function", [Incomparable(), functools.cmp_to_key(lambda a, b: a - b)], ids=["own", "key"])
+def test_nothing_of_the_users_is_compared_to_print_it(function):
+    """A key made by `functools.cmp_to_key` raises where it is compared with None, a default."""
+    kinds = [kind for kind in kinds_of(Restriction) if kind.__module__.startswith("restrictions.")]
+    printed = 0
+    for kind in kinds:
+        for field in kind._defaults:
+            one = object.__new__(kind)
+            values = {name: ("x",) if what == "slots" else "x" for name, what in kind._fields.items()}
+            vars(one)["configuration"] = {**values, **kind._defaults, field: function}
+            printed += f"{field}=" in repr(one)
+    assert printed > 20

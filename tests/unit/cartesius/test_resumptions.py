@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import greenlet
 import pytest
 
 from cartesius import Handler, Operation, controls, forward, handle, handles
-from cartesius.errors import Deadlock, ResumptionUsed
+from cartesius.errors import Deadlock, ResumptionUsed, WrongThread
 from cartesius.strands import Future, await_, interleave
 
 if TYPE_CHECKING:
@@ -522,3 +523,86 @@ def test_no_greenlet_is_left_behind(once):
     for _ in range(50):
         once()
     assert live_greenlets() <= before
+
+
+# ---------------------------------------------------------------------------------------- dropped, in another thread
+
+
+class answering(storing):
+    """Store what asks, and note what is told."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    @handles(tell)
+    def note(self, text):
+        self.told.append(text)
+
+
+def asking():
+    try:
+        return ask()
+    finally:
+        tell("the end")
+
+
+@pytest.mark.parametrize("dropping", ["drop", "forget"])
+def test_what_is_dropped_ends_under_its_handlers(dropping):
+    """Also under those between its own and the operation, and under those outside, where it is dropped."""
+    outer, inner = answering(), storing()
+    before = live_greenlets()
+    handle(outer, lambda: handle(inner, asking))
+    assert len(inner.stored) == 1
+    if dropping == "drop":
+        handle(outer, inner.stored[0].drop)
+    else:
+        handle(outer, inner.stored.clear)
+    assert outer.told == ["the end"]
+    alone = answering()
+    handle(alone, asking)
+    alone.stored.pop().drop()
+    assert alone.told == ["the end"]
+    inner.stored.clear()
+    assert live_greenlets() == before
+
+
+def test_an_end_may_ask_its_own_handler_once_more():
+    """A ctl clause that is asked for while the computation is unwound is served, and what it stores can be dropped."""
+    handler = storing()
+    before = live_greenlets()
+
+    def program():
+        try:
+            ask()
+        finally:
+            ask()
+
+    handle(handler, program)
+    handler.stored[0].drop()
+    assert len(handler.stored) == 2
+    handler.stored[1].drop()
+    handler.stored.clear()
+    assert live_greenlets() == before
+
+
+@pytest.mark.parametrize("use", [lambda r: r(1), lambda r: r.throw(KeyError("no")), lambda r: r.drop()])
+def test_a_resumption_stays_in_its_thread(use):
+    handler, errors = answering(), []
+    before = live_greenlets()
+    handle(handler, asking)
+
+    def elsewhere():
+        try:
+            use(handler.stored[0])
+        except WrongThread as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert len(errors) == 1
+    assert "resumed or dropped by the thread that runs" in errors[0]
+    assert handler.stored.pop()(7) == ("returned", 7)  # it was not used up
+    assert handler.told == ["the end"]
+    assert live_greenlets() == before
