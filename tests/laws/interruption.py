@@ -186,7 +186,7 @@ def check(scene: Scene, kind: type[BaseException], at: int) -> str:
         assert emitted == expected, f"{where}: {emitted} instead of {expected}"
     else:
         assert scene.did(engine) == expected, f"{where}: the call gives something else"
-    assert scene.ends(engine) == scene.ends(other), f"{where}: it is not as it would be"
+    _same(scene.ends(engine), scene.ends(other), f"{where}: it is not as it would be")
     return "undone" if emitted is None else "done"
 
 
@@ -197,5 +197,10 @@ def _check_part(scene: Scene, engine: Engine, emitted: list[str] | None, where: 
     expected = scene.follow(other, scene.rows[:done])
     assert (emitted or []) == expected, f"{where}, after {done} rows: {emitted} instead of {expected}"
     rest = Scene(scene.program, scene.tier, (), "rest", scene.call, scene.rows[done:])
-    assert rest.ends(engine) == rest.ends(other), f"{where}: it is not as if {done} rows had been pushed"
+    _same(rest.ends(engine), rest.ends(other), f"{where}: it is not as if {done} rows had been pushed")
     return "done" if done == len(scene.rows) else "in part" if done else "undone"
+
+
+def _same(found: list[Any], expected: list[Any], where: str) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert one == other, f"{where}: {one} instead of {other}"
