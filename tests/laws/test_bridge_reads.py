@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -54,7 +55,7 @@ class Reading:
             conditions.append(f"a.{self.column('a')} - b.{self.column('b')} > 3")
         if self.draw.random() < 0.3:
             conditions.append(f"~(b.{self.column('b')} >= 5)")
-        restrict = most_recently("a", "b")
+        restrict: Any = most_recently("a", "b")
         if self.draw.random() < 0.5:
             restrict = key_by(a=self.column("a"), b=function(f"row.{self.column('b')}", ["row"])) | restrict
         if self.draw.random() < 0.5:

@@ -406,7 +406,7 @@ def test_the_number_of_buckets_is_of_no_account(name, drawn, seed):
     found = []
     for buckets in (1, 2, 7):
         schemas = {reactive.name: SCHEMA for reactive in case.inputs}
-        told_of = {} if case.schema is None else {"schema": case.schema}
+        told_of: dict[str, Any] = {} if case.schema is None else {"schema": case.schema}
         plan = planned(
             case.program, schemas, is_streaming=False, close=True, unbounded=True, buckets=buckets, **told_of
         )

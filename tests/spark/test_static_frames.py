@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,14 +40,20 @@ berths_told = correlate(
     name="berths_told",
 )
 SCHEMAS = {"call": "ship long, at timestamp", "answer": "ship long, at timestamp"}
-ROWS = {0: {"call": range(6)}, 1: {"answer": [0, 2]}, 20: {"call": [7]}, 21: {"answer": [7]}, 31: {"call": [3]}}
+ROWS: dict[int, Any] = {
+    0: {"call": range(6)},
+    1: {"answer": [0, 2]},
+    20: {"call": [7]},
+    21: {"answer": [7]},
+    31: {"call": [3]},
+}
 
 
 def test_a_static_frame_is_there_before_all_time_and_once(spark, tmp_path):
     for name in SCHEMAS:
         (tmp_path / name).mkdir()
     berths = spark.createDataFrame([(n, f"berth {n}") for n in range(5)], "ship long, name string")
-    options = {"event_time": "at", "buckets": 3, "watermark": "1 minute"}
+    options: dict[str, Any] = {"event_time": "at", "buckets": 3, "watermark": "1 minute"}
     found = []
 
     def add(minutes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import types as t
 
@@ -16,7 +18,11 @@ LONG, TEXT, DOUBLE, TIME, DATE = t.LongType(), t.StringType(), t.DoubleType(), t
 a, b = Reactive("a"), Reactive("b")
 ships, berths = Reactive("a", table=True, key="id"), Reactive("b", table=True, key="id")
 READS = {"a": {"id": LONG, "n": DOUBLE, "name": TEXT}, "b": {"id": LONG, "n": LONG, "name": TEXT}}
-both = {"restrict": most_recently("a", "b"), "yields": lambda a, b: {"a": a.name, "b": b.name}, "name": "both"}
+both: dict[str, Any] = {
+    "restrict": most_recently("a", "b"),
+    "yields": lambda a, b: {"a": a.name, "b": b.name},
+    "name": "both",
+}
 
 
 def run(program, **changes):
