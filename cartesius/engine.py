@@ -551,6 +551,8 @@ class Engine:
     def query(self, table: Reactive, at: Time | None = None) -> dict[Any, Any]:
         """Return the rows of a table, an output or an input of the program: {key: value}.
 
+        Of an input, a row that all who are bound to it have set aside, as its key for them is null, is not among them.
+
         Args:
             table: The table.
             at: Of a table that keeps versions: the rows that hold at this time, in time units; of one in windows: those

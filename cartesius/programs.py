@@ -240,8 +240,8 @@ class Program:
 
 
 def keeps_rows(join: Join, slot: Slot) -> bool:
-    """Whether the memory of a slot of a table is its rows: none is dropped or changed, or has to have a key."""
-    return not join.bindings.needed[slot.index] and not any(
+    """Whether the memory of a slot of a table is its rows: none is dropped or changed, but those that are set aside."""
+    return not any(
         slot in one.slots_of(fields)
         for one in join.installed
         for _, family, fields, _ in one.marks

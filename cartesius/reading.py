@@ -38,6 +38,7 @@ class Table:
         self.versions: Versions | None = None if self.join is None else self.join.batch.versions
         if self.join is None and getattr(table, "table", False) and table in program.bound:
             found = [(join, join.slots[index]) for join, index in program.bound[table]]
+            found.sort(key=lambda one: len(one[0].bindings.needed[one[1].index]))  # who sets rows aside, last
             faithful = [one for one in found if keeps_rows(*one)]
             join, self.slot = next(((j, s) for j, s in faithful if s.keeps_versions), (faithful or found)[0])
             if faithful and self.slot.keeps_versions:

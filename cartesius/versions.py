@@ -165,8 +165,12 @@ class VersionMemory(Memory):
 
     def change(self, version: Version, validity: Validity) -> None:
         """Change when a version is valid."""
-        before = version.validity
-        self.journal.append(lambda: setattr(version, "validity", before))
+        before = version.validity, version.was, version.state  # a step of the call may have ended in between
+
+        def undo() -> None:
+            version.validity, version.was, version.state = before
+
+        self.journal.append(undo)
         version.validity = validity
 
     def settle(self, entries: Iterable[Entry]) -> None:

@@ -53,7 +53,7 @@ def row_windows(pattern: Pattern) -> RowWindows | None:
     if opener is None:
         return _passed_on(pattern)
     place = _place(_key_of_rows(pattern))
-    if place is _NOWHERE:
+    if place is _NOWHERE or place is _UNKNOWN:
         return None
     said = _retention(pattern)
     delays = (opener.configuration["lateness"], *([] if said is None else [said]))

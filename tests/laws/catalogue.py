@@ -112,6 +112,8 @@ class Sketch:
     """The variables of the correlation that is drawn right now."""
     sources: list[str] = field(default_factory=list)
     """What these are bound to, as text."""
+    is_keyed: bool = False
+    """Whether all that meets has one ``k``, which is passed on: so that the bridge may split it."""
     fresh: str | None = None
     """The node that the next line has to use."""
     base: int = 0
@@ -236,14 +238,17 @@ class Refused(Exception):
     """What was drawn is no program."""
 
 
-def program_of(focus: Sequence[str], seed: str) -> Program | None:
-    """A program that has all of ``focus``, or None where the library refuses what was drawn."""
+def program_of(focus: Sequence[str], seed: str, *, is_keyed: bool = False) -> Program | None:
+    """A program that has all of ``focus``, or None where the library refuses what was drawn.
+
+    If ``is_keyed``, it is of one line, and such that the bridge is likely to split it.
+    """
     from tests.laws.catalogue_lines import add_line  # it draws by the registry, which is here
 
     draw = random.Random(seed)
-    is_typed = draw.random() < 0.5
+    is_typed = is_keyed or draw.random() < 0.5
     unit = draw.choice([1_000, 1_000_000, 700]) if is_typed else 1
-    made = Sketch(draw, unit, base=START if is_typed else 0)
+    made = Sketch(draw, unit, base=START if is_typed else 0, is_keyed=is_keyed)
     made.nodes += [(name, "stream") for name in STREAMS] + [(name, "table") for name in TABLES]
     inputs = declared(made, focus)
     wanted = [name for name in focus if name not in made.used]
@@ -251,7 +256,7 @@ def program_of(focus: Sequence[str], seed: str) -> Program | None:
     options: dict[str, Any] = {"lateness": draw.choice([0, 2, 5]) * unit} if draw.random() < 0.5 else {}
     try:
         add_line(made, wanted, bound)
-        while (wanted or made.chance(0.2)) and len(made.lines) < LINES:
+        while (wanted or made.chance(0.2)) and len(made.lines) < (1 if is_keyed else LINES):
             add_line(made, wanted, bound)
         output = bound[f"x{len(made.lines) - 1}"]
         there = set(Engine(output, **options).inputs.values())

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.laws.catalogue import NOT_YET
 from tests.laws.catalogue_bridge import run_on_bridge
-from tests.laws.catalogue_rows import fruitful_rows, text_of
+from tests.laws.catalogue_rows import fruitful_rows, rows_of, text_of
 from tests.laws.catalogue_tiers import Advance, Difference, Restore, Rows, Step, run_in_tiers, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tests.laws.catalogue import Program
+    from tests.oracle.tier_programs import Row
 
 
 class Checked(NamedTuple):
@@ -43,14 +44,25 @@ def check(program: Program, seed: str, *, on_bridge: bool = False, is_lessened: 
         )
         message = f"{seed}\n{program.text}\n{shown(fewer)}\n{type(told).__name__}: {told}"
         raise Difference(message) from told
-    buckets = None
-    if on_bridge and program.is_typed and not ("now" in program.exports and "now on the bridge" in NOT_YET):
-        try:
-            buckets = run_on_bridge(program, rows, seed)
-        except Exception as error:  # of any kind, likewise
-            message = f"{seed}, on the bridge\n{program.text}\n{text_of(rows)}\n{type(error).__name__}: {error}"
-            raise Difference(message) from error
-    return Checked(bool(outcome.results), buckets)
+    return Checked(bool(outcome.results), check_on_bridge(program, rows, seed) if on_bridge else None)
+
+
+def check_on_bridge(
+    program: Program, rows: Sequence[Row], seed: str, among: Sequence[int] = (1, 2, 7, 2, 7)
+) -> int | None:
+    """Run a program on the bridge, if its rows are such as Spark has; return in how many buckets."""
+    if not program.is_typed or ("now" in program.exports and "now on the bridge" in NOT_YET):
+        return None
+    try:
+        return run_on_bridge(program, rows, seed, among)
+    except Exception as error:  # of any kind, likewise
+        message = f"{seed}, on the bridge\n{program.text}\n{text_of(rows)}\n{type(error).__name__}: {error}"
+        raise Difference(message) from error
+
+
+def check_split(program: Program, seed: str) -> int | None:
+    """Run a program in several buckets, if it can be split."""
+    return check_on_bridge(program, rows_of(program, seed), seed, among=(2, 7))
 
 
 def lessened(

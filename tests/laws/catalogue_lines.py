@@ -98,7 +98,9 @@ def _drawn(sketch: Sketch, names: list[str]) -> tuple[str, str]:
         sketch.sources[-1] = sketch.sources[0]
     sketch.draw.shuffle(names)
     names.sort(key=lambda name: not EXPORTS[name].is_first)
-    if "key_by" in names and sketch.chance(0.5):
+    if sketch.is_keyed and "key_by" not in names and sketch.chance(0.7):
+        names.append("key_by")
+    if "key_by" in names and (sketch.is_keyed or sketch.chance(0.5)):
         names.insert(0, names.pop(names.index("key_by")))
     stack = [EXPORTS[sketch.write(name)].draw(sketch) for name in names]
     where = _where(sketch)
@@ -116,7 +118,9 @@ def _drawn(sketch: Sketch, names: list[str]) -> tuple[str, str]:
 def _where(sketch: Sketch) -> str:
     plain = [slot for slot in sketch.slots if slot not in sketch.lists | sketch.odd]
     texts = [text for text in sketch.conditions if text != "True"]
-    if "True" not in sketch.conditions:
+    if sketch.is_keyed:
+        texts += [f"{a}.k == {b}.k" for a, b in pairwise(plain)]
+    elif "True" not in sketch.conditions:
         amount = sketch.draw.choice([0, 0, 1, 1, 2])
         texts += [sketch.draw.choice(CONDITIONS).format(a=a, b=b) for a, b in list(pairwise(plain))[:amount]]
     if not texts:
@@ -135,7 +139,8 @@ def _yields(sketch: Sketch) -> tuple[str, str]:
     elif odd:
         text, kind = sketch.of(("record(({all},))", "stream"), *((text, "values") for text in ANY))
     else:
-        text, kind = sketch.of((sketch.draw.choice(RECORDS), "stream"), (sketch.draw.choice(VALUES), "values"))
+        records = RECORDS[:2] if sketch.is_keyed else RECORDS  # the others have no k
+        text, kind = sketch.of((sketch.draw.choice(records), "stream"), (sketch.draw.choice(VALUES), "values"))
     filled = text.format(**everything, all_n=", ".join(f"{slot}.n" for slot in slots))
     return f", yields=lambda {_parameters(sketch, filled)}: {filled}", kind
 

@@ -136,7 +136,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @mistake("a change has the time of its first cause alone", "as_table", "retracting")
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(outputs, "hull", lambda spans: next(iter(spans)))
+    everywhere(patch, outputs.hull, lambda spans: next(iter(spans)))
 
 
 @mistake("a snapshot forgets uses", "at_most")

@@ -61,7 +61,9 @@ for _name in ("chronicle", "continuous", "cumulative", "recent"):
 @restriction("key_by", "keys")
 def key_by(sketch: Sketch) -> str:
     kind = sketch.of("k", "k", "k", "j")
-    slots = sketch.slots if sketch.chance(0.8) else sketch.slots[:1]
+    slots = sketch.slots if sketch.is_keyed or sketch.chance(0.8) else sketch.slots[:1]
+    if sketch.is_keyed:
+        kind = "k"
     keys = [f"{slot}={kind!r}" if sketch.chance(0.9) else f"{slot}=lambda row: row.{kind}" for slot in slots]
     return f"key_by({', '.join(keys)})"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -18,7 +19,7 @@ import restrictions
 from restrictions import operators, streams, tables, windows
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.catalogue_counts import Counts
-from tests.laws.catalogue_law import check
+from tests.laws.catalogue_law import check, check_split
 from tests.laws.catalogue_lines import REGISTRIES
 from tests.laws.catalogue_naive import check_plain
 from tests.laws.catalogue_scope import exports_of
@@ -26,7 +27,7 @@ from tests.laws.catalogue_scope import exports_of
 SHARDS = 4
 """Into how many tests the law is cut, so that `make test` can run some at a time."""
 EACH, PAIR = 50, 5
-BRIDGED = 4 if settings().max_examples <= EACH else 1
+BRIDGED = 2 if settings().max_examples <= EACH else 1
 """Of how many programs one is run on the bridge, too: that takes five times as long as the tiers."""
 MODULES = {
     "restrictions": restrictions,
@@ -78,3 +79,16 @@ def test_all_ways_of_running_a_program_agree(shard, pytestconfig):
             counts.add(program, found.buckets)
         assert number < 20 * (counts.programs + 50), f"hardly anything gives results\n{counts.table()}"
     print(counts.table())
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_what_the_bridge_splits_gives_what_one_engine_gives(name, pytestconfig):
+    """Programs of one line that are likely to be split; in how many buckets they ran is printed."""
+    start = f"split {pytestconfig.getoption('--hypothesis-seed') or 0}/{name}"
+    buckets: Counter[int | None] = Counter()
+    for number in range(max(4, settings().max_examples // 10)):
+        seed = f"{start}/{number}"
+        program = program_of([name], seed, is_keyed=True)
+        if program is not None:
+            buckets[check_split(program, seed)] += 1
+    print(buckets)

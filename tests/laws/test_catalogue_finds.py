@@ -7,11 +7,9 @@ import pytest
 from cartesius.errors import CartesiusError
 from tests.laws import catalogue_lines
 from tests.laws.catalogue import program_of
-from tests.laws.catalogue_bridge import run_on_bridge
-from tests.laws.catalogue_law import check
+from tests.laws.catalogue_law import check, check_split
 from tests.laws.catalogue_mistakes import MISTAKES, Mistake
 from tests.laws.catalogue_naive import Wrong, check_plain
-from tests.laws.catalogue_rows import rows_of
 from tests.laws.catalogue_tiers import Difference
 
 assert catalogue_lines.REGISTRIES
@@ -25,13 +23,13 @@ def tried(mistake: Mistake, seed: str) -> None:
     if not mistake.shows_in:
         check_plain(seed)
         return
-    program = program_of(mistake.shows_in, seed)
+    program = program_of(mistake.shows_in, seed, is_keyed=mistake.is_of_bridge)
     if program is None:
         return
-    if not mistake.is_of_bridge:
+    if mistake.is_of_bridge:
+        check_split(program, seed)
+    else:
         check(program, seed, is_lessened=False)
-    elif program.is_typed:
-        run_on_bridge(program, rows_of(program, seed), seed)
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -61,6 +61,7 @@ from restrictions.contexts import collecting
 from restrictions.duration import apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
 from restrictions.gathering import grouping
+from restrictions.keys import having_key
 from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
 from restrictions.stages import Stage, ageing, collating
@@ -261,6 +262,11 @@ TABLE: dict[str, Line] = {
         PREDICATE.map(lambda p: (tumbling(5, content=filtered(p)), tumbling(5) | only("x", p) | only("y", p))),
     ),
     "fixed": Line(st.just(fixed(1, 6))),
+    "having_key": Line(
+        on_slots(lambda _, *slots: having_key(**dict.fromkeys(slots, lambda value: value.k or None))),
+        (EVERYTHING,),
+        on_slots(lambda _, *slots: (having_key(**dict.fromkeys(slots, "n")) | fifo(), fifo())),
+    ),
     "in_event_time": Line(DURATION.map(in_event_time), STORED),
     "istream": Line(st.just(sliding(4, 2) | istream())),
     "keeping": Line(

@@ -136,8 +136,14 @@ def test_every_table_of_a_program_can_be_queried_between_pushes(case):
     for source, change in trace:
         engine.push(built[Source(source)], change)
         plain.push(source, change)
+        aside = [event.value for event, _, _ in engine.late]
         for node, table in built.items():
-            assert is_same(engine.query(table), plain.tables[node])
+            found, rows = engine.query(table), plain.tables[node]
+            if isinstance(node, Source):  # what is set aside is nowhere, unless somebody else is bound to it
+                left = rows.keys() - found.keys()
+                assert all(Update(key, rows[key]) in aside for key in left)
+                rows = {key: row for key, row in rows.items() if key not in left}
+            assert is_same(found, rows)
 
 
 @given(data=st.data())

@@ -170,7 +170,10 @@ def expected_of_batches(plan: Plan, batches: list[list[tuple[str, Any, int]]]) -
             if len(keyed) > 1 and (len({part[0].k for part in keyed}) > 1 or keyed[0][0].k is None):
                 continue
             values = tuple(x[0] for x in chosen)
-            if any(part[1] == 0 for part in parts) or not CONDITIONS[plan.condition].plain(y[0], values):
+            asked = (y[0], values)
+            if plan.is_traced:  # there null equals nothing; in Python None equals None
+                asked = (_unequal(y[0]), tuple(map(_unequal, values)))
+            if any(part[1] == 0 for part in parts) or not CONDITIONS[plan.condition].plain(*asked):
                 continue
             if plan.first and found:
                 break
@@ -181,6 +184,11 @@ def expected_of_batches(plan: Plan, batches: list[list[tuple[str, Any, int]]]) -
         out.append(found)
         xs, ys = [x for x in xs if x[1]], [y for y in ys if y[1]]
     return out
+
+
+def _unequal(value: Value) -> Value:
+    """A value whose ``k`` equals nothing, if it is null."""
+    return value if value.k is not None else value._replace(k=object())
 
 
 def outcome(engine: Engine, pushes: list[tuple[str, Any, int]], *, since: int = 0) -> list[list[Any]]:
