@@ -1,10 +1,10 @@
 """A naive reference of the restrictions on streams, and random compositions and traces for it.
 
-Written from SEMANTICS 1.1 to 1.13 and the docstrings of `restrictions`, not from their code: plain lists, nested loops
-and a comprehension over all that is in memory; no index, no handler, no engine. A batch goes right to left through the
-gates, then each of its events, in slot order, is stored and right to left restricted; then the candidates come newest
-first, slot 0 outermost, through `where` and, right-most first, the selectors; what these let through spends its uses,
-and is skipped if a part has none left.
+Written from SEMANTICS 1.1 to 1.13, 1.18 on null keys, and the docstrings of `restrictions`, not from their code: plain
+lists, nested loops and a comprehension over all that is in memory; no index, no handler, no engine. An event that has a
+null key is set aside at the door. A batch goes right to left through the gates, then each of its events, in slot order,
+is stored and right to left restricted; then the candidates come newest first, slot 0 outermost, through `where` and,
+right-most first, the selectors; what these let through spends its uses, and is skipped if a part has none left.
 
 A selector of the library names no slots, so it is common to all keys. What `randomly` chooses is read off the engine.
 """
@@ -246,6 +246,7 @@ class Reference:
     held: dict[tuple[int, Any], dict[int, list[Item]]] = field(default_factory=dict)  # (layer, key) -> slot -> items
     counts: Counter[Any] = field(default_factory=Counter)
     dropped: list[int] = field(default_factory=list)  # numbers of the rows that `aligning` had no room for
+    aside: list[int] = field(default_factory=list)  # numbers of the rows that have a null key, once for each slot
     rows: int = 0  # how many `aligning` has released
     is_done: bool = False
 
@@ -269,7 +270,13 @@ class Reference:
         for slot, source in enumerate(self.program.sources):
             for row in push.rows if source == push.source else ():
                 already = self.rows
-                passed = self._through_gates(self._at_the_door(row, slot, push), len(self.program.layers))
+                item = self._at_the_door(row, slot, push)
+                if (
+                    None in item.keys.values()
+                ):  # it equals nothing, so it meets nobody; no layer keeps a side of its own
+                    self.aside.append(row.n)
+                    continue
+                passed = self._through_gates(item, len(self.program.layers))
                 if (
                     before < already < self.rows
                 ):  # each row that `aligning` releases is a batch: the second, the third, …
@@ -417,8 +424,8 @@ def unspent(matches: Iterator[Match]) -> Iterator[Match]:
 
 
 def may_meet(keys: list[Any]) -> bool:
-    """Whether parts with these keys of one space meet: all are equal, and none is null."""
-    return len(keys) < 2 or (len(set(keys)) == 1 and None not in keys)
+    """Whether parts with these keys of one space meet: all are equal."""
+    return len(set(keys)) < 2
 
 
 def scope(item: Item, number: int) -> tuple[Any, ...]:
