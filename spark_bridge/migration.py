@@ -183,7 +183,9 @@ def carried_over(
         if _is_view(is_):
             changes = _changes(old.query(was.reactives[0]), new.query(is_.reactives[0]), is_.name, time)
             changed.update(dict.fromkeys(is_.reactives, changes) if changes else {})
-    return new, new._steps.atomically(lambda: new._steps.propagate(changed, set())) if changed else []
+    emitted = new._steps.atomically(lambda: new._steps.propagate(changed, set())) if changed else []
+    new._journal.is_open = False  # the results are here
+    return new, emitted
 
 
 def _changes(old: Mapping[Any, Any], new: Mapping[Any, Any], name: str, time: Time) -> list[Event]:
