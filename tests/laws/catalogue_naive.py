@@ -1,7 +1,8 @@
 """Plain programs and what they must give, from scratch: what is wrong alike in all tiers, no tier can tell.
 
-Three forms: correlations under keys, `most_recently`, `within`, a sequence and a gate in front; totals of sessions;
-joins of totals of windows. Nothing is kept here but the rows; each row is tried with all before it.
+Four forms: correlations under keys, `most_recently`, `within`, a sequence and a gate in front; totals of sessions;
+joins of totals of windows; a table behind a gate. Nothing is kept here but the rows; each row is tried with all before
+it. The module is long, as a form is read whole.
 """
 
 from __future__ import annotations
@@ -264,6 +265,7 @@ def check_plain(seed: str) -> None:
         )
     _check_sessions(draw, items)
     _check_totals(draw, items)
+    _check_released(draw, items)
 
 
 def _check_sessions(draw: random.Random, items: list[Item]) -> None:
@@ -300,6 +302,23 @@ def _check_totals(draw: random.Random, items: list[Item]) -> None:
     expected = Counter((counts[0][key], counts[1][key]) for key in counts[0] if key in counts[1])
     found = Counter(table(results(text, items, DISORDER * UNIT)).values())
     _compare(text, items, dict(found), dict(expected))
+
+
+def _check_released(draw: random.Random, items: list[Item]) -> None:
+    """A change of a table has the time of what the gate let go for it, a deletion as well."""
+    gate = "as_table(lambda row: 'one') | retracting() | most_recently('a', 'b') | aligning('a', 'b')"
+    text = f"correlate(a=in0, b=in1, where=lambda a, b: a.j <= b.j, yields=lambda a, b: (a.n, b.n), restrict={gate})"
+    sides = [[item for item in items if item.source == source] for source in ("in0", "in1")]
+    expected, is_there = [], False
+    for a, b in zip(*sides, strict=False):
+        holds = compared(a.j, b.j, lambda x, y: x <= y) is True
+        change = Update("one", (a.number, b.number)) if holds else Delete("one") if is_there else None
+        if change is not None:
+            expected.append((repr(change), min(a.start, b.start), max(a.end, b.end)))
+        is_there = holds
+    tier = draw.choice(["reference", "in_place"])
+    found = [(repr(event.value), event.start, event.end) for event in results(text, items, None, tier)]
+    _compare(text, items, dict(Counter(found)), dict(Counter(expected)))
 
 
 def _compare(text: str, items: list[Item], found: dict[Any, int], expected: dict[Any, int]) -> None:
