@@ -73,7 +73,11 @@ class Total(enum.Enum):
     """
 
     COUNT = "how many there are"
-    SUM = "their exact sum: `numerator` / `denominator`, of which `floats` are floats; rounded once"
-    MEAN = "their exact `sum`, as of SUM, divided by their `count`; rounded once"
+    PRESENT = "how many are not None"
+    SUM = (
+        "the exact sum of those that are not None: `numerator` / `denominator`, of `count` numbers, of which `floats`"
+        " are floats; rounded once; None of no numbers"
+    )
+    MEAN = "their exact sum, kept as SUM keeps it, divided by its `count`; rounded once"
     LEAST = "the first of the least, None counting for nothing"
     GREATEST = "the first of the greatest, None counting for nothing"

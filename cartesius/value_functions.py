@@ -5,8 +5,11 @@ Source: SEMANTICS 1.15 and 1.18.
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from cartesius.expression_texts import Texts
 from cartesius.expressions import Every, Expression, Part, children, evaluator
@@ -38,6 +41,34 @@ def of_value(function: Callable[..., Any]) -> Callable[..., Any]:
     constants = Constants()
     text = f"def of_value(value):\n    return {_Texts(constants).of(expression)}\n"
     return _noted(define("of_value", text, constants.bound), function)
+
+
+@attrs.frozen(slots=False, repr=False)
+class Chained:
+    """A function of what another makes of a value; the inner one as `of_value` has it, kept as it is written.
+
+    >>> Chained(str, lambda n: n + 1)(3), Chained(str, lambda n: n + 1)(None)
+    ('4', 'None')
+
+    Args:
+        outer: What is called last.
+        inner: What is called first.
+    """
+
+    outer: Callable[[Any], Any]
+    inner: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        """Call both."""
+        return self.outer(self._inner(value))
+
+    @cached_property
+    def _inner(self) -> Callable[[Any], Any]:
+        return of_value(self.inner)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what is generated: it is made anew in another process."""
+        return Chained, (self.outer, self.inner)
 
 
 _WRITTEN = "_as_written"

@@ -85,7 +85,7 @@ def aggregate(
     check_stream(check_reactive(stream, "aggregate", "stream"), "aggregate", "stream")
     key = None if by is None else key_function("aggregate", "by", by)
     keyed = WindowOf() if key is None else Tuple((_key(key), WindowOf()))
-    over = group.of(itemgetter(0)) if hasattr(group, "of") else group
+    over = group.after(itemgetter(0)) if hasattr(group, "after") else group
     rest = [retracting(), totalling_by(over, itemgetter(1))]
     parts = parts_of(restrict)
     if not any(part.opens_windows for part in parts):

@@ -1,11 +1,12 @@
 """Groups: how the rows of a table are summed up so that one that changes need not be summed up anew.
 
 A group has an empty element, an associative and commutative combination, and an inverse: a total is kept up by adding
-what comes and subtracting what goes. Sums are exact, whatever comes and goes, and rounded once, at the end.
+what comes and subtracting what goes. Sums are exact, whatever comes and goes, and rounded once, at the end. Nulls are
+skipped, as in SQL: a total of none but nulls is null, and only `count`, of nothing in particular, counts rows.
 
 This module is over 300 lines because the groups that there are, and the sums that they are over, are read together.
 
-Source: thesis, L23 and L25; SEMANTICS 2.7.
+Source: thesis, L23 and L25; SQL:2016, 10.9; SEMANTICS 1.18 and 2.7.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import math
 import operator
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +25,7 @@ from cartesius.codec import storable
 from cartesius.errors import InvalidArgument
 from cartesius.lenience import Lenient
 from cartesius.meanings import Total
+from cartesius.value_functions import Chained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -48,19 +49,26 @@ class _Summed:
         return self.name
 
     def of(self, value: str | Callable[[Any], Any]) -> Self:
-        """Return the same over a field of the rows, or a function of them.
+        """Return the same over a field of the rows, or a function of them; `count` then counts what is not null.
 
-        >>> from restrictions.tables import mean
+        >>> from restrictions.tables import count, mean
         >>> mean.of("length")
         mean.of('length')
+        >>> count.lift(None), count.of(abs).lift(-2), count.of(lambda n: n + 1).lift(None)
+        (1, 1, 0)
         """
         get = operator.attrgetter(value) if isinstance(value, str) else value
         if not callable(get):
             message = f"Group.of: expected a field's name or a function but got {value!r} (type={type(value).__name__})"
             raise InvalidArgument(message)
         shown = getattr(value, "__qualname__", repr(value))
-        changes = {"lift": partial(_composed, self.lift, get), "name": f"{self.name}.of({shown})"}
+        lift = _one_if_there if self.lift is _one else self.lift
+        changes = {"lift": Chained(lift, get), "name": f"{self.name}.of({shown})"}
         return attrs.evolve(self, **changes)  # type: ignore[misc]  # the subclasses are attrs classes
+
+    def after(self, get: Callable[[Any], Any]) -> Self:
+        """Return the same of what ``get`` makes of the rows, each of which is a row still, whatever it makes of it."""
+        return attrs.evolve(self, lift=Chained(self.lift, get))  # type: ignore[misc]  # likewise
 
     def check(self, values: Iterable[Any]) -> None:
         """Check the laws on some values, all triples of them; without values nothing, and not ``finish``.
@@ -93,12 +101,12 @@ class _Summed:
 
         >>> from restrictions.tables import Group, count
         >>> count.of(abs).known, Group(1, lambda a, b: a * b, lambda a: 1 / a).known
-        ((<Total.COUNT: 'how many there are'>, (<built-in function abs>,)), None)
+        ((<Total.PRESENT: 'how many are not None'>, (<built-in function abs>,)), None)
         """
         gets, lift = [], self.lift
-        while isinstance(lift, partial) and lift.func is _composed:
-            lift, get = lift.args
-            gets.append(get)
+        while isinstance(lift, Chained):
+            gets.append(lift.inner)
+            lift = lift.outer
         like = (attrs.evolve(one, name=self.name) for one in _KNOWN.values())
         mine = attrs.evolve(self, lift=lift)  # type: ignore[misc]  # likewise
         return next(((total, tuple(gets)) for total, one in zip(_KNOWN, like, strict=True) if one == mine), None)
@@ -171,17 +179,14 @@ class Group(_Summed):
         return attrs.evolve(self, lift=self.lift.leniently()) if isinstance(self.lift, Lenient) else self
 
 
-def _composed(outer: Callable[[Any], Any], inner: Callable[[Any], Any], value: Any) -> Any:
-    return outer(inner(value))
-
-
 @storable
 @attrs.frozen
 class Sum:
-    """An exact sum: a fraction, and how many of the numbers in it are floats, decimals, or not finite."""
+    """An exact sum: a fraction, and how many numbers are in it; how many are floats, decimals, or not finite."""
 
     numerator: int = 0
     denominator: int = 1
+    count: int = 0
     floats: int = 0
     decimals: int = 0
     above: int = 0  # +inf
@@ -197,7 +202,7 @@ class Sum:
                 " sum_.of('length'), or make a Group for it"
             )
             raise InvalidArgument(message)
-        counts = {"floats": int(isinstance(value, float)), "decimals": int(isinstance(value, Decimal))}
+        counts = {"count": 1, "floats": int(isinstance(value, float)), "decimals": int(isinstance(value, Decimal))}
         if _is_finite(value):
             exact = Fraction(value)
             return cls(exact.numerator, exact.denominator, **counts)
@@ -222,12 +227,12 @@ class Sum:
         return Fraction(self.numerator, self.denominator)
 
     @property
-    def _counts(self) -> tuple[int, int, int, int, int]:
-        return self.floats, self.decimals, self.above, self.below, self.undefined
+    def _counts(self) -> tuple[int, int, int, int, int, int]:
+        return self.count, self.floats, self.decimals, self.above, self.below, self.undefined
 
     @property
     def value(self) -> Any:
-        """An int; a Decimal, exact, if there are decimals; a float, rounded once, if there are floats."""
+        """An int, 0 of nothing; a Decimal, exact, if there are decimals; a float, rounded once, if there are floats."""
         if self.infinite is not None:
             return self.infinite
         if self.floats:
@@ -267,41 +272,31 @@ def _as_decimal(exact: Fraction) -> Decimal:
         return Decimal(exact.numerator).scaleb(-places)
 
 
-@storable
-@attrs.frozen
-class Mean:
-    """A sum, and of how many numbers."""
-
-    sum: Sum = attrs.field(factory=Sum)
-    count: int = 0
-
-    @classmethod
-    def of(cls, value: Any) -> Mean:
-        """Return the mean of one number."""
-        return cls(Sum.of(value), 1)
-
-    def __add__(self, other: Mean) -> Mean:
-        """Add componentwise."""
-        return Mean(self.sum + other.sum, self.count + other.count)
-
-    def __neg__(self) -> Mean:
-        """Return what takes it back."""
-        return Mean(-self.sum, -self.count)
-
-    @property
-    def value(self) -> Any:
-        """The mean, rounded once; a Decimal of decimals, otherwise a float; None of nothing."""
-        if self.count == 0:
-            return None
-        if self.sum.infinite is not None:
-            return self.sum.infinite
-        if self.sum.decimals and not self.sum.floats:
-            return _as_decimal(self.sum.exact) / self.count
-        return _as_float(self.sum.exact / self.count)
-
-
 def _one(value: Any) -> int:
     return 1
+
+
+def _one_if_there(value: Any) -> int:
+    return int(value is not None)
+
+
+def _summand(value: Any) -> Sum:
+    return Sum() if value is None else Sum.of(value)
+
+
+def _sum(total: Sum) -> Any:
+    return total.value if total.count else None
+
+
+def _mean(total: Sum) -> Any:
+    """Return the mean, rounded once; a Decimal of decimals, otherwise a float."""
+    if total.count == 0:
+        return None
+    if total.infinite is not None:
+        return total.infinite
+    if total.decimals and not total.floats:
+        return _as_decimal(total.exact) / total.count
+    return _as_float(total.exact / total.count)
 
 
 def _smaller(one: Any, other: Any) -> Any:
@@ -312,18 +307,20 @@ def _larger(one: Any, other: Any) -> Any:
     return other if one is None else one if other is None else max(one, other)
 
 
-_value = operator.attrgetter("value")
-
 count = Group(0, operator.add, operator.neg, lift=_one, name="count")
-"""How many rows there are."""
-sum_ = Group(Sum(), operator.add, operator.neg, lift=Sum.of, finish=_value, name="sum_")
-"""The sum of the rows: exact; a float is rounded once, a Decimal not at all; a float among decimals makes a float."""
-mean = Group(Mean(), operator.add, operator.neg, lift=Mean.of, finish=_value, name="mean")
-"""The mean of the rows, from their exact sum; None of no row."""
+"""How many rows there are; ``count.of(…)``: how many of them have what is said there."""
+sum_ = Group(Sum(), operator.add, operator.neg, lift=_summand, finish=_sum, name="sum_")
+"""The sum of the rows: exact; a float is rounded once, a Decimal not at all; a float among decimals makes a float.
+
+None counts for nothing, and the sum of nothing is None.
+"""
+mean = Group(Sum(), operator.add, operator.neg, lift=_summand, finish=_mean, name="mean")
+"""The mean of the rows, from their exact sum; None counts for nothing, and the mean of nothing is None."""
 min_ = Monoid(None, _smaller, name="min_")
 """The least of the rows; None of no row, and None counts for nothing."""
 max_ = Monoid(None, _larger, name="max_")
 """The greatest of the rows; None of no row, and None counts for nothing."""
 _KNOWN: dict[Total, Group | Monoid] = {
-    Total.COUNT: count, Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,
+    Total.COUNT: count, Total.PRESENT: attrs.evolve(count, lift=_one_if_there),
+    Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,
 }  # fmt: skip

@@ -11,7 +11,6 @@ Invariant: a column that the program does not read may be missing, and of any ty
 from __future__ import annotations
 
 import operator
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -51,7 +50,7 @@ from cartesius.lineage import (
     yielded,
 )
 from cartesius.tracing import parameters_of, trace
-from cartesius.value_functions import as_written
+from cartesius.value_functions import Chained, as_written
 from spark_bridge.schemas import PLAIN
 from spark_bridge.sources import near
 
@@ -172,10 +171,8 @@ class _Reads:
 
     def _follow(self, function: Any, value: Origin | None, where: str) -> Origin | None:
         """Look through what a function, or the name of a field, takes out of a value; return what it is."""
-        if isinstance(function, partial) and function.args and all(map(callable, function.args)):  # the last one first
-            for one in reversed(function.args):
-                value = self._follow(one, value, where)
-            return value
+        if isinstance(function, Chained):
+            return self._follow(function.outer, self._follow(function.inner, value, where), where)
         if isinstance(function, str):
             function = operator.attrgetter(function)
         if isinstance(function, operator.attrgetter | operator.itemgetter):

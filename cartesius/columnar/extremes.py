@@ -96,6 +96,8 @@ def ranked(leaf: Leaf) -> tuple[NDArray[np.int64], NDArray[Any] | range]:
 
 def unranked(best: NDArray[np.int64], by_rank: NDArray[Any] | range, like: Leaf) -> Leaf:
     """Return the values of ranks, None of a negative one."""
+    if like.type == pa.null():
+        return Leaf(pa.nulls(len(best)))
     missing = best < 0
     has_none = bool(missing.any())
     if isinstance(by_rank, range):

@@ -2,8 +2,9 @@
 
 Each state of a timeline takes the row before it out of the total of its group, and puts its own into that of its own.
 By group, these entries add up to what the total was at any time; ints that would leave 64 bits are left to Python.
+Of how many values that are not null a total is, is kept up likewise.
 
-Source: SEMANTICS 2.7; thesis, L23.
+Source: SEMANTICS 1.18 and 2.7; thesis, L23.
 """
 
 from __future__ import annotations
@@ -16,39 +17,48 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columnar.arithmetic import value_by_value
-from cartesius.columnar.cells import cells_of, entries_of, kept_up, taken
+from cartesius.columnar.cells import Kept, cells_of, entries_of, kept_up, taken
 from cartesius.columnar.conversions import of_values
-from cartesius.columnar.fixed_point import Fixed, quotients, rounded
+from cartesius.columnar.fixed_point import Fixed, rounded
 from cartesius.columnar.keys import NEVER, encoded
 from cartesius.columnar.ordering import last_of_each
 from cartesius.columnar.rows import Flow
-from cartesius.columnar.sums import Counts, Means, Sums
-from cartesius.columnar.totalling import ints
+from cartesius.columnar.sums import Sums, divided, numbers_of, summed
+from cartesius.columnar.totalling import Summed
 from cartesius.columnar.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
 from cartesius.meanings import Total
 from cartesius.totals import Totals
+from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from cartesius.columnar.cells import Amounts, Cells, Change, Entries, Kept
+    from cartesius.columnar.cells import Amounts, Cells, Change, Entries
     from cartesius.columnar.timelines import Found
     from cartesius.columnar.vectors import Vector
     from cartesius.join_shape import Join
 
     Finished: TypeAlias = "tuple[Leaf, NDArray[np.bool_]]"
 
-_EXACT: Final = 2**53
+_COUNTS: Final = (Total.COUNT, Total.PRESENT)
 
 
 @attrs.frozen(eq=False)
 class Held:
-    """The totals by group: keys, totals, and of how many results they are."""
+    """The totals by group.
+
+    Args:
+        key: The keys of the groups.
+        total: What they come to, 0 of nothing.
+        present: Of how many values that are not null; None: of all.
+        number: Of how many results.
+    """
 
     key: Vector
     total: Amounts
+    present: NDArray[np.int64] | None
     number: NDArray[np.int64]
 
 
@@ -63,7 +73,8 @@ class ToTotals:
     how = "add what comes to the total of its group, and subtract what goes"
 
     def __init__(self, group: Any, by: Callable[[Any], Any] | None) -> None:
-        self.kind, self.gets = group.known
+        self.kind, gets = group.known
+        self.gets = tuple(map(of_value, gets))
         self.group = group
         self.by = by
 
@@ -75,12 +86,15 @@ class ToTotals:
             return None
         elements = [element for element, _ in output.totals.values()]
         number = np.array([number for _, number in output.totals.values()], np.int64)
-        total: Amounts | None = number
-        if self.kind is not Total.COUNT:
-            sums = [one.sum for one in elements] if self.kind is Total.MEAN else elements
-            total = Sums(sums[0]).columns(sums)
-        assert total is not None  # Invariant: there are elements
-        return Held(of_values([()] if self.by is None else list(output.totals)), total, number)
+        key = of_values([()] if self.by is None else list(output.totals))
+        if self.kind in _COUNTS:
+            found = Summed(np.array(elements, np.int64), np.array(elements, np.int64))
+        else:
+            of_objects = summed(elements)
+            assert of_objects is not None  # Invariant: there are elements
+            found = of_objects
+        is_whole = found.numbers is None or np.array_equal(found.numbers, number)
+        return Held(key, found.sums, None if is_whole else found.numbers, number)
 
     def store(self, join: Join, more: Held | None) -> None:
         """Let the objects hold the totals."""
@@ -89,8 +103,10 @@ class ToTotals:
         output.totals.clear()
         if more is None:
             return
-        kinds: dict[Total, type[Counts | Sums | Means]] = {Total.COUNT: Counts, Total.SUM: Sums, Total.MEAN: Means}
-        elements = kinds[self.kind](self.group.empty).objects(more.total, more.number)
+        if isinstance(more.total, np.ndarray) and self.kind in _COUNTS:
+            elements = more.total.tolist()
+        else:
+            elements = Sums(self.group.empty).objects(Summed(more.total, more.present), more.number)
         keys = [None] if self.by is None else more.key.to_list()
         output.totals.update(zip(keys, zip(elements, more.number.tolist(), strict=True), strict=True))
 
@@ -108,12 +124,23 @@ class ToTotals:
         if more is not None:
             number[known[0]] = more.number
         cells = cells_of(entries, codes, count)
-        totals = kept_up(cells, entries, self._amounts(vector), None if more is None else more.total, known, count)
         numbers = cells.kept_up(entries.sign, number)
-        flow = self.flow(entries, cells, self._finished(totals, numbers), numbers, keys)
+        amounts, there, sums = self._amounts(vector, more)
+        had = None if more is None else more.present
+        present, presents = number, numbers
+        if there is not None or had is not None:
+            present = np.zeros(count, np.int64)
+            if more is not None:
+                present[known[0]] = more.number if had is None else had
+            presents = cells.kept_up(entries.sign if there is None else entries.sign * there[entries.value], present)
+        totals = Kept(*presents, present) if amounts is None else kept_up(cells, entries, amounts, sums, known, count)
+        flow = self.flow(entries, cells, self._finished(totals, presents), numbers, keys)
+        held = totals.held(cells)
         number[cells.code] = numbers[1]
+        if present is not number:
+            present[cells.code] = presents[1]
         named = self.named(entries, cells, numbers, keys)
-        return flow, self._held(*named, more, known, totals.held(cells), number)
+        return flow, self._held(*named, more, known, held, None if present is number else present, number)
 
     def named(self, entries: Entries, cells: Cells, numbers: Change, keys: Vector) -> tuple[Vector, NDArray[np.int64]]:
         """Return the keys and the codes of the groups that come to be, in order.
@@ -132,18 +159,17 @@ class ToTotals:
             return Struct("tuple", (), (), len(vector))
         return got(vector, self.by)
 
-    def _amounts(self, vector: Vector) -> NDArray[Any]:
-        """Return what each value adds."""
+    def _amounts(
+        self, vector: Vector, more: Held | None
+    ) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None, Amounts | None]:
+        """Return what each value adds, None if it adds 1; which are not null, None: all; and the sums before."""
         for get in self.gets:
             vector = got(vector, get)
-        if self.kind is Total.COUNT or not len(vector):
-            return np.ones(len(vector), np.int64)
-        if not isinstance(vector, Leaf) or vector.valid is not None or not vector.is_number:
-            reason = "what is summed up is not always a number"
-            raise NotColumnar(reason)
-        if pa.types.is_floating(vector.type):
-            return vector.numbers.astype(np.float64, copy=False)
-        return ints(vector)
+        if self.kind in _COUNTS:
+            return None, None if self.kind is Total.COUNT else vector.valid, None
+        if not len(vector):
+            return np.ones(0, np.int64), None, None if more is None else more.total
+        return numbers_of(vector, None if more is None else Summed(more.total, more.present))
 
     def flow(self, entries: Entries, cells: Cells, finished: Finished, numbers: Change, keys: Vector) -> Flow:
         """Return the changes, given what is shown of each cell, and where that is what was shown before."""
@@ -162,28 +188,20 @@ class ToTotals:
         return Flow(*times, None, keys.take(entries.value[cells.mention[chosen]]), deletes)
 
     def _finished(self, totals: Kept, numbers: Change) -> Finished:
-        """Return what is shown of the totals, and where that is what was shown before."""
-        divisors = [np.where(number == 0, 1, number) for number in numbers]
-        is_none = numbers[1] == 0
+        """Return what is shown of the totals, null of no numbers, and where that is what was shown before."""
         before, now = totals.before, totals.after
-        if isinstance(before, Fixed) or isinstance(now, Fixed):
-            assert isinstance(before, Fixed)  # Invariant: all of them are
-            assert isinstance(now, Fixed)
-            if self.by is None and is_none.any():
-                reason = "a total of no floats is an int"
-                raise NotColumnar(reason)
-            if self.kind is Total.MEAN:
-                shown = [quotients(one, divisor) for one, divisor in zip((before, now), divisors, strict=True)]
-            else:
-                shown = [rounded(before), rounded(now)]
-            return Leaf(pa.array(shown[1])), np.equal(*shown)
-        if self.kind is not Total.MEAN:
+        if self.kind in _COUNTS:
+            assert not isinstance(before, Fixed)  # Invariant: counts are ints
+            assert not isinstance(now, Fixed)  # likewise
             return Leaf(pa.array(now)), np.equal(before, now)
-        if len(now) and max(int(np.abs(before).max()), int(np.abs(now).max())) > _EXACT:
-            reason = "a mean of more than 2**53"
-            raise NotColumnar(reason)
-        means = before / divisors[0], now / divisors[1]
-        return Leaf(pa.array(means[1], mask=is_none)), np.equal(*means)
+        shown: list[NDArray[Any]] = []
+        for sums, number in ((before, numbers[0]), (now, numbers[1])):
+            if self.kind is Total.MEAN:
+                shown.append(divided(sums, np.maximum(number, 1)))
+            else:
+                shown.append(rounded(sums) if isinstance(sums, Fixed) else sums)
+        is_none, was_none = numbers[1] == 0, numbers[0] == 0
+        return Leaf(pa.array(shown[1], mask=is_none)), np.equal(*shown) & (is_none == was_none)
 
     def _held(
         self,
@@ -192,9 +210,10 @@ class ToTotals:
         more: Held | None,
         known: list[NDArray[np.int64]],
         total: Amounts,
+        present: NDArray[np.int64] | None,
         number: NDArray[np.int64],
     ) -> Held | None:
-        """Return the totals after a batch; ``total`` and ``number`` are by code.
+        """Return the totals after a batch; ``total``, ``present`` and ``number`` are by code.
 
         ``keys`` and ``codes`` are of the groups that came to be in it.
         """
@@ -204,7 +223,10 @@ class ToTotals:
         there = (
             np.flatnonzero((last != MISSING) & (number > 0)) if self.by is not None else np.arange(min(1, len(keys)))
         )
-        return Held(keys.take(last[there]), taken(total, there), number[there]) if len(there) else None
+        if not len(there):
+            return None
+        present = None if present is None else present[there]
+        return Held(keys.take(last[there]), taken(total, there), present, number[there])
 
 
 def got(vector: Vector, get: Callable[[Any], Any]) -> Vector:

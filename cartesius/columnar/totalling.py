@@ -27,9 +27,27 @@ if TYPE_CHECKING:
     from cartesius.columnar.vectors import Indices, Vector
     from cartesius.totals import Aggregate
 
-Totals: TypeAlias = "list[Any] | Leaf | Struct | Fixed | NDArray[np.int64]"
+Totals: TypeAlias = "list[Any] | Leaf | Struct | Summed | NDArray[np.int64]"
 """What groups come to: as objects, or as columns."""
 _INT64 = np.iinfo(np.int64)
+
+
+@attrs.frozen(eq=False)
+class Summed:
+    """Exact sums.
+
+    Args:
+        sums: What they come to, 0 of nothing.
+        numbers: Of how many numbers each is; None: of all the results of its group, as none was null.
+    """
+
+    sums: NDArray[np.int64] | Fixed
+    numbers: NDArray[np.int64] | None
+
+    def take(self, indices: Indices) -> Summed:
+        """Return some of them."""
+        sums = self.sums.take(indices) if isinstance(self.sums, Fixed) else self.sums[indices]
+        return Summed(sums, None if self.numbers is None else self.numbers[indices])
 
 
 @attrs.frozen(eq=False)
@@ -87,7 +105,7 @@ def chosen(totals: Totals, indices: Indices) -> Totals:
     """Return some of the totals."""
     if isinstance(totals, list):
         return [totals[place] for place in indices.tolist()]
-    return totals.take(indices) if isinstance(totals, Leaf | Struct | Fixed) else totals[indices]
+    return totals.take(indices) if isinstance(totals, Leaf | Struct | Summed) else totals[indices]
 
 
 def combined(group: Aggregate, segments: Segments, before: Sequence[Any], values: Sequence[Any]) -> Totalled:

@@ -25,7 +25,7 @@ from cartesius.columnar.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columnar.segments import Segments
 from cartesius.columnar.spans import spans_of, until
 from cartesius.columnar.stages import Outcome, Stage, State
-from cartesius.columnar.sums import Counts, Means, Sums
+from cartesius.columnar.sums import Counts, Means, Presences, Sums
 from cartesius.columnar.totalling import Totalled, chosen, combined, widened
 from cartesius.columnar.vectorising import Code
 from cartesius.columnar.vectors import TUPLE, NotColumnar, Struct, concatenated
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from cartesius.join_shape import Join
 
 _KINDS: dict[Total, Callable[[Any], Totalling]] = {
-    Total.COUNT: Counts, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least, Total.GREATEST: Greatest,
+    Total.COUNT: Counts, Total.PRESENT: Presences, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least,
+    Total.GREATEST: Greatest,
 }  # fmt: skip
 _KNOWN = {Meaning.WINDOWS, Meaning.TOTALS, Meaning.RETRACTS, Meaning.MOMENTARY, Meaning.FILTER}
 

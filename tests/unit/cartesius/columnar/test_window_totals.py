@@ -192,14 +192,21 @@ def test_numbers_that_columns_cannot_add_are_combined_one_by_one(values, group):
     assert repr(engine.query(totals)) == repr(reference.query(totals))
 
 
-def test_a_null_counts_for_nothing_where_the_least_is_asked_for_and_raises_where_a_sum_is():
-    least = aggregate(READ, min_, restrict=tumbling(10))
-    engine = Engine(least)
+@pytest.mark.parametrize(
+    ("group", "totals"), [(min_, [None, 3, 2]), (sum_, [None, 3, 5]), (mean, [None, 3.0, 2.5]), (count, [1, 2, 3, 4])]
+)
+def test_a_null_counts_for_nothing_in_a_total(group, totals):
+    engine = Engine(aggregate(READ, group, restrict=tumbling(10)))
     found = events_of(engine.push_many({READ: {"value": [None, 3, None, 2], "at": [1, 1, 2, 3]}}))
-    assert [event.value.value for event in found] == [None, 3, 2]
-    engine = Engine(aggregate(READ, sum_, restrict=tumbling(10)))
-    with pytest.raises(ValueError, match="expected numbers but got None") as caught:
-        engine.push_many({READ: {"value": [1, None], "at": [1, 1]}})
+    assert [event.value.value for event in found] == totals
+    assert compiled(engine).reason == ""
+    assert engine._why_row_by_row == ""
+
+
+def test_what_a_sum_cannot_add_is_raised_as_from_a_push():
+    engine = Engine(aggregate(READ, sum_.of(lambda n: n if n == 1 else "a"), restrict=tumbling(10)))
+    with pytest.raises(ValueError, match="expected numbers but got 'a'") as caught:
+        engine.push_many({READ: {"value": [1, 2], "at": [1, 1]}})
     assert [event.value.value for event in events_of(vars(caught.value)["emitted"])] == [1]
 
 
