@@ -1,0 +1,71 @@
+"""README's first program by plain code: each echo with the report nearest in time, were it one that comes later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Engine
+from cartesius.columnar.results import events_of
+from tests.documents import ROOT, of_language
+
+PAGE = ROOT / "README.md"
+NEAR = 5
+GAPS = st.integers(0, 4)
+ROWS = st.lists(st.tuples(GAPS, st.sampled_from(["echo", "report"]), st.integers(0, 1)), max_size=25)
+
+
+def readme() -> dict[str, Any]:
+    """What README's first program defines."""
+    names: dict[str, Any] = {"__name__": "readme"}
+    code = next(each.code for each in of_language("python", PAGE) if "sightings = correlate(" in each.code)
+    exec(compile(code, str(PAGE), "exec"), names)
+    return names
+
+
+README = readme()
+
+
+def nearest(rows: list[tuple[int, str, int, int]]) -> list[tuple[int, int]]:
+    """Pairs of numbers: an echo, as soon as all that is near has come, and the nearest report that is left."""
+    found, used = [], set[int]()
+    for at, kind, cell, number in rows:
+        if kind != "echo":
+            continue
+        there = [
+            (abs(at - other), -which, which)
+            for other, of, where, which in rows
+            if of == "report" and where == cell and abs(at - other) <= NEAR and which not in used
+        ]
+        if there:  # of two that are equally near, the one that came last
+            used.add(min(there)[2])
+            found.append((number, min(there)[2]))
+    return found
+
+
+@given(drawn=ROWS)
+def test_each_echo_has_the_report_nearest_in_time_in_every_tier(drawn):
+    rows, now = [], 0
+    for number, (gap, kind, cell) in enumerate(drawn):
+        now += gap
+        rows.append((now, kind, cell, number))
+    for tier in ("reference", "in_place"):
+        engine = Engine(README["sightings"], **README["options"], tier=tier)
+        events = [
+            event
+            for at, kind, cell, number in rows
+            for event in engine.push(README[kind], {"cell": cell, "ship": number, "size": number}, at=at)
+        ]
+        events += engine.close()
+        assert [(event.value["size"], event.value["ship"]) for event in events] == nearest(rows)
+        assert engine.stats.retained == engine.stats.waiting == 0
+    engine = Engine(README["sightings"], **README["options"])
+    columns: dict[Any, dict[str, list[int]]] = {}
+    for at, kind, cell, number in rows:
+        row = {"cell": cell, "ship": number, "size": number, "start": at, "end": at, "order": number}
+        for name, value in row.items():
+            columns.setdefault(README[kind], {}).setdefault(name, []).append(value)
+    events = [*(events_of(engine.push_many(columns)) if columns else []), *engine.close()]
+    assert [(event.value["size"], event.value["ship"]) for event in events] == nearest(rows)
