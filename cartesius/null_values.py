@@ -1,4 +1,4 @@
-"""Null values as keys: what equals nothing, and how the key of a row is kept so that it is found again.
+"""Null values as keys: what equals nothing, what comes last, and how the key of a row is kept so that it is found.
 
 A key is null if it is None, a number that is none, or a tuple with a null part.
 
@@ -23,6 +23,24 @@ def is_null(key: Any) -> bool:
     if isinstance(key, tuple):
         return any(map(is_null, key))
     return key is None or (isinstance(key, float | Decimal) and key != key)  # noqa: PLR0124 - NaN
+
+
+def null_last(key: Any) -> tuple[Any, ...]:
+    """Return what sorts as a key does; null comes last of all, a number that is none before that, in each part as well.
+
+    >>> sorted([None, 3, math.nan, 1], key=null_last)
+    [1, 3, nan, None]
+    >>> sorted([(1, None), (None, 1), (1, 2)], key=null_last)
+    [(1, 2), (1, None), (None, 1)]
+    """
+    if key is None:
+        return (2,)
+    if isinstance(key, float | Decimal) and key != key:  # noqa: PLR0124 - NaN
+        return (1,)
+    if isinstance(key, tuple | list) and type(key).__lt__ in (tuple.__lt__, list.__lt__):
+        parts = map(null_last, key)
+        return (0, tuple(parts) if isinstance(key, tuple) else list(parts))
+    return (0, key)
 
 
 def found_again(key: Any) -> Any:

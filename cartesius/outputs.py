@@ -224,6 +224,23 @@ def is_unchanged(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
+def is_same(old: Any, new: Any) -> bool:
+    """Compare by ``==``, NaN equal to itself, also inside of tuples, lists and mappings.
+
+    >>> is_same(float("nan"), float("nan")), is_same((1, float("nan")), (1.0, float("nan"))), is_same(None, 0)
+    (True, True, False)
+    """
+    if old == new or is_unchanged(old, new):
+        return True
+    if isinstance(old, Record) and isinstance(new, Record):
+        old, new = old._fields, new._fields
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(is_same(old[key], new[key]) for key in old)
+    if isinstance(old, tuple | list) and type(old) is type(new):
+        return len(old) == len(new) and all(map(is_same, old, new))
+    return False
+
+
 def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool:
     old, new = getattr(old, field.name), getattr(new, field.name)
     key = getattr(field, "eq_key", None)  # attrs' stubs do not know it

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.families import ended
 from cartesius.orders import Reliance
+from cartesius.outputs import is_same
 from cartesius.queues import Queue
 from restrictions.checks import check_count, check_function, refuse_tables
 
@@ -139,7 +140,7 @@ class buffering(of_streams):
 
 
 class distinctly(of_streams):
-    """Drop an event whose value, or its key, equals that of the one before. Never suspends.
+    """Drop an event whose value, or its key, equals that of the one before, as null does null. Never suspends.
 
     >>> from cartesius import Reactive, run
     >>> from restrictions import cartesian
@@ -151,7 +152,8 @@ class distinctly(of_streams):
 
     Args:
         slot: The slot.
-        key: A pure function of the value, or None for the value itself.
+        key: A pure function of the value, or None for the value itself. They are compared by ``==``, but NaN is equal
+            to NaN.
 
     State: the key of the event before. Relies on arrival order. Commutes with what handles stored entries.
 
@@ -178,7 +180,7 @@ class distinctly(of_streams):
     def compare(self, slot: Slot, event: Entry) -> None:
         """Let a change through."""
         key = event.value if self.key is None else self.key(event.value)
-        if self.before and self.before[0] == key:
+        if self.before and is_same(self.before[0], key):
             return
         self.before = (key,)
         forward(slot, event)

@@ -98,7 +98,7 @@ def distinct_until_changed(stream: Reactive, *, key: Callable[[Any], Any] | None
 
     Args:
         stream: A stream.
-        key: A pure function of the value; None compares the values, by ``==``.
+        key: A pure function of the value; None compares the values, by ``==``, but NaN is equal to NaN.
 
     Raises:
         InvalidArgument: ``stream`` is no stream, or ``key`` no function.

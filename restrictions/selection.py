@@ -17,6 +17,7 @@ from cartesius import Restriction, forward, handles, select, state
 from cartesius.errors import InvalidArgument
 from cartesius.families import first_is_oldest
 from cartesius.meanings import Meaning
+from cartesius.null_values import null_last
 from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class randomly(Restriction):
 
 
 class ordered_by(Restriction):
-    """Take the matches of one batch in ascending order of ``key``; equal ones stay in the order of enumeration.
+    """Take the matches of one batch in ascending order of ``key``, null last; equal ones stay as they are enumerated.
 
     >>> from cartesius import Reactive, run
     >>> from restrictions import affinely, cartesian, first_match, ordered_by
@@ -179,7 +180,8 @@ class ordered_by(Restriction):
     [(20, 'A'), (25, 'B')]
 
     Args:
-        key: A function of a match: of its ``value``, ``start``, ``end``, or ``parts`` (events, in slot order).
+        key: A function of a match: of its ``value``, ``start``, ``end``, or ``parts`` (events, in slot order). None
+            comes last, a NaN before that; so do parts of a tuple.
 
     State: none. Relies on no order of its own. Commutes with no other selector.
 
@@ -206,4 +208,4 @@ class ordered_by(Restriction):
     @handles(select)
     def sort(self, matches: Iterator[Match]) -> None:
         """Put them in order."""
-        forward(iter(sorted(matches, key=self.key)))
+        forward(iter(sorted(matches, key=lambda match: null_last(self.key(match)))))
