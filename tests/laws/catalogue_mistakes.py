@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import expressions, freed_windows, nulls, outputs, snapshots, stored
 from cartesius.columnar import keys
+from cartesius.columnar.scalars import Scalars
 from cartesius.following import precedes
 from cartesius.null_keys import NullKeys
+from cartesius.versions import Version
 from restrictions import aggregating, sessions
 from restrictions.contiguity import sequencing
 from restrictions.duration import within
@@ -74,6 +76,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
     everywhere(patch, nulls.all_hold, lambda checks, row: all(check(row) is not False for check in checks))
 
 
+@mistake("push_many alone stops at what is unknown")
+def _(patch: pytest.MonkeyPatch) -> None:
+    def text(self: Scalars, chosen: Any = None) -> str:
+        return " and ".join(self._texts if chosen is None else [self._texts[place] for place in chosen])
+
+    patch.setattr(Scalars, "text", text)
+
+
 @mistake("an event without a key goes on")
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(NullKeys, "let_in", lambda self, slot, entry: True)
@@ -133,6 +143,12 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @mistake("a snapshot forgets deletions", "versioned")
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(snapshots, "_deletions", lambda slot: [])
+
+
+@mistake("of an update and a deletion of one time the update holds")
+def _(patch: pytest.MonkeyPatch) -> None:
+    order = Version.order
+    patch.setattr(Version, "order", lambda self, ties: order(self, None))
 
 
 @mistake("a change has the time of its first cause alone")

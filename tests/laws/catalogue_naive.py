@@ -1,8 +1,8 @@
 """Plain programs and what they must give, from scratch: what is wrong alike in all tiers, no tier can tell.
 
-Four forms: correlations under keys, `most_recently`, `within`, a sequence and a gate in front; totals of sessions;
-joins of totals of windows; a table behind a gate. Nothing is kept here but the rows; each row is tried with all before
-it. The module is long, as a form is read whole.
+Six forms: correlations under keys, `most_recently`, `within`, a sequence and a gate in front; totals of sessions; joins
+of totals of windows; a table behind a gate; rows with versions of one time; a batch with a condition that raises.
+Nothing is kept here but the rows; each row is tried with all before it. The module is long, as a form is read whole.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Update
-from tests.laws.catalogue import NOT_YET, Sketch, declared
+from cartesius.columnar.results import events_of
+from tests.laws.catalogue import NOT_YET, TABLES, Sketch, declared
 from tests.laws.catalogue_scope import scope
 
 if TYPE_CHECKING:
@@ -266,6 +267,8 @@ def check_plain(seed: str) -> None:
     _check_sessions(draw, items)
     _check_totals(draw, items)
     _check_released(draw, items)
+    _check_versions(draw, items)
+    _check_batch(draw, items)
 
 
 def _check_sessions(draw: random.Random, items: list[Item]) -> None:
@@ -319,6 +322,73 @@ def _check_released(draw: random.Random, items: list[Item]) -> None:
     tier = draw.choice(["reference", "in_place"])
     found = [(repr(event.value), event.start, event.end) for event in results(text, items, None, tier)]
     _compare(text, items, dict(Counter(found)), dict(Counter(expected)))
+
+
+def _check_versions(draw: random.Random, items: list[Item]) -> None:
+    """Of changes of a row at one time that holds which is greatest in ``ties``, an update or a deletion."""
+    inputs = {one.name: one for one in declared(Sketch(random.Random(0)), ())}
+    ask, row = inputs["in0"], inputs[TABLES[0]]
+    text = (
+        f"correlate(a=in0, b={row.name}, where=lambda a, b, key_b: key_b == 1, yields=lambda a, b: (a.n, b.n),"
+        f" restrict=versioned('b', ties='n') | retracting())"
+    )
+    engine = Engine(eval(text, scope() | inputs), tier=draw.choice([None, "reference"]))
+    offsets = random.Random(draw.random()).sample(range(len(items)), len(items))
+    changes, asked, found = list[tuple[int, int, bool]](), list[Item](), Counter[Any]()
+    for item, offset in zip(items, offsets, strict=True):
+        value = {"id": 1, **item.row, "n": offset}
+        is_asked, is_deletion = item.source == "in0", item.source == "in2"
+        given = item.row if is_asked else Delete(1, value) if is_deletion else Update(1, value)
+        for event in engine.push(ask if is_asked else row, given, at=item.end):
+            found[repr(event.value)] += event.weight
+        if is_asked:
+            asked.append(item)
+        else:
+            changes.append((item.end, offset, is_deletion))
+    expected: Counter[Any] = Counter()
+    for item in asked:
+        holds = max((change for change in changes if change[0] <= item.end), default=None)
+        if holds is not None and not holds[2]:
+            expected[repr((item.number, holds[1]))] += 1
+    _compare(f"{text}\noffsets {offsets}", items, {one: n for one, n in found.items() if n}, dict(expected))
+
+
+def _check_batch(draw: random.Random, items: list[Item]) -> None:
+    """A batch raises where a push does: what is unknown stops nothing behind it."""
+    used = [item for item in items if item.source in ("in0", "in1")]
+    zero = draw.choice([item.number for item in items])
+    text = (
+        f"correlate(a=in0, b=in1, where=lambda a, b: (a.k < b.j) & (a.n / (b.n - {zero}) >= 0),"
+        " yields=lambda a, b: (a.n, b.n), restrict=at_most(99, 'a', 'b'))"
+    )
+    inputs = {one.name: one for one in declared(Sketch(random.Random(0)), ())}
+    engine = Engine(eval(text, scope() | inputs))
+    found, expected = Counter[Any](), Counter[Any]()
+    batch = {
+        inputs[source]: {
+            **{name: [item.row[name] for item in used if item.source == source] for name in ("n", "k", "j", "v")},
+            **{name: [getattr(item, name) for item in used if item.source == source] for name in ("start", "end")},
+            "order": [item.number for item in used if item.source == source],
+        }
+        for source in ("in0", "in1")
+    }
+    try:
+        given = engine.push_many(batch)
+    except ZeroDivisionError as error:
+        given = vars(error)["emitted"]
+        found["raises"] = 1
+    found.update(repr(event.value) for event in events_of(given))
+    for place, new in enumerate(used):
+        before = [item for item in used[:place] if item.source != new.source]
+        pairs = [(new, other) if new.source == "in0" else (other, new) for other in before]
+        asked = [(a, b, holds) for a, b in pairs if (holds := compared(a.k, b.j, lambda x, y: x < y)) is not False]
+        if any(b.number == zero for _, b, _ in asked):
+            expected["raises"] = 1
+            break
+        expected.update(
+            repr((a.number, b.number)) for a, b, holds in asked if holds and a.number / (b.number - zero) >= 0
+        )
+    _compare(f"{text}, in one batch", items, dict(found), dict(expected))
 
 
 def _compare(text: str, items: list[Item], found: dict[Any, int], expected: dict[Any, int]) -> None:
