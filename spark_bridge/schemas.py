@@ -1,13 +1,14 @@
 """Schemas of results: derived from a declared type or from a traced ``yields``, or given by the caller.
 
-The fields of a value become columns beside the bridge's own. Types that cannot be told are refused at once, naming the
-field: a wrong guess would show only when the first result comes.
+The fields of a value become columns beside the bridge's own; each may be null, as what is computed of nulls is. Types
+that cannot be told are refused at once, naming the field: a wrong guess would show only when the first result comes.
+
+Source: SEMANTICS 1.18.
 """
 
 from __future__ import annotations
 
 import collections.abc
-import operator
 import types
 import typing
 from collections import Counter
@@ -21,8 +22,9 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Expression, Field, Fields, KeyOf, Tuple, WindowOf, show
+from cartesius.expressions import Apply, Constant, Expression, Field, Fields, IsMissing, KeyOf, Tuple, WindowOf, show
 from cartesius.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
+from spark_bridge.computed_types import WHOLE, computed_type, is_computing, is_truth
 from spark_bridge.values import check_supported
 
 if TYPE_CHECKING:
@@ -45,10 +47,6 @@ PLAIN: Final[dict[Any, t.DataType]] = {
     Decimal: t.DecimalType(38, 18),
     UUID: t.StringType(),
 }
-_COMPARISONS = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
-_ARITHMETIC = (operator.add, operator.sub, operator.mul)
-_WHOLE = (t.ByteType, t.ShortType, t.IntegerType, t.LongType)
-_NUMBERS = (*_WHOLE, t.FloatType, t.DoubleType)
 
 
 class _Unknown(Exception):
@@ -232,7 +230,7 @@ def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str
 def _common(kinds: list[t.DataType], path: str) -> t.DataType:
     if all(kind == kinds[0] for kind in kinds):
         return kinds[0]
-    if all(isinstance(kind, _WHOLE) for kind in kinds):
+    if all(isinstance(kind, WHOLE) for kind in kinds):
         return t.LongType()
     message = f"{path} is of the types {' and '.join(kind.simpleString() for kind in kinds)}"
     raise _Unknown(message)
@@ -248,13 +246,15 @@ def _type_of_computed(
             return t.StructType([t.StructField(name, t.LongType()) for name in ("start", "end")])
         case Field(name="start" | "end"):
             return t.LongType()
-        case Apply(function=function, arguments=arguments) if function in (*_ARITHMETIC, operator.truediv):
-            kinds = [_type_of(origin(argument, scope), frames, path) for argument in arguments]
-            if all(isinstance(kind, _NUMBERS) for kind in kinds):
-                whole = function in _ARITHMETIC and all(isinstance(kind, _WHOLE) for kind in kinds)
-                return t.LongType() if whole else t.DoubleType()
-        case Apply(function=function) if function in _COMPARISONS:
+        case IsMissing():
             return t.BooleanType()
+        case Apply(function=function) if is_truth(function):
+            return t.BooleanType()
+        case Apply(function=function, arguments=arguments) if is_computing(function):
+            there = [origin(one, scope) for one in arguments if one != Constant(None)]
+            kind = computed_type(function, [_type_of(one, frames, path) for one in there])
+            if kind is not None:
+                return kind
     message = f"{path} is computed, as {show(expression)}"
     raise _Unknown(message)
 

@@ -11,7 +11,7 @@ import attrs
 import pytest
 from pyspark.sql import types as t
 
-from cartesius import Reactive, correlate
+from cartesius import Reactive, coalesce, correlate, is_missing
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, require
 from dsl.units import metres
@@ -106,6 +106,18 @@ class Clashing:
         (lambda ship, berth: {"sum": ship.mmsi + 1, "half": ship.mmsi / 2}, "struct<sum:bigint,half:double>"),
         (lambda ship, berth: {"more": ship.draught * 2}, "struct<more:double>"),
         (lambda ship, berth: (ship.draught > 3,), "struct<_1:boolean>"),
+        (lambda ship, berth: {"left": -ship.mmsi, "rest": ship.mmsi % 2, "whole": ship.draught // 1},
+         "struct<left:bigint,rest:bigint,whole:double>"),
+        (lambda ship, berth: {"off": abs(ship.mmsi)}, "struct<off:bigint>"),
+        (lambda ship, berth: {"no": ship.name == None, "yes": ship.name != None, "gone": is_missing(berth)},  # noqa: E711 - how a body asks for null
+         "struct<no:boolean,yes:boolean,gone:boolean>"),
+        (lambda ship, berth: {"fits": (ship.draught < 9) & ~(ship.mmsi == 1) | (berth.depth == None)},  # noqa: E711 - how a body asks for null
+         "struct<fits:boolean>"),
+        (lambda ship, berth: {"bits": ship.mmsi & 7}, "struct<bits:bigint>"),
+        (lambda ship, berth: {"name": coalesce(ship.name, berth.id, "?"), "deep": coalesce(berth.depth, None)},
+         "struct<name:string,deep:decimal(5,2)>"),
+        (lambda ship, berth: {"draught": coalesce(ship.draught, 0), "id": coalesce(None, ship.mmsi, 0) + 1},
+         "struct<draught:double,id:bigint>"),
         (lambda ship, berth, time_ship: (time_ship.start,), None),
         (lambda ship, berth, time_ship: {"since": time_ship.start}, "struct<since:bigint>"),
         (lambda ship, berth: berth.depth, "struct<value:decimal(5,2)>"),
@@ -119,6 +131,36 @@ def test_a_traced_yields_has_the_types_of_its_columns(yields, expected):
             derived(of(yields))
     else:
         assert derived(of(yields)).value.simpleString() == expected
+
+
+def test_what_is_computed_of_what_may_be_null_may_be_null():
+    """SEMANTICS 1.18; and so may all else be, as a row may be missing."""
+    computed = of(
+        lambda ship, berth: {
+            "less": ship.draught < 9,
+            "sum": ship.draught + 1,
+            "either": (ship.draught < 9) | (ship.mmsi == 1),
+            "first": coalesce(ship.name, berth.id),
+            "pair": (ship.mmsi * 2, ship.name),
+        }
+    )
+    value = derived(computed).value
+    assert all(field.nullable for field in value)
+    assert all(field.nullable for field in value["pair"].dataType)
+
+
+@pytest.mark.parametrize(
+    "yields",
+    [
+        lambda ship, berth: {"odd": ship.name & ship.name},
+        lambda ship, berth: {"odd": coalesce(ship.name, ship.mmsi)},
+        lambda ship, berth: {"odd": coalesce(None, None)},
+        lambda ship, berth: {"odd": ship.name + 1},
+    ],
+)
+def test_a_type_that_cannot_be_told_is_refused(yields):
+    with pytest.raises(InvalidArgument, match="odd is computed"):
+        derived(of(yields))
 
 
 @pytest.mark.parametrize(
@@ -201,8 +243,8 @@ def test_a_body_that_does_not_trace_needs_a_schema():
 
 
 def test_what_is_computed_by_a_function_needs_a_schema():
-    with pytest.raises(InvalidArgument, match=r"_1 is computed, as abs\(ship\.draught\)"):
-        derived(of(lambda ship, berth: (abs(ship.draught),)))
+    with pytest.raises(InvalidArgument, match=r"_1 is computed, as \(ship\.draught \*\* 2\)"):
+        derived(of(lambda ship, berth: (ship.draught**2,)))
 
 
 def test_a_field_that_no_frame_has_is_named():
