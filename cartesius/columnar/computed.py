@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columnar.rows import Rows
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columnar.vectors import Indices, Vector
     from cartesius.expressions import Expression
     from cartesius.families import Slot
     from cartesius.join_shape import Join
@@ -75,7 +75,28 @@ def of_function(function: str | Callable[[Any], Any], slot: Slot) -> Column:
             return of_expression(expression, slot)
         except NotColumnar:
             pass
-    return lambda rows: value_by_value(call, rows.payload)
+    return lambda rows: once(call, rows.payload)
+
+
+def once(function: Callable[[Any], Any], payload: Vector) -> Vector:
+    """Call a function for each row, once however often that is asked: what it gives is noted with the values."""
+    noted = _noted(payload)
+    if id(function) not in noted:
+        noted[id(function)] = function, value_by_value(function, payload)
+    return noted[id(function)][1]
+
+
+def _noted(payload: Vector) -> dict[int, tuple[Callable[[Any], Any], Vector]]:
+    """Return what functions gave for values, by the identity of each, which is its own as long as it is here."""
+    found: dict[int, tuple[Callable[[Any], Any], Vector]] = vars(payload).setdefault("noted", {})
+    return found
+
+
+def taken(rows: Rows, places: Indices) -> Rows:
+    """Return the rows at some places, with what functions gave for them."""
+    found, noted = rows.take(places), _noted(rows.payload)
+    _noted(found.payload).update({key: (function, one.take(places)) for key, (function, one) in noted.items()})
+    return found
 
 
 def of_predicates(predicates: Sequence[Column], rows: Rows) -> NDArray[np.bool_] | None:

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.computed import of_function
+from cartesius.columnar.computed import of_function, taken
 from cartesius.columnar.row_by_row import payloads_of
 from cartesius.columnar.vectors import Leaf, NotColumnar
 from cartesius.null_keys import aside
@@ -65,7 +65,7 @@ class Keyless:
             raise NotColumnar(reason)
         late = self._told(slot, present.take(places), missing)
         if not slot.reactive.table:
-            return rows.take(np.flatnonzero(~is_gone)), late
+            return taken(rows, np.flatnonzero(~is_gone)), late
         deletes = np.zeros(len(rows), np.bool_) if rows.deletes is None else rows.deletes.copy()
         deletes[asked[places]] = True
         return attrs.evolve(rows, deletes=deletes), late

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columnar.computed import of_predicates
+from cartesius.columnar.computed import of_predicates, once
 from cartesius.columnar.conversions import of_values
 from cartesius.columnar.lifetimes import predicates_of
 from cartesius.columnar.rows import BEFORE, Rows
@@ -194,11 +194,7 @@ def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
             raise NotColumnar(reason)
         found = item
     else:
-        try:
-            found = of_values([key(value) for value in payload.to_list()])
-        except Exception as error:
-            reason = f"a key raises {type(error).__name__}"
-            raise NotColumnar(reason) from error
+        found = once(key, payload)
     if is_nan_or_null(found):
         reason = "a key is null"
         raise NotColumnar(reason)

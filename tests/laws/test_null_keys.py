@@ -24,7 +24,19 @@ from pyspark.sql import types as t
 import restrictions
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.columnar.results import events_of
-from restrictions import as_table, key_by, optionally, retracting, session, streams, tables, take, tumbling, without
+from restrictions import (
+    as_table,
+    key_by,
+    most_recently,
+    optionally,
+    retracting,
+    session,
+    streams,
+    tables,
+    take,
+    tumbling,
+    without,
+)
 from restrictions.streams import group_by, interval_join, join, stream_table_join
 from restrictions.tables import aggregate, count, foreign_join, reduce, to_table
 from tests.laws.spark_model import MicroBatches, Row, planned
@@ -435,6 +447,26 @@ def test_the_row_of_any_key_is_found_again(keys, is_tier):
     assert joined.stats.retained == len(rows)
     joined.push(U, Update(1, "x"))
     assert {repr(key): value[0] for key, value in joined.query(joined.outputs[0]).items()} == rows
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 3], [1, None, 3]], ids=["no null", "a null"])
+def test_a_key_function_that_does_not_trace_is_called_once_a_row_of_a_batch(ids):
+    asked = []
+
+    def key(row):
+        asked.append(row.id)
+        return [row.id][0]
+
+    both = correlate(
+        x=A, y=B, yields=lambda x, y: (x.id, y.id), restrict=key_by(x=key, y=key) | most_recently("x", "y")
+    )
+    cases = [(both, (A, B)), (to_table(A, key=key), (A,))]
+    for program, sources in cases[: 1 if None in ids else 2]:  # what makes a table of nulls goes row by row
+        asked.clear()
+        engine = Engine(program)
+        engine.push_many({source: {"id": ids, "order": [n, n + 2, n + 4]} for n, source in enumerate(sources)})
+        assert engine._why_row_by_row == ""
+        assert Counter(asked) == Counter(ids * len(sources))
 
 
 def test_every_operator_that_takes_a_key_is_a_case():
