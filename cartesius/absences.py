@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import of_clause
+from cartesius.conservation import Fate
 from cartesius.entries import GONE
 from cartesius.enumeration import step_to, visit
 from cartesius.errors import InvalidArgument, add_place
@@ -150,6 +151,7 @@ class Absences:
             journal.append(partial(overdue.add, entry.number))
             overdue.remove(entry.number)
         slot.memory.remove(entry)
+        slot.ledger.count(Fate.EXPIRED)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
         slot.forgotten = {**slot.forgotten, self._window(entry): max(self.forgotten(slot, entry), entry.end)}
 

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.conservation import Fate
 from cartesius.entries import Entry
 from cartesius.errors import InvalidArgument
-from cartesius.families import optional, push, withdraw
+from cartesius.families import optional, push
 from cartesius.order_edges import check_one_order
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import slot_families
@@ -195,11 +196,12 @@ def _lose(join: Join, found: list[tuple[Slot, Any]]) -> None:
     for slot, identity in found:
         while (entry := slot.memory.find(identity)) is not None:
             slot.memory.remove(entry)  # consumption is not displacement: its results stand
-        slot.door.drop(identity)
+            slot.ledger.count(Fate.USED_UP)
+        slot.ledger.count(Fate.USED_UP, slot.door.drop(identity))
         for part in _in_rows(join, slot, identity):
             join.world.journal.append(partial(setattr, part, "uses", part.uses))
             part.uses = 0
         for held in list(_held(join, slot, identity)):
             taken = Entry(held.value, held.start, held.end, identity, weight=-1)
             taken.keys, taken.slot = held.keys, slot.name
-            join.runner.spawn(partial(withdraw, slot, taken))
+            join.runner.spawn(partial(join.take_back, slot, taken, Fate.USED_UP))

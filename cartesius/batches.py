@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.bodies import Body
+from cartesius.conservation import Fate
 from cartesius.entries import FRESH, GONE, LIVE, UNLIMITED, Entry, is_spent, singly
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
@@ -70,6 +71,8 @@ class Batch:
         self._gone: list[list[Entry]] = [[] for _ in self.slots]
         self._taken: list[list[Entry]] = [[] for _ in self.slots]
         self._leaving: list[tuple[Slot, Entry]] = []
+        self.recalled: set[int] = set()  # the numbers of the rows that are brought back, which are no deliveries
+        self.taken_back: set[int] = set()  # the numbers of what is displaced since its source takes it back
         self.portion = self._fresh  # what selectors choose from
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
@@ -118,6 +121,10 @@ class Batch:
         """Store an event as a fresh entry, or delete a row; what it replaces is displaced."""
         if entry.withdrawn:
             return
+        if slot.ledger.hands:
+            slot.ledger.give(-1)
+        if entry.deletes:
+            slot.ledger.count(Fate.EXPIRED)
         self.cause = entry.cause  # of what a gate has let go its own, not that of what was pushed
         if self.versions is not None:
             self.versions.store(slot, entry)
@@ -161,6 +168,7 @@ class Batch:
             if self.null_keys.missing(slot, before):
                 continue  # it was none
             before.number = self.world.next_number()
+            self.recalled.add(before.number)
             slot.memory.store(before)
             slot.memory.settle((before,))
 
@@ -170,6 +178,7 @@ class Batch:
             self.absences.withdraw(slot, entry.identity)
         present = slot.memory.find(entry.identity)
         if present is not None:
+            self.taken_back.add(present.number)
             displace(slot, present)
             return
         for held in self.held(slot):
@@ -206,6 +215,7 @@ class Batch:
         if entry.state == FRESH:
             self._fresh[slot.index].remove(entry)
             slot.memory.remove(entry)
+            self._count_gone(slot, entry)
         elif entry.state == LIVE:
             more = entry.more
 
@@ -216,6 +226,16 @@ class Batch:
             entry.state = GONE
             entry.note(cause=self.cause)
             self._gone[slot.index].append(entry)
+            self._count_gone(slot, entry)
+
+    def _count_gone(self, slot: Slot, entry: Entry) -> None:
+        is_first = slot.shared is None or slot.shared.leader is slot  # otherwise the first slot has counted it
+        if is_first and entry.number not in self.recalled:
+            slot.ledger.count(self.fate_of(entry))
+
+    def fate_of(self, entry: Entry) -> Fate:
+        """Return why an entry that was displaced is gone."""
+        return Fate.WITHDRAWN if entry.number in self.taken_back else Fate.DISPLACED
 
     def _mark_retracted(self, slot: Slot, entry: Entry) -> None:
         taken = self._taken[slot.index]
@@ -299,7 +319,10 @@ class Batch:
             self._collect_garbage()
         for slot, entry in self._leaving:
             if slot.memory.holds(entry):
+                slot.ledger.count(Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
                 self._remove(slot, entry)
+        self.taken_back.clear()
+        self.recalled.clear()
         self._leaving.clear()
         self.is_reconsidered = False
         if self.absences is not None:
@@ -333,6 +356,8 @@ class Batch:
         for entries in (*self._fresh, *self._gone, *self._taken):
             entries.clear()
         self._leaving.clear()
+        self.taken_back.clear()
+        self.recalled.clear()
         self.is_reconsidered = False
         self.spent.clear()
         self.output.clear()

@@ -3,6 +3,8 @@
 Each correlation owns its operations, one of every slot family a slot (generativity). A *key space* is opened by each
 `key_by`; the key of an event in each space travels with it as data.
 
+This module is over 300 lines because slots, keys and links are found in one walk through the restrictions.
+
 Source: ICFP 2018, doi:10.1145/3236762, section 7; SEMANTICS 1.13.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from cartesius.conservation import Ledger
 from cartesius.entries import ABSENT
 from cartesius.enumeration import Link
 from cartesius.errors import InvalidArgument
@@ -97,6 +100,7 @@ class Bindings:
             Door(world.journal),
             {family: Operation(f"{family.name}_{name}") for family in FAMILIES if family.of_slot},
             reactive.name,
+            Ledger(world.fates),
             is_table,
             notes_door=must_note_doors(self.pattern, reactive),
             n=self.pattern.lists.get(name),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
-from cartesius.families import completes
+from cartesius.conservation import taking
+from cartesius.families import arrive, completes
 from cartesius.matches import by_key
 from cartesius.operations import forward
 
@@ -24,12 +25,15 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
     """Return the clause that runs on the copy for the key of the event that it is given."""
     prefix = installed.prefixes[slot.index]
     provenance = installed.join.world.provenance
+    takes = taking(installed, slot) if family is arrive else None
 
     def clause(slot_: Slot, *arguments: Any) -> Any:
         if not arguments:  # asked when the correlation is built, for no event
             return function(installed.stateless, slot_)
         if provenance is not None:
             provenance.saw(arguments[0], slot_, repr(installed.restriction), family)
+        if takes is not None:
+            takes(arguments[0])
         keys = arguments[0].keys
         key = tuple([keys[p] for p in prefix]) if prefix else ()
         return installed.run(function, key, (slot_, *arguments))

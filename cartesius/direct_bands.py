@@ -96,7 +96,7 @@ class DirectBands:
         for one in self._shape.bands if takes else ():
             tables = [slot.memory.parts()[1][one.dues[slot]] for slot in one.named]
             pairs = zip(one.named, tables, strict=True)
-            found[one] = [(table, slot.memory, takes[slot.index]) for slot, table in pairs]
+            found[one] = [(table, slot, takes[slot.index]) for slot, table in pairs]
         return Leaving(self._shape.join.world, found)
 
     # -- leaving -------------------------------------------------------------------------------------------------------

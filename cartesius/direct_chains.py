@@ -49,6 +49,6 @@ class FollowingCode(DirectCode):
             self._lines.add("yield out")
             self._change()
 
-    def _leave_if(self, condition: str, also: str = "") -> None:
+    def _leave_if(self, condition: str, also: str) -> None:
         with self._lines.under(f"if {condition}:"):
             self._lines.add(f"yield out\n{also}\nreturn")

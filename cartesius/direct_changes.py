@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.code_lines import Lines
+from cartesius.conservation import Fate
 from cartesius.direct_clock import TIMES, coming
 from cartesius.direct_scope import headed
 from cartesius.direct_table_scope import TABLE_SCOPE
@@ -78,8 +79,13 @@ _KEEP = """
     world.candidates += tuples
     if part is not None:
         memory.put(part, coming)
+    else:
+        EXPIRED
     if before is not None:
+        REPLACED
         memory.take(before, going)
+    else:
+        DELIVERED
     return out
 """
 
@@ -95,6 +101,7 @@ class DirectChange(ABC):
         self._constants = Constants()
         self._lines = Lines()
         bound = {**TABLE_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
+        bound |= {"fates": join.world.fates}
         bound |= {"output": join.name, "lateness": lateness}
         bound |= {"source": slot.source, "slot": slot.name, "checked": partial(checked_value, slot.reactive)}
         bound |= {"memory": slot.memory} | {f"memory{index}": join.slots[index].memory for index in self._others}
@@ -135,7 +142,10 @@ class DirectChange(ABC):
             add(self._come)
             for index in self._others:
                 add(f"memory{index}.visited += visited{index}")
-            add(_KEEP)
+            keep = _KEEP
+            for fate in (Fate.DELIVERED, Fate.EXPIRED, Fate.REPLACED):
+                keep = keep.replace(fate.name, self._slot.ledger.text(fate))
+            add(keep)
 
     def _take_in(self) -> None:
         """Write what brings the change into form, and finds the row that it replaces."""

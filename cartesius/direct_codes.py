@@ -5,6 +5,8 @@ no handler is looked for, and no candidate is made that another entry must compl
 and entries that all else works on. It finds out first all that can fail, and changes the state last; if something
 fails it returns None, having changed nothing, and the push is done as written, which fails in the same way, with notes.
 
+This module is over 300 lines because what a push computes, changes and counts is one text.
+
 Invariant: what it computes is what the clauses, the enumeration and the body would have computed.
 
 Source: DESIGN 4; SEMANTICS 1.2 to 1.7.
@@ -16,6 +18,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.code_lines import Lines
+from cartesius.conservation import Fate
 from cartesius.direct_bands import DirectBands, dues_of
 from cartesius.direct_clock import MEET, PASSED, TIMES, coming
 from cartesius.direct_gates import DirectGate
@@ -60,6 +63,7 @@ class DirectCode:
         self._dues: dict[int, str] = {}
         self._gate = DirectGate(shape, self._lines, self._loops)
         bound = {**STREAM_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
+        bound |= {"fates": join.world.fates}
         bound |= {"output": join.name, "correlation": join.number, "source": self._slot.source, "lateness": lateness}
         for slot in join.slots:
             entries, indexes = slot.memory.parts()
@@ -123,7 +127,7 @@ class DirectCode:
             self._change()
             add("return out")
 
-    def _leave_if(self, condition: str, also: str = "") -> None:
+    def _leave_if(self, condition: str, also: str) -> None:
         """Write that an event has come, and nothing more happens."""
         with self._lines.under(f"if {condition}:"):
             self._lines.add(self._come)
@@ -157,8 +161,11 @@ class DirectCode:
         if self._meets:
             self._lines.add(MEET)
         self._keys()
-        for predicate in shape.filters:
-            self._leave_if(f"not {self._constants.name(predicate)}(value)")
+        ledger = self._slot.ledger
+        delivered = ledger.text(Fate.DELIVERED)
+        for gate, predicate in enumerate(shape.filters):
+            dropped = ledger.text(None, gate=gate)
+            self._leave_if(f"not {self._constants.name(predicate)}(value)", f"{delivered}\n{dropped}")
         spaces = self._join.bindings.spaces
         keys = "".join(f"key{space}, " if own in by else "ABSENT, " for space, by in enumerate(spaces))
         more = f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None"
@@ -226,7 +233,8 @@ class DirectCode:
                 old = next(iter(old.values())) if type(old) is dict and len(old) >= {n} else None
             """)
         if meaning is Meaning.OLDEST:
-            self._leave_if("old is not None", "world.number += 1")
+            counts = [self._slot.ledger.text(fate) for fate in (Fate.DELIVERED, Fate.DISPLACED)]
+            self._leave_if("old is not None", "\n".join(["world.number += 1", *counts]))
         elif not shape.is_simply_indexed:
             self._lines.add(f"going = None if old is None else memory{own}.places_of(old)")
 
@@ -234,6 +242,8 @@ class DirectCode:
 
     def _change(self) -> None:
         """Write what changes the state, none of which can fail."""
+        if self._shape.gate is None and not self._replaces:
+            self._lines.add(self._slot.ledger.text(Fate.DELIVERED))
         if self._shape.gate is not None:
             self._gate.keep()
         else:
@@ -244,14 +254,26 @@ class DirectCode:
                     next(follower, None)
             """)
 
+    @property
+    def _replaces(self) -> bool:
+        """Whether an event may take the place of another one."""
+        return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Meaning.NEWEST
+
     def _keep(self) -> None:
         self._lines.add(f"""
             world.number = part{self._own}.number = stored = world.number + 1
             world.candidates += tuples
         """)
         self._bands.count()
+        ledger, is_used_up = self._slot.ledger, f"left{self._own}.get(part{self._own}, 1) < 1"
+        if self._own in self._shape.uses:
+            self._lines.add(f"if {is_used_up}:\n    {ledger.text(Fate.USED_UP)}")
         if self._shape.stores:
             self._store()
+        elif self._own in self._shape.uses:
+            self._lines.add(f"else:\n    {ledger.text(Fate.EXPIRED)}")
+        else:
+            self._lines.add(ledger.text(Fate.EXPIRED))
         self._bands.ask()
         self._finish()
         for index in self._shape.uses:
@@ -260,6 +282,7 @@ class DirectCode:
                     part.uses = n
             """)
             if index != self._own:
+                self._lines.add(self._join.slots[index].ledger.text(Fate.USED_UP, f"len(spent{index})"))
                 self._lines.add(f"""
                     for part, places in spent{index}:
                         memory{index}.take(part, places)
@@ -267,24 +290,37 @@ class DirectCode:
 
     def _store(self) -> None:
         shape, own = self._shape, self._own
+        delivered, replaced = map(self._slot.ledger.text, (Fate.DELIVERED, Fate.REPLACED))
         if shape.is_simply_indexed:
             assert shape.rule is not None  # Invariant: what is simply indexed is alone under its key
             prefix = shape.rule[2]
             self._lines.add(
                 f"""
                 if old is not None:
+                    {replaced}
                     del entries{own}[old.number]
+                else:
+                    {delivered}
                 {table_name(own, prefix)}[{_key(prefix)}] = part{own}
                 """
                 if prefix
-                else f"entries{own}.clear()"
+                else f"""
+                if entries{own}:
+                    {replaced}
+                    entries{own}.clear()
+                else:
+                    {delivered}
+                """
             )
             self._lines.add(f"entries{own}[stored] = part{own}")
             return
         if shape.rule is not None and shape.rule[0] is Meaning.NEWEST:
             self._lines.add(f"""
                 if going is not None:
+                    {replaced}
                     memory{own}.take(old, going)
+                else:
+                    {delivered}
             """)
         with self._lines.under(f"if left{own}.get(part{own}, 1) > 0:" if own in shape.uses else ""):
             if self._places[own].is_known:

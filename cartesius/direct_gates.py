@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cartesius.conservation import Fate
+from cartesius.places import gates_of
+
 if TYPE_CHECKING:
     from cartesius.code_lines import Lines
     from cartesius.direct_loops import DirectLoops
@@ -51,12 +54,25 @@ class DirectGate:
             if not held:
                 del gate.copies[()]  # as a fresh one
         """)
-        with self._lines.under("if not is_held:"):
+        own, place = self._shape.slot, len(self._shape.filters)  # those see an event first
+        with self._lines.under("if is_held:"):
+            self._lines.add(own.ledger.text(Fate.DELIVERED))
+            self._lines.add(own.ledger.text(None, gate=place))
+        with self._lines.under("else:"):
             self._lines.add("stored = world.number")
             for slot in self._shape.gate.slots["slots"]:
+                if slot is not own:
+                    other = gates_of(self._shape.join.installed, slot).index(self._shape.gate)
+                    self._lines.add(slot.ledger.text(None, "-1", gate=other))
                 self._lines.add(f"""
                     part{slot.index}.number = stored = stored + 1
-                    entries{slot.index}.clear()
+                    if entries{slot.index}:
+                        {slot.ledger.text(Fate.REPLACED if slot is own else Fate.DISPLACED)}
+                        entries{slot.index}.clear()
+                """)
+                if slot is own:
+                    self._lines.add(f"else:\n    {slot.ledger.text(Fate.DELIVERED)}")
+                self._lines.add(f"""
                     entries{slot.index}[stored] = part{slot.index}
                 """)
             self._lines.add("""

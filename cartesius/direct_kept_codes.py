@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.code_lines import Lines
+from cartesius.conservation import Fate
 from cartesius.direct_clock import TIMES, coming
 from cartesius.direct_scope import headed
 from cartesius.direct_shapes import run_as_written, standing
@@ -127,11 +128,20 @@ class DirectKeptCode:
                 world.number = number
                 world.candidates += tuples
                 kept.keep(key, row)
+            """)
+            text = slot.ledger.text
+            lines.add(f"""
+                {text(Fate.DELIVERED)}
+                if is_change:
+                    {text(Fate.EXPIRED)}
+                else:
+                    {text(None)}
                 return out
             """)
         bound = {**TABLE_SCOPE, "ABSENT": ABSENT, "world": join.world, "journal": join.world.journal}
         bound |= {"steps": steps, "lateness": lateness}
         bound |= {"output": join.name, "source": slot.source, "slot": slot.name, "kept": shape.kept}
+        bound |= {"fates": join.world.fates}
         bound |= {"where": body.where, "yields": body.yields, "checked": partial(checked_value, slot.reactive)}
         self.function: Callable[[Any, Any], list[Event] | None] = define("push", lines.text, bound)
 

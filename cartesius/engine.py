@@ -29,7 +29,7 @@ from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.inflating import loading
 from cartesius.lenience import checked_on_error
-from cartesius.measures import measure
+from cartesius.measures import measure, unaccounted
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
 from cartesius.provenance import whereabouts
@@ -788,3 +788,5 @@ class Engine:
         for join in self._program.joins:
             for slot in join.slots:
                 slot.memory.check_invariants()
+        lost = unaccounted(self._program.joins)
+        assert not lost, lost

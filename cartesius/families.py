@@ -36,6 +36,7 @@ from cartesius.versions import Kind, VersionMemory
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.conservation import Ledger
     from cartesius.events import Time
     from cartesius.join_shape import Join
     from cartesius.kept_rows import KeptRows
@@ -315,6 +316,7 @@ class Slot:
     door: Door
     operations: dict[Family, Operation[..., Any]]
     source: str  # the name of its reactive in the program
+    ledger: Ledger  # what has become of its deliveries; that of other slots, too, where they share a memory
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     shared: SharedMemory | None = None  # where its memory is that of other slots, too

@@ -15,6 +15,8 @@
 
 Where no restriction can suspend a strand there are none, but direct calls in their order (`runners`).
 
+This module is over 300 lines because it is where all that a correlation has comes together.
+
 Invariant: between steps nothing runs, no entry is fresh or gone, and all that matters is in the memories, the doors,
 the restrictions' copies, the output rows and the shared `World`: plain data.
 
@@ -28,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
+from cartesius.conservation import Fate, number_held
 from cartesius.continuations import held_by
 from cartesius.entries import ABSENT
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
@@ -37,6 +40,7 @@ from cartesius.installations import Installed
 from cartesius.null_keys import NullKeys
 from cartesius.operations import check_performed
 from cartesius.outputs import Events
+from cartesius.places import gates_of
 from cartesius.relations import Relations
 from cartesius.runners import InPlace, OnStrands
 from cartesius.stacks import inner_handlers, outer_handlers
@@ -80,6 +84,9 @@ class Join:
         self.installed = [
             Installed(restriction, self, number, prefix) for number, (restriction, prefix) in enumerate(inside)
         ]
+        self.gates = [gates_of(self.installed, slot) for slot in self.slots]
+        for slot, gates in zip(self.slots, self.gates, strict=True):
+            slot.ledger.open_gates(len(gates))
         check_performed(pattern.restrictions, "correlate")
         for one in self.installed:
             one.check(tuple(other.restriction for other in self.installed if other is not one))
@@ -135,6 +142,8 @@ class Join:
         self.batch.cause = (entry.start, entry.end)
         entry.slot = slot.name
         if not self.bindings.add_keys(slot, entry, partial(self.held, slot)):
+            if entry.weight > 0:
+                slot.ledger.deliver(Fate.EXPIRED)  # a deletion of no row
             return
         if self.bindings.needed[slot.index] and not self.null_keys.let_in(slot, entry):
             if entry.row_key is ABSENT:
@@ -150,15 +159,27 @@ class Join:
     def let_in(self, slot: Slot, entry: Entry) -> None:
         """Let an event that has all its keys come to the gates, unless it must wait at the door."""
         if entry.weight < 0:
-            if not slot.door.drop(entry.identity):
-                withdraw(slot, entry)
+            if dropped := slot.door.drop(entry.identity):
+                slot.ledger.count(Fate.WITHDRAWN, dropped)
+            else:
+                self.take_back(slot, entry, Fate.WITHDRAWN)
             return
+        slot.ledger.count(Fate.DELIVERED)
         if self.batch.windows is not None and (slot.source, entry.identity) in self.batch.windows.lost:
+            slot.ledger.count(Fate.USED_UP)
             return
         for one in self._openers[slot.index]:
             one.copy(one.key_of(slot, entry))
         if not slot.door.holds_back(entry):
             slot.operations[arrive](slot, entry)  # no release: what comes to windows together is one batch
+
+    def take_back(self, slot: Slot, entry: Entry, fate: Fate) -> None:
+        """Let an event be taken back; of what gates held of it, count what becomes of it."""
+        before = number_held(self, slot, entry.identity)
+        withdraw(slot, entry)
+        for gate, (was, now) in enumerate(zip(before, number_held(self, slot, entry.identity), strict=True)):
+            slot.ledger.give(gate, was - now)
+            slot.ledger.count(fate, was - now)
 
     def held(self, slot: Slot) -> Iterator[Entry]:
         """Iterate over the events of ``slot`` in the states of restrictions."""

@@ -11,7 +11,9 @@ Source: SEMANTICS 3.1, 3.8 and 3.10.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from cartesius.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
-    from cartesius.memories import Memory
     from cartesius.world import Deadline, World
 
-Found: TypeAlias = "tuple[dict[Any, Any], Memory, Callable[[Entry], None]]"
-"""Where the entries of a slot that are due are found; its memory; and what takes one out."""
+Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
+"""Where the entries of a slot that are due are found; the slot; and what takes one out."""
+_EXPIRED: Final = int(Fate.EXPIRED)
 
 
 class Met:
@@ -35,7 +37,7 @@ class Met:
     def __init__(self, world: World) -> None:
         self._world = world
         self._items: list[Deadline] = []
-        self._gone: list[tuple[Memory, Entry]] = []
+        self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
 
     def meet(self, item: Deadline, found: Sequence[Found]) -> None:
@@ -48,27 +50,30 @@ class Met:
             del installed.due[key]
             self._emptied.append((installed, key))
         sought = (*key, time) if key else time
-        for table, memory, take in found:
+        for table, slot, take in found:
             due = table.get(sought)
             if due is None:
                 continue
             for entry in tuple(due.values()) if type(due) is dict else (due,):
                 take(entry)
-                self._gone.append((memory, entry))
+                self._gone.append((slot, entry))
 
     def finish(self) -> None:
-        """Count the steps, and forget the copies that wait for nothing more, once the push has asked for its own."""
+        """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
         self._world.steps += 2 * len(self._items)
+        fates = self._world.fates
+        for slot, _ in self._gone:
+            fates[slot.ledger.base + _EXPIRED] += 1
         for installed, key in self._emptied:
             if key not in installed.due:
                 del installed.copies[key]
 
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
-        for memory, entry in self._gone:
-            memory.put_back(entry)
-        for memory, _ in self._gone:
-            memory.restore_order()
+        for slot, entry in self._gone:
+            slot.memory.put_back(entry)
+        for slot, _ in self._gone:
+            slot.memory.restore_order()
         for item in self._items:
             time, _, number, installed, key = item
             heapq.heappush(self._world.deadlines.heap, item)

@@ -6,10 +6,48 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from cartesius.conservation import FATES, number_held
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cartesius.families import Slot
     from cartesius.join_shape import Join
+
+
+@attrs.frozen
+class Fates:
+    """What has become of the deliveries to one slot, each of which counts once.
+
+    A delivery is an event that has come to the slot; in windows, to one window of it. A change that deletes a row
+    expires as it comes, and displaces the row; what takes an event back is no delivery.
+
+    Args:
+        delivered: How many there were.
+        retained: In memory.
+        waiting: At the door, or held by a gate.
+        used_up: By results, as often as they might be; or by another alternative.
+        expired: Left memory with time, or with their window.
+        displaced: By other events, such as the next of the same key.
+        withdrawn: Taken back by their source.
+        late: Came after their time.
+        set_aside: By a restriction, or as a key of theirs is null.
+        untold: Left while a batch of columns was computed, where several restrictions let events go.
+        dropped: By gates, by the name of the restriction. One that makes several events of one gives more than it
+            takes: that counts below zero.
+    """
+
+    delivered: int
+    retained: int
+    waiting: int
+    used_up: int
+    expired: int
+    displaced: int
+    withdrawn: int
+    late: int
+    set_aside: int
+    untold: int
+    dropped: Mapping[str, int]
 
 
 @attrs.frozen
@@ -24,6 +62,7 @@ class Stats:
         visited: Entries looked at to combine them, since the engine was built or restored.
         slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot): of a shared memory
             each of its slots has all.
+        fates: What has become of the deliveries to each slot, likewise; not compared, as columns do not tell all.
     """
 
     events: int
@@ -32,16 +71,18 @@ class Stats:
     waiting: int
     visited: int = attrs.field(eq=False)
     slots: Mapping[tuple[str, str], tuple[int, int]]
+    fates: Mapping[tuple[str, str], Fates] = attrs.field(eq=False)
 
 
 def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
     """Count what the correlations retain and what waits at their gates."""
-    slots, memories = {}, {}
+    slots, memories, fates = {}, {}, {}
     for join in joins:
         waiting = _waiting(join)
         for slot in join.slots:
             memories[id(slot.memory)] = slot.memory
             slots[join.name, slot.name] = (len(slot.memory), waiting[slot.name])
+            fates[join.name, slot.name] = _fates(join, slot)
     return Stats(
         events,
         candidates,
@@ -49,6 +90,7 @@ def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
         sum(waiting for _, waiting in slots.values()),
         sum(memory.visited for memory in memories.values()),
         slots,
+        fates,
     )
 
 
@@ -61,3 +103,25 @@ def _waiting(join: Join) -> dict[str, int]:
         if entry.number < 0 or not memories[entry.slot].holds(entry):
             waiting[entry.slot] += 1
     return waiting
+
+
+def _fates(join: Join, slot: Slot) -> Fates:
+    waiting = len(slot.door.queue)
+    dropped: dict[str, int] = {}
+    suspended = 0 if join.is_in_place else join.strands.number_held(slot)
+    for place, (gate, held) in enumerate(zip(join.gates[slot.index], number_held(join, slot), strict=True)):
+        waits = held
+        if gate.suspends:
+            waits, suspended = held + suspended, 0
+        waiting += waits
+        if lost := slot.ledger.in_hand(place) - waits:
+            name = repr(gate.restriction)
+            dropped[name] = dropped.get(name, 0) + lost
+    counted = {fate.name.lower(): slot.ledger.of(fate) for fate in FATES}
+    return Fates(**counted, retained=len(slot.memory), waiting=waiting, dropped=dropped)
+
+
+def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:
+    """Return the slots of whose deliveries some are nowhere, or in two places, and how many: none, outside a call."""
+    found = {(join.name, slot.name): slot.ledger.unaccounted(slot) for join in joins for slot in join.slots}
+    return {slot: n for slot, n in found.items() if n}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.conservation import Fate
 from cartesius.entries import ABSENT
 from cartesius.events import Event, Update
 from cartesius.null_values import IS_NULL, is_null
@@ -90,6 +91,8 @@ class NullKeys:
         value = entry.value if entry.row_key is ABSENT else Update(entry.row_key, entry.value)
         found = aside(slot, value, (entry.start, entry.end), entry.identity, reason)
         self._batch.world.late.append(found)
+        if slot.shared is None or slot.shared.leader is slot:
+            slot.ledger.deliver(Fate.SET_ASIDE)
         if slot.shared is not None and slot.shared.leader is slot:
             slot.shared.aside.append((entry, reason))
 

@@ -65,18 +65,16 @@ class Door:
         self._replace(self.queue.append(entry))
         return True
 
-    def drop(self, identity: Any) -> bool:
-        """Drop the waiting event of that identity, which its source takes back; return whether there was one."""
-        if not self.queue:
-            return False
-        rest = self.queue.without(identity)
-        if len(rest) == len(self.queue):
-            return False
-        self._replace(rest)
-        return True
+    def drop(self, identity: Any) -> int:
+        """Drop the waiting events of that identity, which their source takes back; return how many there were."""
+        rest = self.queue.without(identity) if self.queue else self.queue
+        dropped = len(self.queue) - len(rest)
+        if dropped:
+            self._replace(rest)
+        return dropped
 
-    def close(self, space: int, window: Any, positions: tuple[int, ...], key: tuple[Any, ...]) -> None:
-        """Drop what waits in a window under a key, and what is paused there."""
+    def close(self, space: int, window: Any, positions: tuple[int, ...], key: tuple[Any, ...]) -> int:
+        """Drop what waits in a window under a key, and what is paused there; return how much waited."""
         for pauses in (self.paused, self.played):
             for mine in [mine for mine in pauses if space in mine]:
                 place = mine.index(space)
@@ -84,8 +82,11 @@ class Door:
                 for one in of_window:
                     self.journal.append(partial(_put, pauses, mine, one, present=True))
                     _put(pauses, mine, one, present=False)
-        if any(_is_in(entry, space, window, positions, key) for entry in self.queue):
-            self._replace(Queue([e for e in self.queue if not _is_in(e, space, window, positions, key)]))
+        rest = [entry for entry in self.queue if not _is_in(entry, space, window, positions, key)]
+        dropped = len(self.queue) - len(rest)
+        if dropped:
+            self._replace(Queue(rest))
+        return dropped
 
     def release(self) -> Entry | None:
         """Return the first waiting event that nothing holds back any more, and drop it here; None if there is none."""

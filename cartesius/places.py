@@ -12,9 +12,10 @@ from cartesius.families import admit, arrive, select, start, tick
 from cartesius.restriction_base import slot_families
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cartesius.families import Slot
+    from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.restriction_base import Restriction
 
@@ -103,3 +104,12 @@ class Place:
 
 
 _SLOT_KINDS = ("slot", "slots")
+
+
+def gates_of(installed: Sequence[Installed], slot: Slot) -> list[Installed]:
+    """Return the gates of a slot, in the order in which an event comes to them."""
+    return [
+        one
+        for one in reversed(installed)
+        if any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
+    ]

@@ -192,6 +192,10 @@ class OnStrands:
         given = self._continuations.get(index, ())
         return [reference for reference in given if (one := reference()) is not None and not one.used]
 
+    def number_held(self, slot: Slot) -> int:
+        """Return how many continuations of the strand of a slot are held."""
+        return len(self._held_of(slot.index))
+
     def go_on_later(self, installed: Installed, layer: str, continuation: Callable[[], None]) -> None:
         """Let a continuation that was held go on as a strand of its own, under the handlers outside that layer."""
         self._strands.spawn(partial(handle, Composed(self._outside[installed, layer]), continuation))

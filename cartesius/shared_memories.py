@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.bindings import Bindings
+    from cartesius.conservation import Ledger
     from cartesius.entries import Entry
     from cartesius.families import Slot
     from cartesius.join_shape import Join
@@ -43,8 +44,9 @@ _KNOWN = (*_STORING, displace, select, admit, optional, row_key, first_is_oldest
 class SharedMemory:
     """The memory of several slots, and what the present step has done to it."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, ledger: Ledger) -> None:
         self.memory = memory
+        self.ledger = ledger
         self.leader: Slot | None = None  # which slot stores in this step
         self.fresh: list[Entry] = []
         self.gone: list[Entry] = []
@@ -102,8 +104,8 @@ class SharedMemories:
             likeness, group = _likeness(bindings, slot, sources), self._group(place, slot)
             if likeness is None or (group is None and self._saved is not None):
                 continue
-            slot.shared = self._found.setdefault((likeness, group), SharedMemory(slot.memory))
-            slot.memory = slot.shared.memory
+            slot.shared = self._found.setdefault((likeness, group), SharedMemory(slot.memory, slot.ledger))
+            slot.memory, slot.ledger = slot.shared.memory, slot.shared.ledger
 
     def _group(self, place: int, slot: Slot) -> int | None:
         if self._saved is None or place >= len(self._saved) or slot.index >= len(self._saved[place]):

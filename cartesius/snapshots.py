@@ -4,6 +4,8 @@ Never a continuation: entries with identity, uses, keys and arrival number; the 
 restriction; table rows; the clock, deadlines and counters. `restore` builds the coroutines around it. The program's
 fingerprint goes along.
 
+This module is over 300 lines because what is saved stands beside how it is loaded.
+
 Source: DESIGN 3, SEMANTICS 1.16.
 """
 
@@ -128,6 +130,7 @@ def save_join(
         "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
+        "fates": [slot.ledger.saved() for slot in join.slots],
         "begun": join.is_begun,
         "done": join.is_done,
         "doors": [_save_door(slot.door, places) for slot in join.slots],
@@ -194,13 +197,14 @@ def load_join(
         memory: See `load_engine`.
     """
     known: dict[int, Entry] = {}
-    for slot, stored, ended in zip(join.slots, state["memories"], state["ended"], strict=True):
+    saved = zip(*[state[name] for name in ("memories", "ended", "forgotten", "fates")], strict=True)
+    for slot, (stored, ended, forgotten, fates) in zip(join.slots, saved, strict=True):
         if id(slot.memory) not in loaded:
             loaded.add(id(slot.memory))
             _load_memory(join, slot, stored, states, known, memory)
         slot.ended = ended
-    for slot, forgotten in zip(join.slots, state["forgotten"], strict=True):
         slot.forgotten = dict(forgotten)
+        slot.ledger.load(fates)
     _load_histories(join, state["deletions"])
     join.is_begun, join.is_done = state["begun"], state["done"]
     for installed, copies in zip(join.installed, state["copies"], strict=True):

@@ -38,6 +38,8 @@ def _damaged_part(state: Any) -> str:
         return "layout"
     if not all(_has(join, _JOIN) and all(map(_are_entries, join["memories"])) for join in state["joins"]):
         return "memory"
+    if not all(type(n) is int for join in state["joins"] for fates in join["fates"] for n in fates):
+        return "count of fates"
     return "" if _has(state["world"], _WORLD) else "clock"
 
 
@@ -75,6 +77,7 @@ _WORLD: Final = {
 _LAYOUT: Final = {"shared": (list,), "names": (list,), "joins": (list,), "next": (int,)}
 _JOIN: Final = {
     "memories": (list,),
+    "fates": (list,),
     "ended": (list,),
     "copies": (list,),
     "doors": (list,),

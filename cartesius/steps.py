@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from cartesius.alternatives import Sharing
+from cartesius.conservation import count_late
 from cartesius.continuations import holders
 from cartesius.deliveries import concerning, entry_of
 from cartesius.doors import check_usable
@@ -148,12 +149,12 @@ class Steps:
         clock = self.world.clock
         bound = self.program.bound.get(reactive, [])
         reason = f"its end {event.end} is before the clock {clock}"
+        too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
+        count_late(too_late)
         if not any(join.slots[index].keeps_late for join, index in bound):
             self.world.late.append((event, self.program.names[reactive], reason))
             return None
-        too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
-        for join, index in too_late:
-            slot = join.slots[index]
+        for slot in [join.slots[index] for join, index in too_late]:
             kept = f" by more than the retention {slot.retention}" if slot.keeps_late else ""
             self.world.late.append((event, slot.name, reason + kept))
         return None if len(too_late) == len(bound) else frozenset(too_late)

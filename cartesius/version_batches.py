@@ -16,6 +16,7 @@ from bisect import bisect_right
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from cartesius.conservation import Fate
 from cartesius.entries import FRESH, GONE, LIVE
 from cartesius.events import EARLIEST, LATEST
 from cartesius.families import displace
@@ -56,6 +57,8 @@ class Versions:
         assert isinstance(memory, VersionMemory)
         found = self._span(memory, entry)
         if found is None:
+            if not entry.deletes:
+                slot.ledger.count(Fate.DISPLACED)  # by its rival
             return
         span, history = found
         version = Version(entry, (span,))
@@ -227,6 +230,7 @@ class Versions:
             if not version.validity:
                 self._forget_in_history(slot, version)
                 if slot.memory.holds(version):
+                    slot.ledger.count(self.batch.fate_of(version))
                     slot.memory.remove(version)
             slot.memory.settle((version,))
         self._touched.clear()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import of_clause, slot_of
+from cartesius.conservation import Fate
 from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument
 from cartesius.families import arrive, displace, enter, push, tick
@@ -105,7 +106,8 @@ def close_window(window: Window, *, displaces: bool = False) -> None:
     space = join.bindings.window_space
     for slot in join.slots:
         if slot.has_windows:
-            slot.door.close(space, window, installed.prefixes[slot.index], key)
+            dropped = slot.door.close(space, window, installed.prefixes[slot.index], key)
+            slot.ledger.count(Fate.EXPIRED, dropped)
             for entry in _there(slot, (*installed.prefixes[slot.index], space), (*key, window)):
                 if displaces:
                     displace(slot, entry)

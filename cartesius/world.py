@@ -232,6 +232,7 @@ class World:
         self.number = 0
         self.steps = 0
         self.candidates = 0
+        self.fates: list[int] = []  # what has become of the deliveries, of all slots: see `conservation`
         self.journal = Journal()
         self.touched: dict[tuple[Installed, tuple[Any, ...]], Any] = {}
         self.deadlines = Deadlines(self.journal)
@@ -275,7 +276,7 @@ class World:
         self.touched.clear()
         self.failure = None
         counts = self.number, self.steps, self.candidates, self.deadlines.number, self.events
-        return *counts, self.clock, self.latest, self.ended, len(self.late)
+        return *counts, self.clock, self.latest, self.ended, len(self.late), self.fates.copy()
 
     def roll_back(self, before: tuple[Any, ...]) -> None:
         """Undo a push."""
@@ -284,7 +285,7 @@ class World:
         self.deadlines.soon.clear()
         self.deadlines.present = None
         self.number, self.steps, self.candidates, self.deadlines.number, self.events, *rest = before
-        self.clock, self.latest, self.ended, late = rest
+        self.clock, self.latest, self.ended, late, self.fates[:] = rest
         del self.late[late:]
 
     def finish(self) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from cartesius.columnar.ageing import Ageing
 from cartesius.columnar.batch_times import by_the_clock, with_times
+from cartesius.columnar.fates import Counting, balance, held_of
 from cartesius.columnar.feeds import Feed, fed
 from cartesius.columnar.kept import as_flow, keep, latest
 from cartesius.columnar.null_keys import Keyless
@@ -78,12 +79,14 @@ class Compiled:
         journal = self.program.world.journal
         journal.is_open = True
         states, self.states = self.states, None
+        held = held_of(self.program.joins)
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
             stage.store(state, stored)
         changes, self.kept = self.kept, {}
         for table, rows in changes.items():
             keep(self.program.kept[table], rows)
+        balance(self.program.joins, held)
         journal.clear()
         journal.is_open = False
 
@@ -122,6 +125,8 @@ class Compiled:
         """
         world, program = engine._world, self.program
         moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
+        counting = Counting()
+        counting.come_late(program, late)
         for one in feed.rows.values():
             if one.key is not None:
                 checked_keys(one.key)
@@ -138,15 +143,18 @@ class Compiled:
                 elif len(flows.get(slot.reactive, ())):
                     arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
                     number += len(flows[slot.reactive])
+            without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
                 late += aside
+                without[index] = len(aside)
             arriving = {index: one for index, one in arriving.items() if len(one)}
             state = stage.load(arriving) if self.states is None else self.states[place]
             outcome = stage.run(state, arriving, moment)
             states.append(outcome.state)
             tuples += outcome.tuples
             late += outcome.late
+            counting.come(stage.join, arriving, without, outcome)
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         kept = {
@@ -160,6 +168,7 @@ class Compiled:
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples
         world.steps += moment.steps
+        counting.count()
         late.sort(key=itemgetter(0))
         world.late.extend(item for _, item in late)
         if moment.clock is not None and len(moment.clock):

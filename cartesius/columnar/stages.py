@@ -62,12 +62,14 @@ class Outcome:
         state: The state after it.
         tuples: How many candidates there were.
         late: What it sets aside, as ``engine.late`` has it, each with its step.
+        delivered: Of windows: how many deliveries there were to each slot, by its index.
     """
 
     flow: Flow
     state: State
     tuples: int
     late: Sequence[tuple[int, Late]] = ()
+    delivered: Mapping[int, int] | None = None
 
 
 UNKNOWN: Final = -1 << 63

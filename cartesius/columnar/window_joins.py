@@ -110,7 +110,9 @@ class WindowJoin(Stage):
         stays = np.flatnonzero(~self.spans.is_freed(opened_, clock))
         windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more, number + len(order))
         flow = _in_steps(after.flow, positions)
-        return Outcome(flow, attrs.evolve(rest, more=windows), after.tuples, late)
+        return Outcome(
+            flow, attrs.evolve(rest, more=windows), after.tuples, late, {i: len(one) for i, one in found.items()}
+        )
 
     def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
         rows = found.rows if found.place is None else found.rows.take(found.place)

@@ -99,10 +99,11 @@ class WindowTotals(Stage):
             windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock))
             return Outcome(nothing(), State((None,), windows), 0)
         found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), before.opened, moment)
+        delivered = len(found)
         found = found.let_in(of_predicates(self._predicates, found.rows))
         flow, groups = self._totalled(found, before.groups) if len(found) else (nothing(), before.groups)
         windows = Windows(found.opened, self._unfreed(groups, clock))
-        return Outcome(flow, State((found.held,), windows), len(found), found.late)
+        return Outcome(flow, State((found.held,), windows), len(found), found.late, {0: delivered})
 
     def _unfreed(self, groups: Groups, clock: int) -> Groups:
         freed = self.spans.is_freed(groups.window, clock)

@@ -9,6 +9,7 @@ from unittest import mock
 from cartesius import Engine
 from cartesius.columnar import slicing
 from cartesius.columnar.results import events_of
+from tests.conservation import agree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,6 +158,11 @@ def _run(program: Program, steps: Sequence[Step]) -> Outcome:
         _agree(others, "results", [one for one, _ in found], step)
         _agree(others, "error", [one for _, one in found], step)
     _agree(others, "state", [way.state() for way in ways], "the end")
+    fates = [way.engine.stats.fates for way in ways]
+    for way, one in zip(others, fates[1:], strict=True):
+        if (one != fates[0]) if way.tier is not None else not agree(fates[0], one):
+            message = f"fates at the end:\n  reference {fates[0]}\n  {way.tier or 'compiled':9} {one}"
+            raise Difference(message)
     for way in ways:
         way.engine._check_invariants()
     return Outcome(results, errors)

@@ -13,6 +13,7 @@ import cartesius
 from cartesius import Engine
 from cartesius.columnar.results import events_of
 from cartesius.errors import EngineBroken
+from tests import conservation
 from tests.laws.catalogue_tiers import _batch, told
 
 if TYPE_CHECKING:
@@ -128,7 +129,9 @@ class Scene:
     def ends(self, engine: Engine) -> list[Any]:
         """What an engine says, and what it goes on to do."""
         found: list[Any] = [engine.stats, engine.clock, engine.next_deadline, engine.done, list(map(repr, engine.late))]
-        return [*found, self.follow(engine, self.after), engine.stats, told(engine.close())]
+        found += [self.follow(engine, self.after), engine.stats, told(engine.close())]
+        conservation.check(engine)
+        return found if self.tier is None else [*found, engine.stats.fates]  # columns may not tell all of them
 
 
 def _ignoring(call: Callable[[], Any]) -> None:
@@ -178,6 +181,7 @@ def check(scene: Scene, kind: type[BaseException], at: int) -> str:
             with pytest.raises(EngineBroken):
                 use()
         return "broken"
+    conservation.check(engine)
     if scene.name == "push_many":
         return _check_part(scene, engine, emitted, where)
     other = scene.engine()

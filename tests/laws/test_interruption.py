@@ -39,6 +39,11 @@ LINES = max(5, settings().max_examples // 10)
 LONGEST = 100_000
 
 
+@pytest.fixture(autouse=True)
+def _conserving() -> None:
+    """The law looks itself after each call: what looks within one would be interrupted, too."""
+
+
 def scenes(export: str, seed: str) -> Iterator[Scene]:
     """Calls into engines of a program that has an export."""
     for attempt in range(20):

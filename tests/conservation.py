@@ -1,0 +1,60 @@
+"""Conservation: after every call of every law, each delivery is in one place (issue 18, A3)."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from cartesius import Engine
+from cartesius.measures import unaccounted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pytest
+
+    from cartesius.measures import Fates
+
+CALLS = ("push", "push_many", "pull", "advance", "end", "close")
+TOLD = ("used_up", "expired", "displaced", "withdrawn", "late", "set_aside")
+
+
+def checking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the sum after every call of an engine, be it that it raises, as long as the objects own the state."""
+    for name in CALLS:
+        monkeypatch.setattr(Engine, name, _checked(getattr(Engine, name)))
+
+
+def _checked(call: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(call)
+    def checked(engine: Engine, *arguments: Any, **options: Any) -> Any:
+        try:
+            return call(engine, *arguments, **options)
+        finally:
+            check(engine)
+
+    return checked
+
+
+def check(engine: Engine) -> None:
+    """Raise AssertionError if deliveries are nowhere, or in two places."""
+    is_between = not engine._steps.is_running and not engine._world.journal.is_open and not engine._steps.broken_by
+    owns = engine._compiled is None or engine._compiled.states is None
+    if is_between and owns:
+        lost = unaccounted(engine._program.joins)
+        assert not lost, f"deliveries that are nowhere, or in two places: {lost}"
+
+
+def agree(one: Mapping[Any, Fates], other: Mapping[Any, Fates]) -> bool:
+    """Whether two engines tell the same; the other one may not tell of all why they have left."""
+    return one.keys() == other.keys() and all(_agree(fates, other[slot]) for slot, fates in one.items())
+
+
+def _agree(one: Fates, other: Fates) -> bool:
+    if not other.untold:
+        return one == other
+    present = [(fates.delivered, fates.retained, fates.waiting) for fates in (one, other)]
+    names = one.dropped.keys() | other.dropped.keys()
+    less = [getattr(one, name) - getattr(other, name) for name in TOLD]
+    less += [one.dropped.get(name, 0) - other.dropped.get(name, 0) for name in names]
+    return present[0] == present[1] and sum(less) == other.untold
