@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from copy import copy
 from datetime import timedelta
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.annotations import kind_of
@@ -186,7 +187,10 @@ class Restriction(Handler):
     @classmethod
     def _values_of(cls, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the fields hold of a configuration: functions that trace take null as a body does."""
-        return {name: of_value(v) if cls._fields[name] == "function" else v for name, v in configuration.items()}
+        return {
+            name: of_value(v) if cls._fields[name] == "function" or isinstance(v, FunctionType) else v
+            for name, v in configuration.items()
+        }
 
     def __setattr__(self, name: str, value: object) -> None:
         """Let clauses change what is declared as `state` alone: the rest would be lost, or shared by keys."""

@@ -28,6 +28,7 @@ from cartesius.meanings import Meaning
 from cartesius.null_values import is_null
 from cartesius.reactives import Undeclared
 from cartesius.records import wrap
+from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +76,7 @@ class TableStage(Stage):
         self.is_transient = any(one.restriction.meaning is Meaning.RECALLS for one in join.installed)
         self.is_read_only = join.batch.is_read_only
         self.keys: dict[int, Any] = {
-            slot.index: one.restriction.configuration["key"]
+            slot.index: of_value(key) if callable(key := one.restriction.configuration["key"]) else key
             for one in join.installed
             if one.restriction.meaning is Meaning.UPSERTS
             for slot in one.named

@@ -469,6 +469,33 @@ def test_a_key_function_that_does_not_trace_is_called_once_a_row_of_a_batch(ids)
         assert Counter(asked) == Counter(ids * len(sources))
 
 
+@pytest.mark.parametrize("tier", ["reference", None, "batch"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda key: to_table(A, key=key),
+        lambda key: correlate(x=A, yields=lambda x: x, restrict=as_table(key) | retracting() | most_recently("x", n=9)),
+        lambda key: aggregate(A, count, by=key, restrict=tumbling(9)),
+        lambda key: group_by(A, key, combine=lambda n, _: n + 1, initial=0),
+        lambda key: streams.distinct_until_changed(A, key=key),
+    ],
+    ids=["to_table", "as_table", "aggregate", "group_by", "distinct_until_changed"],
+)
+def test_a_key_that_traces_means_what_it_means_in_a_body(made, tier):
+    """A comparison with a null is unknown, and only what is true stops `|`: no operator asks Python instead."""
+    rows = [(None, 2), (3, None), (0, 0)]
+    engine = Engine(made(lambda row: (row.id > 1) | (row.v == 2)), tier=None if tier == "batch" else tier)
+    if tier == "batch":
+        given = events_of(engine.push_many({A: {"id": [a for a, _ in rows], "v": [b for _, b in rows]}}))
+    else:
+        given = [event for a, b in rows for event in engine.push(A, {"id": a, "v": b})]
+    if isinstance(given[0].value, Update):
+        keys = [event.value.key for event in given]
+        assert [key[0] if isinstance(key, tuple) else key for key in keys] == [True, True, False]
+    else:
+        assert [event.value.id for event in given] == [None, 0]  # the second has the key of the first
+
+
 def test_every_operator_that_takes_a_key_is_a_case():
     found = set()
     for module in (restrictions, streams, tables):
