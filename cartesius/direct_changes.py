@@ -46,7 +46,7 @@ _CHANGE = """
         value = checked(value)
     key = value.key
     if type(key) is not int and type(key) is not str and (is_null(key) or not is_exact(key)):
-        return None
+        return steps.given_up.leave("a key is null, or no plain value")
     before = memory.row(key)
 """
 """It brings the change into form, and finds the row that it replaces."""
@@ -69,8 +69,8 @@ _ROW = """
 """
 """It makes the new row of an update."""
 _FAIL = """
-    except Exception:
-        return None  # as written it fails again, and says where
+    except Exception as error:
+        return steps.given_up.failed(error)  # as written it fails again, and says where
     finally:
         steps.is_running = False
 """
@@ -157,7 +157,7 @@ class DirectChange(ABC):
             for needed in self._join.bindings.needed[self._slot.index]:
                 self._lines.add(f"""
                     if is_null({self._constants.name(needed.compute)}(value)):
-                        return None  # it is set aside
+                        return steps.given_up.leave("a row has no key, and is set aside")
                 """)
             self._find_places("part", "coming")
 

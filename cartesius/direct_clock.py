@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TIMES = """
     if steps.is_running or journal.is_open:
-        return None
+        return None  # it is refused
     if at is None:
         start = end = world.latest + 1
     elif type(at) is int:
@@ -17,7 +17,7 @@ TIMES = """
     else:
         start, end = checked_times(at, world.latest, world.clock)
     if end < world.clock:
-        return None
+        return steps.given_up.leave("the event is late")
 """
 _COME = """
     journal.is_open = True  # who has called it closes it when it has what comes out
@@ -31,17 +31,17 @@ PASSED = """
     if passed < world.clock:
         passed = world.clock
     if end < passed:
-        return None
+        return steps.given_up.leave("the event is late")
 """
 _CLOCK = """
     if world.deadlines.heap and world.deadlines.heap[0][0] < passed:
-        return None
+        return steps.given_up.leave("something is due before")
 """
 MEET = """
     if world.deadlines.heap and world.deadlines.heap[0][0] < passed:
         met = leaving.meet(passed)
         if met is None:
-            return None
+            return steps.given_up.leave("something is due before")
 """
 _MOVE = """
     world.clock = passed

@@ -111,13 +111,13 @@ class DirectCode:
                             if met is not None:
                                 met.undo()
                             if isinstance(error, Exception):
-                                return None  # as written it fails again, and says where
+                                return steps.given_up.failed(error)  # as written it fails again, and says where
                             raise
                     """)
                 else:
                     add("""
-                        except Exception:
-                            return None  # as written it fails again, and says where
+                        except Exception as error:
+                            return steps.given_up.failed(error)  # as written it fails again, and says where
                     """)
                 add("""
                     finally:
@@ -147,7 +147,7 @@ class DirectCode:
             self._lines.add("""
                 follower = None
                 if len(out) > 1:
-                    raise LookupError  # they are one batch
+                    raise LeftToClauses("several results go on as one batch")
                 if out:
                     (event,) = out
                     follower = go_on(event.value, event.start, event.end, event.identity)

@@ -118,8 +118,8 @@ class DirectKeptCode:
             with lines.under("try:"):
                 lines.add(_TAKE_IN.replace("CONDITION", "if True" if body.where is None else "if where([part])"))
             lines.add("""
-                except Exception:
-                    return None  # as written it fails again, and says where
+                except Exception as error:
+                    return steps.given_up.failed(error)  # as written it fails again, and says where
                 finally:
                     steps.is_running = False
             """)

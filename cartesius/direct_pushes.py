@@ -75,6 +75,11 @@ class DirectPushes:
         if not isinstance(code, str):
             self._functions[reactive] = code.function
 
+    def why_not(self, reactive: Reactive) -> str:
+        """Say why an event is not done by the function of its input, if that has not said so itself."""
+        code = self.of(reactive)
+        return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
+
     def ready(self, engine: Engine) -> Direct:
         """Return the functions, if nothing stands in the way of using them."""
         is_free = not (engine._ended or engine._listeners or engine._outlets.are_heard) and engine._latest > EARLIEST

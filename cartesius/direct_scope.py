@@ -11,6 +11,7 @@ from cartesius.doors import checked_times
 from cartesius.entries import ABSENT, LIVE, Entry
 from cartesius.events import Event, EventDraft, Interval
 from cartesius.generated import commented
+from cartesius.give_ups import LeftToClauses
 from cartesius.memories import NOWHERE, checked_key, hashable
 from cartesius.queues import Queue
 from cartesius.records import PLAIN, Record, wrap
@@ -23,16 +24,17 @@ if TYPE_CHECKING:
 
 
 def there(key: Any) -> Any:
-    """Return a key at the door; raise `LookupError` if it is null: then it is left to the handlers."""
+    """Return a key at the door; raise `LeftToClauses` if it is null: then the event is set aside."""
     if checked_key(key, "key_by") is None:
-        raise LookupError(key)
+        reason = "a key is null"
+        raise LeftToClauses(reason)
     return key
 
 
 STREAM_SCOPE: dict[str, Any] = {
     "plain": PLAIN, "wrap": wrap, "checked_times": checked_times, "there": there, "hashable": hashable,
     "NOWHERE": NOWHERE, "ABSENT": ABSENT, "LIVE": LIVE, "Entry": Entry, "Event": Event, "EventDraft": EventDraft,
-    "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
+    "LeftToClauses": LeftToClauses, "new": object.__new__, "Record": Record, "Interval": Interval, "Queue": Queue,
 }  # fmt: skip
 
 

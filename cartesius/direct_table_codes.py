@@ -84,7 +84,7 @@ class DirectTableCode(DirectChange):
             if type(by) is not int and type(by) is not str:
                 by = hashable(by)
                 if not is_exact(by):
-                    return None
+                    return steps.given_up.leave("a key is null, or no plain value")
         """)
 
     def _find(self, key: str, partner: str) -> None:
@@ -95,7 +95,7 @@ class DirectTableCode(DirectChange):
         if self._finds_by_value:
             self._lines.add(f"""
                 if type({partner}) is dict:
-                    return None  # there are several
+                    return steps.given_up.leave("several rows of a table have one value")
             """)
         self._lines.add(f"""
             if {partner} is not None:
@@ -153,7 +153,7 @@ class DirectTableCode(DirectChange):
         null = "by is None or " if self._shape.skips_null else ""
         self._lines.add(f"""
             if {null}own_index.get(by) is not before or (before is not None and was != by):
-                return None  # it is not alone
+                return steps.given_up.leave("several rows of a table have one value")
         """)
 
     def _text(self, row: str | None, partner: str | None) -> str:

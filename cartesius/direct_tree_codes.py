@@ -56,7 +56,7 @@ class DirectTreeCode(DirectChange):
                 for table, place in going:
                     found = table.get(place)
                     if found is not before and not (type(found) is dict and before.number in found):
-                        return None  # it has been changed
+                        return steps.given_up.leave("a row has been changed since it came")
             """)
 
     def _compute(self, row: str, slot: int, position: int) -> None:
@@ -66,7 +66,7 @@ class DirectTreeCode(DirectChange):
             if type({name}) is not int and type({name}) is not str:
                 {name} = hashable({name})
                 if not is_exact({name}):
-                    return None
+                    return steps.given_up.leave("a key is null, or no plain value")
         """)
 
     # -- what is found -------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class DirectTreeCode(DirectChange):
             self._lines.add(f"{name} = {self._get(branch.slot, branch.position, by)}")
             self._lines.add(f"""
                 if type({name}) is dict:
-                    return None  # there are several
+                    return steps.given_up.leave("several rows of a table have one value")
                 if {name} is not None:
                     visited{branch.slot} += 1
             """)
@@ -143,10 +143,10 @@ class DirectTreeCode(DirectChange):
             found = _table(own, (branch.position,))
             self._lines.add(f"""
                 if {found}.get({by}) is not before or (before is not None and {was} != {by}):
-                    return None  # it is not alone
+                    return steps.given_up.leave("several rows of a table have one value")
             """)
         if branch.skips_null:
-            self._lines.add(f"if {by} is None:\n    return None")
+            self._lines.add(f"if {by} is None:\n    return steps.given_up.leave('a link is null')")
         self._lines.add(f"found = {self._all(branch.source, branch.source_position, by)}")
         for further in above:
             self._lines.add("nearer = []")

@@ -334,6 +334,7 @@ class Engine:
                 except BaseException as error:
                     self._interrupted(error, emitted)
                     raise
+        left_by, failed_by = self._steps.given_up.taken()
         self._check_thread("push")
         self._check_goes_on(reactive, "push")
         checked_times(at, self._latest, self._world.clock)
@@ -341,7 +342,9 @@ class Engine:
         if self._durable:
             check_storable(reactive, value)
         self._pushes.learn(reactive)
-        return self._do(lambda: self._take(reactive, value, at))
+        emitted = self._do(lambda: self._take(reactive, value, at))
+        self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
+        return emitted
 
     def push_many(self, batch: Mapping[Reactive, Any] | Mapping[str, Any] | Mapping[Reactive | str, Any]) -> ArrowTable:
         """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.
@@ -705,7 +708,8 @@ class Engine:
     def stats(self) -> Stats:
         """What the engine holds and has done."""
         self._check_thread("stats")
-        return measure(self._program.joins, self._events, self._world.candidates)
+        given_up = self._steps.given_up.by_reason()
+        return measure(self._program.joins, self._events, self._world.candidates, given_up)
 
     # -- state ---------------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,8 @@ class Stats:
         slots: (retained, waiting) of each slot, by (name of the correlation, name of the slot): of a shared memory
             each of its slots has all.
         fates: What has become of the deliveries to each slot, likewise; not compared, as columns do not tell all.
+        given_up: Events that were not done by a function of their own, or by columns, but by the clauses as written,
+            by reason, since the engine was built or restored.
     """
 
     events: int
@@ -72,9 +74,10 @@ class Stats:
     visited: int = attrs.field(eq=False)
     slots: Mapping[tuple[str, str], tuple[int, int]]
     fates: Mapping[tuple[str, str], Fates] = attrs.field(eq=False)
+    given_up: Mapping[str, int] = attrs.field(eq=False, repr=False)
 
 
-def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
+def measure(joins: Iterable[Join], events: int, candidates: int, given_up: Mapping[str, int]) -> Stats:
     """Count what the correlations retain and what waits at their gates."""
     slots, memories, fates = {}, {}, {}
     for join in joins:
@@ -91,6 +94,7 @@ def measure(joins: Iterable[Join], events: int, candidates: int) -> Stats:
         sum(memory.visited for memory in memories.values()),
         slots,
         fates,
+        given_up,
     )
 
 

@@ -23,6 +23,7 @@ from cartesius.doors import check_usable
 from cartesius.errors import InvalidArgument
 from cartesius.failures import failure_in
 from cartesius.following import note_doors
+from cartesius.give_ups import GiveUps
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from cartesius.reactives import Reactive
     from cartesius.world import Deadline, World
 
-
 Found = TypeVar("Found")
 MOST_DEADLINES = 100_000
 """How many deadlines one copy of a restriction may ask for, and get, during one move of the clock."""
@@ -49,6 +49,7 @@ class Steps:
         self.program = program
         self.world = world
         self.is_running = False
+        self.given_up = GiveUps()
         self.broken_by = ""  # the restrictions that held a continuation while a push failed
 
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:

@@ -12,6 +12,7 @@ from cartesius.generated import commented
 if TYPE_CHECKING:
     from cartesius.engine import Engine
     from cartesius.join_shape import Join
+    from cartesius.reactives import Reactive
 
 
 def tier_of(engine: Engine, join: Join) -> str:
@@ -23,8 +24,19 @@ def tier_of(engine: Engine, join: Join) -> str:
     found = {slot.reactive: engine._pushes.of(slot.reactive) for slot in join.slots if slot.reactive.pattern is None}
     reasons = list(dict.fromkeys([code for code in found.values() if isinstance(code, str)]))
     if found and not reasons:
-        return "in place: a push is one function of its own"
+        return f"in place: a push is one function of its own{_but(engine, *found)}"
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
+
+
+def _but(engine: Engine, *inputs: Reactive) -> str:
+    """Say how many pushes were not, so far."""
+    left = engine._steps.given_up.by_reason(*inputs)
+    reasons = "; ".join(f"{many}: {reason}" for reason, many in left.items())
+    return (
+        f"; of {engine._events} so far {sum(left.values())} were left to the clauses as written ({reasons})"
+        if left
+        else ""
+    )
 
 
 def columns_of(engine: Engine, join: Join) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 _BEGAN = time.monotonic()
+os.environ.setdefault("CARTESIUS_STRICT", "1")  # a generated function that fails where the clauses do not, raises
 ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""

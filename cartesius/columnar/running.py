@@ -222,6 +222,9 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
         if found.made and not carried(error, stacked(found.made)):
             engine._journal.is_open = True
         raise
+    engine._steps.given_up.count(
+        None, f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}", many=feed.steps - found.done
+    )
     return one_by_one(engine, feed, found.made, found.done)
 
 

@@ -35,8 +35,9 @@ from cartesius import (
 )
 from cartesius.columnar.results import events_of
 from cartesius.families import admit
-from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, within, without
+from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, tumbling, within, without
 from restrictions.streams import group_join, interval_join
+from restrictions.windows import on_close
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -371,3 +372,25 @@ def test_a_gate_frees_memory_by_its_own_clock(is_gate_left: bool) -> None:
     for time in range(500):
         engine.push((left, right)[time % 2], time, at=time)
         assert engine.stats.retained + engine.stats.waiting <= 20
+
+
+@pytest.mark.parametrize("is_keyed", [False, True])
+@given(rows=st.permutations([("x", 1, 3), ("x", 0, 0), ("y", 0, 3), ("y", 1, 1), ("x", 0, 2)]))
+def test_a_gate_in_windows_waits_for_what_they_hold_until_they_are_reported(is_keyed, rows):
+    """Windows of each key are reported one after the other: what the gate got first may not go before the rest."""
+    left, right = Reactive("x"), Reactive("y")
+    matched = correlate(
+        a=left,
+        b=right,
+        where=lambda a, b: a.k == b.k,
+        yields=lambda a, b: (a.k, a.t, b.t),
+        restrict=(key_by(a="k", b="k") | tumbling(5, report=on_close) if is_keyed else tumbling(5, report=on_close))
+        | in_event_time(1000),
+    )
+    for tier in ("reference", "in_place"):
+        engine = Engine(matched, tier=tier)
+        for name, k, time in rows:
+            engine.push(left if name == "x" else right, {"k": k, "t": time}, at=time)
+        found = [event.value for event in engine.advance(6)]
+        assert not engine.late
+        assert sorted(found) == [(0, 0, 3), (0, 2, 3), (1, 3, 1)]
