@@ -49,7 +49,7 @@ class Counting:
     def __init__(self) -> None:
         self._found: list[tuple[Ledger, Fate, int]] = []
         self._late: list[Iterable[tuple[Join, int]]] = []  # of each late event the slots
-        self._known: set[int] = set()  # of memories that several correlations share, those that have been counted
+        self._known: set[int] = set()  # of memories that slots share, those that have been counted
 
     def come_late(self, program: Program, late: Sequence[tuple[int, Late]]) -> None:
         """Note what the clock has set aside of the inputs."""
@@ -58,11 +58,10 @@ class Counting:
 
     def come(self, join: Join, arriving: Mapping[int, Rows], aside: Mapping[int, int], outcome: Outcome) -> None:
         """Note what has come to a correlation, and how many of each slot were set aside before it."""
-        new = {slot.index for slot in join.slots if id(slot.ledger) not in self._known}
-        self._known |= {id(slot.ledger) for slot in join.slots}
         for slot in join.slots:
-            if slot.index not in new:
+            if id(slot.ledger) in self._known:
                 continue
+            self._known.add(id(slot.ledger))
             self._note(slot.ledger, Fate.SET_ASIDE, aside.get(slot.index, 0))
             self._note(slot.ledger, Fate.SET_ASIDE, sum(name == slot.name for _, (_, name, _) in outcome.late))
             rows = arriving.get(slot.index)

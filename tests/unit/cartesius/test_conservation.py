@@ -26,6 +26,7 @@ from restrictions import (
 )
 from restrictions.alternatives import either
 from restrictions.filters import only
+from tests.conservation import check
 
 TIERS: Any = pytest.mark.parametrize("tier", ["reference", "in_place"])
 a, b = Reactive("a"), Reactive("b")
@@ -198,6 +199,14 @@ def test_a_batch_of_columns_tells_what_pushes_tell(restrict, options):
     assert compiled.stats.fates == pushed.stats.fates
 
 
+def test_slots_of_one_correlation_that_share_a_memory_count_once_in_a_batch_too():
+    engine = Engine(correlate(x=a, y=a, yields=lambda x, y: (x, y), restrict=most_recently("x", "y")))
+    engine.push_many({a: {"value": [1, 2]}})
+    run(engine, (a, 3))
+    for name in ("x", "y"):
+        assert fates(engine, name) == {"delivered": 3, "retained": 1, "displaced": 2}
+
+
 def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
     pairs = cartesian(a, b, restrict=most_recently("a") | affinely("a"))
     compiled, pushed = Engine(pairs), Engine(pairs, tier="reference")
@@ -205,3 +214,20 @@ def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
     run(pushed, (a, 1), (a, 2), (b, 3))
     assert fates(pushed, "a") == {"delivered": 2, "displaced": 1, "used_up": 1}
     assert fates(compiled, "a") == {"delivered": 2, "untold": 2}
+
+
+def test_what_vanishes_and_what_is_in_two_places_is_noticed():
+    engine = run(Engine(cartesian(a, b)), (a, 1), (a, 2), (b, 3))
+    (join,) = engine._program.joins
+    slot = join.slots[0]
+    entry = next(iter(slot.memory))
+    slot.memory.remove(entry)
+    assert unaccounted([join]) == {("cartesian(a, b)", "a"): 1}
+    with pytest.raises(AssertionError, match="nowhere, or in two places"):
+        check(engine)
+    slot.memory.put_back(entry)
+    check(engine)
+    slot.door.holds_back(entry)
+    slot.door.pause((), ())
+    slot.door.holds_back(entry)
+    assert unaccounted([join]) == {("cartesian(a, b)", "a"): -1}
