@@ -300,11 +300,20 @@ def _mean(total: Sum) -> Any:
 
 
 def _smaller(one: Any, other: Any) -> Any:
-    return other if one is None else one if other is None else min(one, other)
+    if one is None or other is None:
+        return other if one is None else one
+    return other if _is_no_number(one) else min(one, other)
 
 
 def _larger(one: Any, other: Any) -> Any:
-    return other if one is None else one if other is None else max(one, other)
+    if one is None or other is None:
+        return other if one is None else one
+    return other if _is_no_number(other) and not _is_no_number(one) else max(one, other)
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether a value is NaN, which is greater than all that is one, so that a total depends on no order."""
+    return isinstance(value, float | Decimal) and value != value  # noqa: PLR0124 - NaN
 
 
 count = Group(0, operator.add, operator.neg, lift=_one, name="count")
@@ -317,9 +326,9 @@ None counts for nothing, and the sum of nothing is None.
 mean = Group(Sum(), operator.add, operator.neg, lift=_summand, finish=_mean, name="mean")
 """The mean of the rows, from their exact sum; None counts for nothing, and the mean of nothing is None."""
 min_ = Monoid(None, _smaller, name="min_")
-"""The least of the rows; None of no row, and None counts for nothing."""
+"""The least of the rows; None of no row, and None counts for nothing. NaN is greater than all numbers, as in orders."""
 max_ = Monoid(None, _larger, name="max_")
-"""The greatest of the rows; None of no row, and None counts for nothing."""
+"""The greatest of the rows; None of no row, and None counts for nothing. NaN is greater than all numbers."""
 _KNOWN: dict[Total, Group | Monoid] = {
     Total.COUNT: count, Total.PRESENT: attrs.evolve(count, lift=_one_if_there),
     Total.SUM: sum_, Total.MEAN: mean, Total.LEAST: min_, Total.GREATEST: max_,

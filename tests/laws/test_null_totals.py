@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius import Event
 
-T, A = Reactive("t", table=True), Reactive("a")
+T, A, NAN = Reactive("t", table=True), Reactive("a"), float("nan")
 TYPES = {
     "n": pa.int64(),
     "m": pa.int64(),
@@ -35,8 +35,9 @@ TYPES = {
     "d": pa.decimal128(9, 2),
     "s": pa.string(),
     "g": pa.string(),
+    "x": pa.float64(),
 }
-SQL_TYPES = {"n": "bigint", "m": "bigint", "f": "double", "d": "decimal(9, 2)", "s": "text", "g": "text"}
+SQL_TYPES = {"n": "bigint", "m": "bigint", "f": "double", "d": "decimal(9, 2)", "s": "text", "g": "text", "x": "double"}
 TOTALS: dict[str, tuple[Any, str]] = {
     "count": (count, "count(*)"),
     "count n": (count.of("n"), "count(n)"),
@@ -51,14 +52,19 @@ TOTALS: dict[str, tuple[Any, str]] = {
     "min n": (min_.of("n"), "min(n)"),
     "min f": (min_.of("f"), "min(f)"),
     "max s": (max_.of("s"), "max(s)"),
+    "min x": (min_.of("x"), "min(x)"),
+    "max x": (max_.of("x"), "max(x)"),
+    "sum x": (sum_.of("x"), "sum(x)"),
+    "mean x": (mean.of("x"), "avg(x)"),
     "max n - m": (max_.of(lambda row: row.n - row.m), "max(n - m)"),
 }
-IN_KERNELS = {name for name in TOTALS if not name.endswith((" d", " s"))}
-"""What columns total: numbers, and counts of them; what is left is combined row by row."""
+IN_KERNELS = {name for name in TOTALS if not name.endswith((" d", " s", " x"))}
+"""What columns total: numbers, and counts of them; what is left, and NaN, is combined row by row."""
 SMALL = st.none() | st.none() | st.integers(-3, 3)
 ROWS = st.fixed_dictionaries({
     "n": SMALL, "m": SMALL, "s": st.sampled_from([None, "a", "b"]),
     "f": SMALL.map(lambda n: None if n is None else n / 2),
+    "x": st.none() | st.sampled_from([NAN, 0.5, 1.0, -2.0]),
     "d": SMALL.map(lambda n: None if n is None else Decimal(n) / 4), "g": st.sampled_from([None, "x", "y"]),
 })  # fmt: skip
 Row = dict[str, Any]
@@ -135,7 +141,10 @@ def duckdb_totals(members: list[tuple[int, Row]], sql: str, *, is_grouped: bool)
 
 
 def told(value: Any) -> Any:
-    return (type(value).__name__, value) if not isinstance(value, Decimal) else ("Decimal", +value)
+    """Return what tells values apart: also of what type they are, and NaN equal to itself."""
+    if isinstance(value, Decimal):
+        return "Decimal", +value
+    return type(value).__name__, "NaN" if value != value else value  # noqa: PLR0124 - NaN
 
 
 def check(stands: dict[Any, Any], members: list[tuple[Any, Row]], sql: str, *, is_grouped: bool = True) -> None:

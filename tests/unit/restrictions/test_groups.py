@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections import Counter
@@ -17,7 +18,7 @@ from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import CartesiusError, InvalidArgument, NotStorable
 from restrictions import most_recently, retracting
 from restrictions.aggregation import totalling, totalling_by
-from restrictions.tables import Group, count, mean, reduce, sum_
+from restrictions.tables import Group, count, max_, mean, min_, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")
 
@@ -125,6 +126,17 @@ def test_what_is_not_finite_leaves_no_trace(group):
     for odd in (math.inf, -math.inf, math.nan):
         engine.push(t, Update("b", odd))
     assert values(engine.push(t, Delete("b"))) == [1.0]
+
+
+@pytest.mark.parametrize("rows", list(itertools.permutations([math.nan, 1.0, None, 2.0])))
+def test_the_least_and_the_greatest_depend_on_no_order_also_beside_nan(rows):
+    """NaN is greater than all numbers, as in DuckDB and in orders (SEMANTICS 1.18)."""
+    for group, expected in ((min_, 1.0), (max_, math.nan)):
+        engine = Engine(reduce(t, group))
+        given = [values(engine.push(t, Update(key, row))) for key, row in enumerate(rows)]
+        assert is_same(given[-1][0], expected)
+        batch = Engine(reduce(t, group)).push_many({t: {"value": rows, "key": range(len(rows))}})
+        assert is_same(batch["value"].to_pylist()[-1], expected)
 
 
 @pytest.mark.parametrize("number", [10**400, -(10**400), Decimal("1E+400"), Decimal("-1E+400")], ids="abcd")
