@@ -83,6 +83,7 @@ def pause(slot: Slot) -> None:
     >>> from restrictions import cartesian
     >>> class only_first(Restriction):
     ...     slot: Slot
+    ...     pauses = ("slot",)
     ...
     ...     @handles(arrive, "slot")
     ...     def close_behind(self, slot, event):
@@ -92,8 +93,20 @@ def pause(slot: Slot) -> None:
     >>> engine = Engine(cartesian(level, restrict=only_first("level")))
     >>> [event.value for event in engine.push(level, 3)], engine.push(level, 4), engine.stats.waiting
     ([(3,)], [], 1)
+
+    A restriction says by ``pauses`` which fields' slots it may pause: others go by that before anything runs.
+
+    Raises:
+        InvalidArgument: It does not say so of this one.
     """
     installed, key = of_clause("pause", slot)
+    if slot not in installed.pausing:
+        kind = type(installed.restriction).__name__
+        message = (
+            f"pause: expected a slot that {installed.restriction!r} says it may pause but got {slot.name!r}; write the"
+            f" fields of such slots into {kind}, as in pauses = ('slot',)"
+        )
+        raise InvalidArgument(message)
     slot.door.pause(installed.prefixes[slot.index], key)
 
 
@@ -107,6 +120,7 @@ def play(slot: Slot) -> None:
     >>> class waiting(Restriction):
     ...     slot: Slot
     ...     signal: Slot
+    ...     pauses = ("slot",)
     ...
     ...     @handles(start)
     ...     def close(self):

@@ -12,7 +12,6 @@ from cartesius.families import arrive, completes, first_is_oldest, optional, ret
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
 from cartesius.partition_choice import explained
-from cartesius.restriction_base import may_pause
 from cartesius.shared_memories import shared_by
 from cartesius.track_machines import machine_of
 from cartesius.track_shapes import track_shape_of
@@ -189,9 +188,7 @@ def _waiting(join: Join, slot: Slot) -> str:
         if slot in one.named and _may_hold(one)
     ]
     found += [
-        f"; queue unbounded, where {one.restriction!r} pauses it"
-        for one in join.installed
-        if slot in one.named and may_pause(one.restriction)
+        f"; queue unbounded, where {one.restriction!r} pauses it" for one in join.installed if slot in one.pausing
     ]
     return "".join(found)
 

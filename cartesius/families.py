@@ -210,6 +210,7 @@ start = Family(
     >>> from restrictions import cartesian
     >>> class closed(Restriction):
     ...     slot: Slot
+    ...     pauses = ("slot",)
     ...
     ...     @handles(start)
     ...     def close(self):

@@ -21,7 +21,6 @@ from cartesius.continuations import held_by
 from cartesius.events import EARLIEST
 from cartesius.families import arrive
 from cartesius.outputs import Events
-from cartesius.restriction_base import may_pause
 from cartesius.stored import entries_in
 
 if TYPE_CHECKING:
@@ -104,8 +103,7 @@ class Floors:
         return [slot for slot in self._join.slots if slot.name not in self._join.pattern.absent.names]
 
     def _may_pause(self, slot: Slot) -> bool:
-        pausing = [one for one in self._join.installed if may_pause(one.restriction)]
-        return any(slot in (one.named or self._join.slots) for one in pausing)
+        return any(slot in one.pausing for one in self._join.installed)
 
     def _gates_before(self, slot: Slot, asking: Installed | None) -> list[Installed]:
         """Return the gates of a slot in the order in which they see an event; of one that asks, those before it."""

@@ -49,6 +49,7 @@ class Place:
             self._check_spaces(prefixes)
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
         self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
+        self.pausing = frozenset(slot for field in restriction.pauses for slot in self.slots[field])
         self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
         # The slots whose parts tell a match's copy: those named, unless there is no part of them.
         self.weighed = tuple([slot for slot in self.named if slot not in self.absent]) or tuple(

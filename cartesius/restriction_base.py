@@ -115,6 +115,7 @@ class Restriction(Handler):
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
     opens_windows: ClassVar[bool] = False  # it delivers events to windows
+    pauses: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it may `pause`
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
     absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
     anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
@@ -382,12 +383,6 @@ def slot_families(restriction: Restriction) -> list[tuple[str, Family, tuple[str
         for method, marks in restriction._clause_methods.items()
         for family, fields, is_ctl in marks
     ]
-
-
-def may_pause(restriction: Restriction) -> bool:
-    """Whether a clause of ``restriction`` mentions `pause`."""
-    clauses = (getattr(type(restriction), method) for method, _, _, _ in slot_families(restriction))
-    return any("pause" in clause.__code__.co_names for clause in clauses)
 
 
 def _is_default(value: object, default: object) -> bool:

@@ -19,7 +19,7 @@ from cartesius.orders import Reliance
 from cartesius.outputs import is_unchanged
 from cartesius.reactives import UNDECLARED, Undeclared
 from cartesius.records import wrap
-from cartesius.restriction_base import may_pause, slot_families
+from cartesius.restriction_base import slot_families
 from restrictions.checks import refuse_tables
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class _changing(Restriction):
         (slot,) = slots["slot"]
         _check_table(self, slot)
         for other in others:
-            if may_pause(other) or any(family is arrive for _, family, _, _ in slot_families(other)):
+            if other.pauses or any(family is arrive for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected no other gate but got {other!r}, which may hold a change back"
                 raise InvalidArgument(message)
             if other.keeps_versions:

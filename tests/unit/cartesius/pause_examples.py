@@ -26,6 +26,7 @@ class barrier(Restriction):
 
     slots: Slots
     signal: Slot
+    pauses = ("slots", "signal")
 
     @handles(start)  # when the copy for a key is made
     def close(self):
@@ -49,6 +50,7 @@ class dam(Restriction):
 
     slots: Slots
     signal: Slot
+    pauses = ("slots", "signal")
 
     @handles(start)
     def close(self):

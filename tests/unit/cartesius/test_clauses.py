@@ -207,6 +207,7 @@ def test_a_lazy_choice_acts_for_the_key_of_its_own_clause_whoever_asks_for_it(a)
 
     class once_a_key(Restriction):
         slot: Slot
+        pauses = ("slot",)
 
         @handles(select)
         def choose(self, matches):

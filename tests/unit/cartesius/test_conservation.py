@@ -87,6 +87,7 @@ class _closing(Restriction):
     """Let one through, and hold the others back at the door."""
 
     slot: Slot
+    pauses = ("slot",)
 
     @handles(arrive, "slot")
     def close_behind(self, slot, event):

@@ -116,6 +116,7 @@ class barrier(Restriction):
 
     slots: Slots
     signal: Slot
+    pauses = ("slots", "signal")
 
     @handles(start)
     def close(self) -> None:

@@ -170,6 +170,7 @@ def test_a_failed_release_does_not_change_the_snapshot(a, b, go):
 def test_an_advance_whose_release_fails_may_be_repeated(a):
     class delaying(Restriction):
         slot: Slot
+        pauses = ("slot",)
 
         @handles(start)
         def close(self):

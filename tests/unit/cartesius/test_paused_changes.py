@@ -157,6 +157,7 @@ def test_close_lets_through_what_its_deadlines_play(a):
         """One event in ten units."""
 
         slot: Slot
+        pauses = ("slot",)
 
         @handles(arrive, "slot")
         def close_behind(self, slot, event):

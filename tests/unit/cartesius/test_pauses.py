@@ -24,6 +24,7 @@ from cartesius import (
     start,
     tick,
 )
+from cartesius.errors import InvalidArgument
 from restrictions import (
     as_table,
     key_by,
@@ -112,6 +113,7 @@ def test_a_tick_may_pause_and_play(a):
         """Ten units after an event the slot closes, ten later it opens."""
 
         slot: Slot
+        pauses = ("slot",)
         after: Duration
 
         @handles(arrive, "slot")
@@ -147,6 +149,7 @@ def test_a_clause_for_a_stored_event_may_pause_and_play(a, b, family):
     class first_only(Restriction):
         slot: Slot
         signal: Slot
+        pauses = ("slot", "signal")
 
         @handles(family, "slot")
         def shut(self, slot, entry):
@@ -172,6 +175,7 @@ def test_a_clause_for_select_may_pause_and_play(a, go):
         """After a result nothing more comes, until a signal meets nothing."""
 
         slot: Slot
+        pauses = ("slot",)
 
         @handles(select)
         def choose(self, matches):
@@ -205,6 +209,7 @@ def test_pausing_another_slot_holds_its_next_event_also_one_of_the_same_step(a, 
 
         first: Slot
         second: Slot
+        pauses = ("first", "second")
 
         @handles(arrive, "first")
         def shut(self, slot, event):
@@ -231,6 +236,7 @@ def test_pausing_twice_is_pausing_once(a, b, go):
     class thrice(Restriction):
         slot: Slot
         signal: Slot
+        pauses = ("slot", "signal")
 
         @handles(start)
         def close(self):
@@ -267,6 +273,7 @@ def test_play_on_a_slot_that_is_not_paused_does_nothing(a, b, go):
 def test_a_pause_that_is_taken_back_in_the_same_step_holds_nothing(a, b, go):
     class hesitating(Restriction):
         slot: Slot
+        pauses = ("slot",)
 
         @handles(arrive, "slot")
         def hesitate(self, slot, event):
@@ -359,3 +366,18 @@ def test_what_a_release_upstream_brings_does_not_overtake_what_waits_downstream(
         assert engine.push(reactive, value) == []
     got = [values(engine.push(go, None)) for _ in range(6)]
     assert [value for step in got for value in step] == ["b1", "b2", "a1", "a2"]
+
+
+def test_a_slot_that_a_restriction_does_not_say_it_pauses_is_not_paused(a):
+    class closing(Restriction):
+        slot: Slot
+
+        @handles(arrive, "slot")
+        def close(self, slot, event):
+            forward(slot, event)
+            pause(slot)
+
+    engine = Engine(correlate(a=a, yields=lambda a: a, restrict=closing("a")))
+    with pytest.raises(InvalidArgument, match=r"closing\('a'\) says it may pause but got 'a'; write .* pauses = "):
+        engine.push(a, 1)
+    assert engine.stats.events == 0

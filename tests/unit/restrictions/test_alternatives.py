@@ -164,6 +164,7 @@ class barrier(Restriction):
 
     slot: Slot
     signal: Slot
+    pauses = ("slot", "signal")
 
     @handles(start)
     def close(self):

@@ -53,6 +53,7 @@ class waiting_for(Restriction):
 
     slot: Slot
     signal: Slot
+    pauses = ("slot", "signal")
 
     @handles(start)
     def close(self):

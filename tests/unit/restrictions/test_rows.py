@@ -237,6 +237,7 @@ class shutting(Restriction):
     """Pause the slot once something has come."""
 
     slot: Slot
+    pauses = ("slot",)
 
     @handles(push, "slot")
     def shut(self, slot, entry):
