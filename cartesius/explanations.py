@@ -64,7 +64,6 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str
     if join.pattern.alternative is not None:
         lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
-    lines.append(f"  handlers      {_stack(join)}")
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
         waiting = _waiting(join, slot)
@@ -80,10 +79,14 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
         lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
     lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
+    if any(reason.startswith("where") for reason in join.pattern.untraced):
+        lines.append(
+            "  nulls         as in Python: None == None holds and None > 3 raises; what traces has both unknown"
+        )
     lines += [f"  calls         {function.__qualname__}, {place}" for function, place in _called(join).items()]
     if isinstance(join.pattern.yields, Expression):
         lines.append(f"  yields        {show(join.pattern.yields)}")
-    lines += [f"  tier          {tier}", f"  push_many     {way}"]
+    lines += [f"  handlers      {_stack(join)}", f"  tier          {tier}", f"  push_many     {way}"]
     return lines
 
 

@@ -25,6 +25,7 @@ from cartesius.handlers import Handler
 from cartesius.lenience import lenient
 from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
+from cartesius.shown import shown
 from cartesius.states import State
 from cartesius.value_functions import of_value
 
@@ -392,7 +393,4 @@ def _is_default(value: object, default: object) -> bool:
 
 
 def _show_slot(value: object) -> str:
-    if isinstance(value, Reactive):
-        return value.name
-    name = getattr(value, "__qualname__", None)
-    return name if callable(value) and name else repr(value)
+    return value.name if isinstance(value, Reactive) else shown(value)

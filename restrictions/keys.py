@@ -17,6 +17,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.lenience import lenient
 from cartesius.meanings import Meaning
 from cartesius.orders import Reliance
+from cartesius.shown import shown
 from cartesius.value_functions import of_value
 
 if TYPE_CHECKING:
@@ -155,8 +156,4 @@ def check_keys(call: str, keys: Mapping[str, Any]) -> None:
 
 def shown_keys(keys: Mapping[str, Any]) -> str:
     """Return keys as written, functions by their names."""
-    shown = (
-        f"{slot}={key!r}" if isinstance(key, str) else f"{slot}={getattr(key, '__qualname__', type(key).__name__)}"
-        for slot, key in keys.items()
-    )
-    return ", ".join(shown)
+    return ", ".join(f"{slot}={shown(key)}" for slot, key in keys.items())
