@@ -10,14 +10,20 @@ import gc
 import random
 import signal
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, Update, correlate
+from cartesius import engine as engine_module
+from cartesius import steps as steps_module
 from cartesius.columnar.results import events_of
-from cartesius.errors import EngineBroken
+from cartesius.doors import check_usable
+from cartesius.errors import CartesiusError, EngineBroken
+from cartesius.journals import Journal
+from cartesius.world import World
 from restrictions import affinely, key_by, most_recently, tumbling, within
 from restrictions.tables import aggregate, count, inner_join
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
@@ -86,6 +92,53 @@ def test_a_call_is_done_or_undone_or_says_that_the_engine_is_broken(export, pyte
                 error.add_note(f"{scene.program.text}\n{scene.tier}, after {scene.before}")
                 raise
     print(outcomes)
+
+
+MISTAKES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "nothing is undone": lambda patch: patch.setattr(Journal, "roll_back", Journal.clear),
+    "the clock and the numbers are not undone": lambda patch: patch.setattr(
+        World, "roll_back", lambda world, _: world.journal.roll_back()
+    ),
+    "results of what stands are lost": lambda patch: patch.setattr(engine_module, "carried", lambda *_: True),
+    "a torn engine goes on": lambda patch: patch.setattr(
+        steps_module, "check_usable", lambda call, **known: check_usable(call, **known | {"is_torn": False})
+    ),
+    "several tables change, and none says so": lambda patch: patch.setattr(Journal, "change", _changed),
+}
+
+
+def _changed(journal: Journal, do: Callable[[], object], undo: Callable[[], object]) -> None:
+    do()
+    journal.append(undo)
+
+
+def calls() -> Iterator[tuple[Scene, int]]:
+    """Calls of some programs, row by row, and lines at which they are interrupted."""
+    for number, export in enumerate(["most_recently", "affinely", "inner_join", "within"] * 9):
+        for scene in scenes(export, f"planted/{number}"):
+            if scene.tier is not None and (lines := lines_of(scene)) <= LONGEST:
+                yield from ((scene, at) for at in random.Random(number).sample(range(lines), min(10, lines)))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_found(name, monkeypatch):
+    """A torn journal does not go unseen: the law fails at a line of some call."""
+    MISTAKES[name](monkeypatch)
+    tried = 0
+    for tried, (scene, at) in enumerate(calls(), 1):
+        try:
+            check(scene, KeyboardInterrupt, at)
+        except (AssertionError, CartesiusError) as found:  # the law fails by any of them
+            print(f"{name}: {type(found).__name__} in call {tried}: {str(found).splitlines()[0]}")
+            return
+    pytest.fail(f"{name}: not found in {tried} calls")
+
+
+def test_few_interruptions_break_an_engine():
+    """As there is a way back from nearly all lines."""
+    outcomes = Counter(check(scene, KeyboardInterrupt, at) for scene, at in islice(calls(), 400))
+    print(outcomes)
+    assert 0 < outcomes["broken"] < outcomes.total() / 10
 
 
 left, right = Reactive("left"), Reactive("right")
