@@ -342,9 +342,14 @@ class Engine:
         if self._durable:
             check_storable(reactive, value)
         self._pushes.learn(reactive)
-        emitted = self._do(lambda: self._take(reactive, value, at))
-        self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
-        return emitted
+        emitted = None
+        try:
+            emitted = self._do(lambda: self._take(reactive, value, at))
+            self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
+            return emitted
+        except BaseException as error:
+            self._interrupted(error, emitted)
+            raise
 
     def push_many(self, batch: Mapping[Reactive, Any] | Mapping[str, Any] | Mapping[Reactive | str, Any]) -> ArrowTable:
         """Push many events, as columns; return what the outputs emit because of them, as an Arrow table.

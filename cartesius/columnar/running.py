@@ -217,14 +217,13 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
         if found.done == feed.steps and found.made:
             return stacked(found.made)
+        reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
+        engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
     except BaseException as error:
         engine._steps.is_running = False
         if found.made and not carried(error, stacked(found.made)):
             engine._journal.is_open = True
         raise
-    engine._steps.given_up.count(
-        None, f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}", many=feed.steps - found.done
-    )
     return one_by_one(engine, feed, found.made, found.done)
 
 
