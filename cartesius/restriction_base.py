@@ -25,9 +25,9 @@ from cartesius.handlers import Handler
 from cartesius.lenience import lenient
 from cartesius.orders import Give, Reliance
 from cartesius.reactives import Reactive
-from cartesius.shown import shown
 from cartesius.states import State
 from cartesius.value_functions import of_value
+from cartesius.value_texts import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

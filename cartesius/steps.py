@@ -97,8 +97,7 @@ class Steps:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
         out: list[Event] = []
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
-        before = self.world.deadlines.number
-        deadlines = self.world.deadlines
+        before = (deadlines := self.world.deadlines).number
         while True:
             stop = deadlines.next_stop(self.world.clock)
             due = deadlines.pop(min(time, stop + 1))

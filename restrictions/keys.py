@@ -17,8 +17,8 @@ from cartesius.errors import InvalidArgument
 from cartesius.lenience import lenient
 from cartesius.meanings import Meaning
 from cartesius.orders import Reliance
-from cartesius.shown import shown
 from cartesius.value_functions import of_value
+from cartesius.value_texts import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
