@@ -230,6 +230,7 @@ def test_a_table_joined_with_what_is_made_of_it_changes_once():
 
 
 def test_the_thesis_s_sum_of_wind_speeds():
+    """Over none it is null (SEMANTICS 1.18), where the thesis has 0."""
     trace = [Update("N", 5), Update("S", 7), Update("N", 1), Update("N", 1), Delete("W"), Delete("S"), Delete("N")]
     assert emitted(reduce(t, sum_), *((t, change) for change in trace)) == [
         [5],
