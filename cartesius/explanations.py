@@ -11,11 +11,12 @@ from cartesius.expressions import Expression, show
 from cartesius.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
+from cartesius.outputs import Rows
 from cartesius.partition_choice import explained
 from cartesius.shared_memories import shared_by
 from cartesius.track_machines import machine_of
 from cartesius.track_shapes import track_shape_of
-from cartesius.windowed_rows import stays
+from cartesius.windowed_rows import row_windows, stays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -66,12 +67,13 @@ def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str
     lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
-        waiting = _waiting(join, slot)
+        waiting = "".join(f"; queue {held}, {holder}" for held, holder in waiting_bounds(join, slot))
         source = slot.source + join.pattern.shown_count(slot.name)
         part = "no part, " * (slot.name in join.pattern.absent.names)
         owner = "" if slot.shared is None else owners[slot.shared]
         shared = f"; memory shared with {owner}" * (owner not in ("", f"{join.name}.{slot.name}"))
         lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{shared}{waiting}")
+    lines += [f"  rows          {bound}, {by}" for bound, by in [rows_bound(join)] if bound == UNBOUNDED]
     lines.append(f"  order         {_order(join)}")
     for edge in edges_of(join):
         lines.append(f"  {'edge ' + ', '.join(slot.name for slot in edge.slots):<13} {edge.condition}")
@@ -155,6 +157,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
         if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
             continue  # it bounds what is absent
         if bound is not None and slot in installed.named:
+            if installed.lag is None:
+                return UNBOUNDED, f"not even by {installed.restriction!r}, as what may meet it may be of any time"
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
             held = ", but not while gates, here or before, hold what may meet it" if installed.floor_slots else ""
             each = " per key" if installed.prefixes[slot.index] else ""
@@ -178,22 +182,36 @@ def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
     return installed.restriction.bound() or UNBOUNDED, f"by {installed.restriction!r}"
 
 
-def _waiting(join: Join, slot: Slot) -> str:
-    """Say what bounds the events of a slot that gates hold back."""
+def rows_bound(join: Join) -> tuple[str, str]:
+    """Return what bounds the results that are kept as rows of a table, and why; nothing of what is none."""
+    output = join.batch.output
+    if not join.is_table:
+        return "O(0)", "it is no table"
+    if join.batch.windows is not None and row_windows(join.pattern) is not None:
+        return "O(window)", "rows are forgotten with their windows"
+    restrictions = [one.restriction for one in join.installed]
+    letting_go = next((one for one in restrictions if one.settles or one.opens_windows), None)
+    if isinstance(output, Rows) and output.keeps_all and letting_go is not None:
+        return UNBOUNDED, f"as each result of a key is known also when {letting_go!r} has let its parts go"
+    return "O(keys)", "one row a key of its results"
+
+
+def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
+    """Return what bounds the events of a slot that gates hold back, and which gate does: one pair for each of them."""
+    concerned = {one: join.slots if one.absent else one.named or join.slots for one in join.installed}
+    named = [one for one in join.installed if slot in concerned[one] and slot not in one.absent]
     found = [
-        f"; queue {bound}, held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else "")
-        for one in join.installed
-        if slot in one.named and (bound := one.restriction.waits()) is not None
+        (bound, f"held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else ""))
+        for one in named
+        if (bound := one.restriction.waits()) is not None
     ]
     found += [
-        f"; queue unknown, {one.restriction!r} may hold events and does not say how many (override waits)"
-        for one in join.installed
-        if slot in one.named and _may_hold(one)
+        ("unknown", f"{one.restriction!r} may hold events and does not say how many (override waits)")
+        for one in named
+        if _may_hold(one)
     ]
-    found += [
-        f"; queue unbounded, where {one.restriction!r} pauses it" for one in join.installed if slot in one.pausing
-    ]
-    return "".join(found)
+    found += [(UNBOUNDED, f"where {one.restriction!r} pauses it") for one in join.installed if slot in one.pausing]
+    return found
 
 
 def _may_hold(one: Installed) -> bool:

@@ -191,6 +191,10 @@ class _absence(Restriction):
         """What the clock has not passed yet."""
         return "O(window)"
 
+    def waits(self) -> str:
+        """The rows that are not decided."""
+        return "O(window)"
+
     def _show(self, field: str) -> str:
         value = self.configuration[field]
         return value.name if isinstance(value, Reactive) else repr(value)

@@ -1,0 +1,150 @@
+"""The law of memory: it is what `explain` says, with ever new keys and a moving clock.
+
+Each restriction, and stacks of them, run on a trace that repeats itself but for its times and keys. What is retained
+and what waits stays within the class that is printed; where nothing is said to grow, no container grows that an engine
+reaches: indexes, deadlines, copies of restrictions, queues. And a process does not grow.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+from hypothesis import settings
+
+from cartesius import Engine, Reactive, correlate
+from cartesius.explanations import UNBOUNDED
+from restrictions import as_table, in_event_time, key_by, most_recently, retracting, within
+from restrictions.tables import aggregate, count
+from restrictions.windows import session, windowed
+from tests.conftest import ROOT
+from tests.laws import catalogue_lines
+from tests.laws.catalogue import EXPORTS
+from tests.laws.memory_process import GROWING, PROGRAMS
+from tests.laws.memory_soak import Facts, Soak, allowed, drawn, rows_of, said_of
+
+assert catalogue_lines.REGISTRIES, "without them nothing is drawn"
+IS_LONG = settings().max_examples > 50
+EVENTS = 200_000 if IS_LONG else 2_000
+"""Half of them with ever new keys, half with the same few."""
+SHARDS, STACKS = 20, 5
+MOST = 2_000_000
+"""By how many bytes a process may grow."""
+RESTRICTIONS = [name for name, export in EXPORTS.items() if export.is_restriction]
+
+
+def soak(focus, seed, events=EVENTS, tier=None):
+    """Run a program that has what is asked for; return whether it is said to be bounded, or None if there is none."""
+    program = drawn(focus, seed)
+    if program is None:
+        return None
+    bounded = False
+    for is_new in (True, False):
+        one = Soak(program, events // 2, is_new=is_new, tier=tier)
+        try:
+            one.run()
+        except Exception as error:  # of any kind: it is told with the program
+            error.add_note(f"{seed}\n{program.text}\n{one.engine.explain()}")
+            raise
+        bounded = bounded or one.is_bounded
+    return bounded
+
+
+@pytest.mark.parametrize("name", RESTRICTIONS)
+def test_each_restriction_holds_what_is_said(name, pytestconfig):
+    start = pytestconfig.getoption("--hypothesis-seed") or 0
+    assert soak([name], f"memory {start}/{name}") is not None
+
+
+@pytest.mark.parametrize("name", RESTRICTIONS[::4])
+def test_in_the_reference_as_well(name):
+    soak([name], f"memory of the reference {name}", events=400, tier="reference")
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_stack_holds_what_is_said(shard, pytestconfig):
+    seed = f"memory {pytestconfig.getoption('--hypothesis-seed') or 0}, stacks {shard}"
+    draw, found, number = random.Random(seed), [], 0
+    while len(found) < STACKS:
+        number += 1
+        one = soak(draw.sample(RESTRICTIONS, draw.choice([2, 2, 3])), f"{seed}/{number}")
+        if one is not None:
+            found.append(one)
+        assert number < 40 * STACKS
+    print(f"{sum(found)} of {len(found)} are bounded")
+
+
+def test_a_process_does_not_grow():
+    """By rows and by batches; what nothing bounds shows that growth is seen."""
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.laws.memory_process", "100000" if IS_LONG else "7000", *(["all"] * IS_LONG)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    grown = {name: int(by) for name, by in (line.split("\t") for line in run.stdout.splitlines())}
+    assert grown.keys() >= PROGRAMS.keys() | GROWING.keys() if IS_LONG else len(grown) == len(PROGRAMS) + len(GROWING)
+    for name, by in grown.items():
+        assert (by > MOST) == (name.partition(", in batches")[0] in GROWING), (name, by)
+
+
+# ----------------------------------------------------------------------------------------------- what the law has found
+
+a, b = Reactive("a"), Reactive("b")
+
+
+def of_any_time(event):
+    return [(event.start, event.end + 5)]
+
+
+def test_what_may_meet_events_of_any_time_is_bounded_by_nothing_and_that_is_said():
+    """What windows of one's own making give may be of any time: so nothing lets go what waits for it."""
+    far = correlate(a=a, b=b, yields=lambda a, b: a, restrict=windowed(of_any_time), name="far")
+    engine = Engine(correlate(x=far, y=b, yields=lambda x, y: x, restrict=within(3, "x", "y")), lateness=0)
+    for at in range(200):
+        engine.push(b, at, at=at)
+    (left,) = [one for one in said_of(engine) if one.slot == "y"]
+    assert left.memory == UNBOUNDED
+    assert engine.stats.slots[left.correlation, "y"][0] > 190
+
+
+def test_a_gate_that_names_no_slot_and_rows_that_are_not_decided_are_told_of():
+    gated = Engine(correlate(a=a, yields=lambda a: a, restrict=in_event_time(3) | most_recently("a")))
+    assert [one.queues for one in said_of(gated)] == [("O(window)",)]
+
+
+def test_rows_that_outlive_their_parts_are_told_of():
+    stack = within(3, "a", "b") | retracting() | as_table(lambda row: "one")
+    engine = Engine(correlate(a=a, b=b, yields=lambda a, b: (a, b), restrict=stack), lateness=0)
+    assert rows_of(engine) == [UNBOUNDED]
+
+
+@pytest.mark.parametrize("lateness", [None, 0, 5])
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_memory_under_a_gate_is_freed_also_where_nobody_moves_the_clock(lateness, is_outside):
+    """SEMANTICS 3.12, with the gate left and right of `key_by`."""
+    keys, gate = key_by(a="k", b="k"), in_event_time(3)
+    stack = within(10, "a", "b") | (gate | keys if is_outside else keys | gate)
+    engine = Engine(correlate(a=a, b=b, yields=lambda a, b: (a.n, b.n), restrict=stack), lateness=lateness)
+    most = 0
+    for at in range(600):
+        engine.push((a, b)[at % 2], {"k": at // 2, "n": at}, at=at)
+        most = max(most, engine.stats.retained + engine.stats.waiting)
+    assert most <= 10 + 3 + 5 + 3
+
+
+def test_a_session_a_key_is_forgotten():
+    engine = Engine(aggregate(a, count, by="k", restrict=session(3)), lateness=0)
+    for at in range(600):
+        engine.push(a, {"k": at // 2}, at=at)
+        assert engine.stats.retained + engine.stats.waiting <= 6
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"), [("O(0)", 0), ("O(1)", 5), ("at most 3", 3), ("O(keys)", 35), (UNBOUNDED, float("inf"))]
+)
+def test_a_class_is_a_number(bound, most):
+    assert allowed(bound, Facts(keys=7, before=0)) == most
