@@ -60,7 +60,7 @@ class DirectGate:
             self._lines.add(own.ledger.text(None, gate=place))
         with self._lines.under("else:"):
             self._lines.add("stored = world.number")
-            for slot in self._shape.gate.slots["slots"]:
+            for slot in sorted(self._shape.gate.slots["slots"], key=lambda slot: slot.index):
                 if slot is not own:
                     other = gates_of(self._shape.join.installed, slot).index(self._shape.gate)
                     self._lines.add(slot.ledger.text(None, "-1", gate=other))

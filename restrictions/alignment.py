@@ -119,7 +119,7 @@ class aligning(Restriction):
         row = [(aligned, held[aligned.name].head) for aligned in self.slots]
         rests = ((name, queue.rest()) for name, queue in held.items())
         self.held = {name: rest for name, rest in rests if rest}
-        for aligned, head in row:
+        for aligned, head in sorted(row, key=lambda one: one[0].index):  # of one step: in the order of the slots
             arrive(aligned, head)
 
     def _make_room(self, slot: Slot, queue: Queue) -> Queue:
