@@ -28,6 +28,7 @@ STACKS: dict[str, Any] = {
 @given(rows=ROWS)
 def test_the_order_in_which_slots_are_named_does_not_matter(stack, rows):
     found = []
+    tier: Any
     for names, tier in itertools.product(
         (("a", "b", "c"), ("c", "a", "b"), ("b", "a", "c")), ("reference", None, "many")
     ):
