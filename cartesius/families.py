@@ -373,7 +373,7 @@ else:
         >>> class quiet(Restriction):
         ...     after: Duration
         >>> quiet(timedelta(seconds=1))
-        quiet(datetime.timedelta(seconds=1))
+        quiet(timedelta(seconds=1))
         """
 
 

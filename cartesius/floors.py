@@ -38,9 +38,7 @@ class Floors:
     def __init__(self, join: Join) -> None:
         self._join = join
         self._sources: Sequence[Join | None] = [None for _ in join.slots]
-        # What opens windows sees an event at the door, before all gates.
-        seeing = sorted(reversed(join.installed), key=lambda one: not one.restriction.opens_windows)
-        self._gates = [[one for one in seeing if _holds(one, slot)] for slot in join.slots]
+        self._gates = [[one for one in reversed(join.installed) if _holds(one, slot)] for slot in join.slots]
 
     def begin(self, sources: Sequence[Join | None]) -> None:
         """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
@@ -166,8 +164,6 @@ class Floors:
 
 def _holds(one: Installed, slot: Slot) -> bool:
     """Whether a restriction may hold events of a slot back: it sees them come, and has where to put them."""
-    if one.restriction.opens_windows:
-        return one.restriction.waits() is not None  # until a window is reported
     is_gate = any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
     holds_rows = bool(one.restriction.absent)  # of what has come already
     return is_gate and not holds_rows and (bool(one.restriction._states) or one.suspends)

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
 from cartesius.clauses import slot_of
 from cartesius.clock_clauses import ask_tick, cancel_at, has_passed, notify_at_time
+from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.orders import Give, Reliance
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cartesius import Duration, Slot
     from cartesius.entries import Entry
     from cartesius.events import Time
@@ -73,6 +76,16 @@ class in_event_time(Restriction):
     def validate(self) -> None:
         """Check the lateness."""
         check_duration(self, "lateness", self.lateness)
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse windows that hold events until they are reported: each brings its own when others have gone on."""
+        for other in others:
+            if other.opens_windows and other.waits() is not None:
+                message = (
+                    f"{self!r}: expected windows that let events in as they come but {other!r} holds them until it"
+                    " reports; order the events in a correlation of their own, before the windows"
+                )
+                raise InvalidArgument(message)
 
     def own_floor(self) -> Time:
         """Return the latest end seen, less the lateness: what comes earlier is set aside."""

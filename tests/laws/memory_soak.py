@@ -7,7 +7,6 @@ few. So what is bounded is, in its last half, what it was in its first.
 from __future__ import annotations
 
 import gc
-import re
 import threading
 import types
 from collections import Counter, deque
@@ -37,9 +36,6 @@ TOLERATED = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
 """What drawn conditions raise of some values: the catalogue law looks at that."""
 NOT_YET = "asked for the next deadline"
 """What a window refuses when a restriction inside never comes to an end; some programs meet it that should not."""
-
-LEAKS = re.compile(r"restrict=.*\b(tumbling|sliding|session|fixed|windowed)\(.*in_event_time\(")
-"""Not drawn yet: what a gate inside windows lets go when its window is freed stays in memory for ever."""
 
 
 class Said(NamedTuple):
@@ -296,8 +292,6 @@ def drawn(focus: Sequence[str], seed: str, tries: int = 12) -> Program | None:
     for number in range(tries):
         program = program_of(focus, f"{seed}/{number}")
         if program is None or len(program.lines) > 1:
-            continue
-        if LEAKS.search(program.lines[0]):
             continue
         probe = Soak(program, 2 * PERIOD, is_new=True)
         if probe.is_bounded and probe.is_cheap():

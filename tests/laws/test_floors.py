@@ -34,10 +34,11 @@ from cartesius import (
     tick,
 )
 from cartesius.columnar.results import events_of
+from cartesius.errors import InvalidArgument
 from cartesius.families import admit
-from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, tumbling, within, without
+from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, sliding, within, without
 from restrictions.streams import group_join, interval_join
-from restrictions.windows import on_close
+from restrictions.windows import final, on_close, periodic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -374,23 +375,10 @@ def test_a_gate_frees_memory_by_its_own_clock(is_gate_left: bool) -> None:
         assert engine.stats.retained + engine.stats.waiting <= 20
 
 
-@pytest.mark.parametrize("is_keyed", [False, True])
-@given(rows=st.permutations([("x", 1, 3), ("x", 0, 0), ("y", 0, 3), ("y", 1, 1), ("x", 0, 2)]))
-def test_a_gate_in_windows_waits_for_what_they_hold_until_they_are_reported(is_keyed, rows):
-    """Windows of each key are reported one after the other: what the gate got first may not go before the rest."""
+@pytest.mark.parametrize("report", [on_close, final, periodic(3)])
+def test_a_gate_in_windows_that_hold_events_until_they_are_reported_is_refused(report):
+    """Windows that overlap, and those of each key, are reported one after the other: what comes later would be late."""
     left, right = Reactive("x"), Reactive("y")
-    matched = correlate(
-        a=left,
-        b=right,
-        where=lambda a, b: a.k == b.k,
-        yields=lambda a, b: (a.k, a.t, b.t),
-        restrict=(key_by(a="k", b="k") | tumbling(5, report=on_close) if is_keyed else tumbling(5, report=on_close))
-        | in_event_time(1000),
-    )
-    for tier in ("reference", "in_place"):
-        engine = Engine(matched, tier=tier)
-        for name, k, time in rows:
-            engine.push(left if name == "x" else right, {"k": k, "t": time}, at=time)
-        found = [event.value for event in engine.advance(6)]
-        assert not engine.late
-        assert sorted(found) == [(0, 0, 3), (0, 2, 3), (1, 3, 1)]
+    stack = sliding(10, 5, report=report) | in_event_time(3)
+    with pytest.raises(InvalidArgument, match=r"in_event_time\(3\): expected windows that let events in as they come"):
+        correlate(a=left, b=right, yields=lambda a, b: (a, b), restrict=stack)

@@ -163,6 +163,7 @@ class shutting(Restriction):
 
     table: Slot
     signal: Slot
+    pauses = ("table",)
 
     @handles(push, "signal")
     def obey(self, slot, entry):
