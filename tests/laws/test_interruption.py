@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 TIERS = ("reference", "in_place", None)
-SCENES = min(12, max(4, settings().max_examples // 50))
+SCENES = min(12, max(3, settings().max_examples // 50))
 LINES = max(5, settings().max_examples // 10)
 """How many of the calls are interrupted, and at how many lines of each; at all, if there are no more."""
 LONGEST = 100_000
