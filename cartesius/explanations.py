@@ -16,6 +16,7 @@ from cartesius.partition_choice import explained
 from cartesius.shared_memories import shared_by
 from cartesius.track_machines import machine_of
 from cartesius.track_shapes import track_shape_of
+from cartesius.value_texts import shown
 from cartesius.windowed_rows import row_windows, stays
 
 if TYPE_CHECKING:
@@ -166,7 +167,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     if slot.keeps_late and slot.retention is None:
         return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
     if slot.keeps_late:
-        return "O(window)", f"what is within {slot.retention} of the clock"
+        said = next(one.restriction.configuration for one in join.installed if one.restriction.keeps_versions)
+        return "O(window)", f"what is within {shown(said['retention'])} of the clock"
     if slot.is_table and (reason := stays(join.pattern, slot.name)):
         return UNBOUNDED, reason
     if slot.is_table:

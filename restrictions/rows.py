@@ -97,7 +97,10 @@ class upserting(Restriction):
         elif isinstance(value, Update):
             forward(slot, event.as_row(checked_row_key(value.key, repr(self)), wrap(value.value), table=table))
         elif isinstance(value, Delete):
-            forward(slot, event.as_row(checked_row_key(value.key, repr(self)), None, deletes=True, table=table))
+            change = event.as_row(checked_row_key(value.key, repr(self)), None, deletes=True, table=table)
+            if value.row is not None and slot.keeps_versions:
+                change.note(row=wrap(value.row))  # its ties are told by that
+            forward(slot, change)
         else:
             message = (
                 f"{self!r}: expected an Update or a Delete but got {value!r} (type={type(value).__name__}); write"

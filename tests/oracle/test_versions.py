@@ -10,7 +10,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cartesius import Delete, Engine, Update
+from cartesius import Delete, Engine, Reactive, Update
+from restrictions import versioned
+from restrictions.tables import to_table
 from tests.oracle.table_oracle import exact
 from tests.oracle.version_checks import check_late, kept, table
 from tests.oracle.version_oracle import (
@@ -383,11 +385,18 @@ def ties(draw):
     return changes
 
 
-@given(changes=ties(), how=st.sampled_from(["offset", "function", "arrival"]), cut=st.integers(0, 10), tier=TIERS)
-def test_of_versions_of_one_time_the_one_holds_that_ties_says(changes, how, cut, tier):
-    source = table()
+@given(
+    changes=ties(),
+    how=st.sampled_from(["offset", "function", "arrival"]),
+    cut=st.integers(0, 10),
+    tier=TIERS,
+    is_made=st.booleans(),
+)
+def test_of_versions_of_one_time_the_one_holds_that_ties_says(changes, how, cut, tier, is_made):
+    """Of a table that is declared, and of one that `to_table` makes of a stream of changes."""
     told = {"offset": "offset", "function": lambda row: row.offset, "arrival": "arrival"}[how]
-    output = kept(source, ties=told)
+    source = Reactive("changes") if is_made else table()
+    output = to_table(source, restrict=versioned("x", ties=told)) if is_made else kept(source, ties=told)
     engine = Engine(output, tier=tier)
     for place, (time, change) in enumerate(changes):
         if place == cut:

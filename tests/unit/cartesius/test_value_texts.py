@@ -8,7 +8,7 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.value_texts import shown
-from restrictions import key_by, only, within
+from restrictions import key_by, only, retracting, versioned, within
 
 
 def named(row):
@@ -30,6 +30,20 @@ def named(row):
 )
 def test_a_value_is_shown_as_it_is_written(value, text):
     assert shown(value).replace('"', "'") == text
+
+
+def test_a_retention_is_shown_as_it_is_written_for_other_slots_too():
+    left, right = Reactive("left"), Reactive("right", table=True)
+    looked_up = correlate(
+        a=left,
+        b=right,
+        where=lambda a, key_b: a.k == key_b,
+        yields=lambda a, b: (a, b),
+        restrict=versioned("b", retention=timedelta(seconds=600)) | retracting(),
+    )
+    text = Engine(looked_up).explain()
+    assert "600000000" not in text
+    assert "timedelta(seconds=600)" in text
 
 
 def test_explain_prints_them_so_and_memory_stands_before_the_handlers():
