@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -94,7 +93,7 @@ late_settings: Final = Workload("late settings", (reading, setting), made_up, in
 @cache
 def _harbour() -> tuple[tuple[Reactive, str, int], ...]:
     """Return what happened in New York harbour in the first hour: which input, the gauge, and the second."""
-    day = read_day(DATA, ahead=timedelta())
+    day = read_day(DATA)
     found = []
     for one in day.readings:
         second = ((one.time or 0) - day.start) // 1_000_000

@@ -5,15 +5,16 @@ With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from datetime import timedelta
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from examples.port.arrivals import deep_calls
@@ -22,8 +23,9 @@ from examples.port.bootstrap import NoBroker, check_broker
 from examples.port.cells import moment
 from examples.port.clearances import chosen, clearances_at_berth
 from examples.port.dead_letters import write_dead_letters
-from examples.port.inputs import AHEAD, DAY, WIND_DAY, read_day
+from examples.port.inputs import DAY, WIND_DAY, read_day
 from examples.port.on_nmea import run_on_nmea, show_nmea
+from examples.port.outside import PlainConsole
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
@@ -36,7 +38,10 @@ from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import date, datetime
+
+    from rich.console import Console
 
     from examples.port.inputs import Day
 
@@ -45,13 +50,10 @@ SHIPS_DRAWN: Final = 6
 _DAY_MINUTES: Final = 24 * 60
 
 
-_WRITTEN = (
-    "verdicts.parquet",
-    "dead_letters.csv",
-    "clearance.png",
-    "windows.png",
-    "spark.log",
-)  # `--nmea`: the first two
+_WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "windows.png")
+"""What a run leaves; with ``--nmea`` the first two."""
+DAMAGED: Final = 3
+"""The exit status where input was damaged: what there is of it was judged."""
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
@@ -81,13 +83,6 @@ _WRITTEN = (
     default=f"{WIND_DAY}",
     metavar="YYYY-MM-DD",
     help="The day whose winds blow: one that is in the wind file. Its clock is shifted to the day that is judged.",
-)
-@click.option(
-    "--ahead",
-    type=click.IntRange(0, 60),
-    default=AHEAD // timedelta(minutes=1),
-    metavar="MINUTES",
-    help="How long before its own time a prediction of tide or stream is used.",
 )
 @click.option(
     "--slice",
@@ -140,7 +135,6 @@ def main(
     data: Path,
     out: Path,
     wind_day: datetime,
-    ahead: int,
     slice_minutes: int,
     buckets: int,
     kafka: str | None,
@@ -152,23 +146,24 @@ def main(
     """Judge the ships of New York harbour on 30 June 2020: which may lie, move or come in, and which rule says no.
 
     Reads AIS reports, tides, tidal streams and winds, replays them in event time, and writes every change of a verdict.
-    examples/port/RULES.md says what is read, derived and required.
+    examples/port/RULES.md says what is read, derived and required. The last run's results stay until those of this one
+    are there. Exit status: 0; 1 where the run failed, 2 where it was refused, 3 where a file was damaged and was judged
+    as far as it is good.
     """
-    console = Console(highlight=False)
+    console = PlainConsole()
     _check_options(context)
     _check_kafka(kafka)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for stale in _WRITTEN if nmea is None else _WRITTEN[:2]:
-            (out / stale).unlink(missing_ok=True)
         if nmea is not None:
-            _judge_nmea(console, nmea, None if on is None else on.date(), out)
+            _end(console, _judge_nmea(console, nmea, None if on is None else on.date(), out))
             return
         started = perf_counter()
-        day = read_day(data, wind_day=wind_day.date(), ahead=timedelta(minutes=ahead))
+        day = read_day(data, wind_day=wind_day.date())
     except (UnusableFile, OSError) as error:
         refuse(error)
     reading = perf_counter() - started
+    _warn(console, day.damaged)
     rules = rule_pack(pack, day.berths, day.gauges, day.stations)
     console.print(
         f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
@@ -195,47 +190,74 @@ def main(
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
-    said = notes(DAY, wind_day.date(), ahead)
-    written = ["verdicts.parquet", "dead_letters.csv"]
-    write_changes(log.changes, out / written[0])
-    write_dead_letters(dead, out / written[1])
-    changes = Counter(change.mmsi for change in log.changes)
-    changing = {mmsi for mmsi, number in changes.items() if number > 1}
-    clearances = chosen(clearances_at_berth(day), changing, SHIPS_DRAWN)
-    if clearances and pack == "port":  # the programs of the thesis have no limit to draw
-        written.append("clearance.png")
-        draw(day, clearances, log.changes, said, out / written[2])
-    show_changes(console, log, day, rows, str(out / written[0]))
-    if pack == "port":
-        show_traffic(console, *traffic_verdicts(day))
-        written += _show_ahead(console, day, out)
-    show_summary(console, log, dead, Timing(reading, judging, spark))
-    for note in said:
-        console.print(note, style="dim")
+    said = notes(DAY, wind_day.date())
+    with _results(console, out, _WRITTEN) as folder:
+        write_changes(log.changes, folder / "verdicts.parquet")
+        write_dead_letters(dead, folder / "dead_letters.csv")
+        changes = Counter(change.mmsi for change in log.changes)
+        changing = {mmsi for mmsi, number in changes.items() if number > 1}
+        clearances = chosen(clearances_at_berth(day), changing, SHIPS_DRAWN)
+        if clearances and pack == "port":  # the programs of the thesis have no limit to draw
+            draw(day, clearances, log.changes, said, folder / "clearance.png")
+        show_changes(console, log, day, rows, str(out / "verdicts.parquet"))
+        if pack == "port":
+            show_traffic(console, *traffic_verdicts(day))
+            _show_ahead(console, day, folder)
+        show_summary(console, log, dead, Timing(reading, judging, spark))
+        for note in said:
+            console.print(note, style="dim")
+    _end(console, day.damaged)
+
+
+@contextmanager
+def _results(console: Console, out: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Give a folder to write results into; they replace those in ``out`` when all are there, and not before."""
+    with TemporaryDirectory(prefix=".new-", dir=out) as made:
+        yield Path(made)
+        written = [name for name in names if (Path(made) / name).exists()]
+        for name in names:
+            if name in written:
+                (Path(made) / name).replace(out / name)
+            else:
+                (out / name).unlink(missing_ok=True)
     console.print(f"Written to {out}: {', '.join(written)}")
 
 
-def _show_ahead(console: Console, day: Day, out: Path) -> list[str]:
-    """Print and draw the arrivals and next windows of deep ships; return the names of the files written."""
+def _warn(console: Console, damaged: Sequence[str]) -> None:
+    for each in damaged:
+        console.print(f"DAMAGED INPUT: {each}", style="bold red", soft_wrap=True)
+
+
+def _end(console: Console, damaged: Sequence[str]) -> None:
+    """End with a status of its own where input was damaged, and say so once more."""
+    if damaged:
+        _warn(console, damaged)
+        sys.exit(DAMAGED)
+
+
+def _show_ahead(console: Console, day: Day, out: Path) -> None:
+    """Print and draw the arrivals and next windows of deep ships."""
     now, calls = deep_calls(day)
     ahead = [each for each in outlooks(day, now, calls) if each.points]
     if not ahead:
-        return []
+        return
     said = arrival_notes(now)
     show_outlooks(console, ahead, now)
     for note in said:
         console.print(note, style="dim")
     draw_windows(day, now, telling_outlooks(ahead), said, out / "windows.png")
-    return ["windows.png"]
 
 
-def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> None:
+def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> tuple[str, ...]:
+    """Judge the ships of Rotterdam; return what is wrong with the file if it is damaged."""
     run = run_on_nmea(file, day)
+    _warn(console, run.nmea.damaged)
     console.print(f"Judging the ships of Rotterdam by {file.name}: {run.nmea.sentences:,} sentences of {run.nmea.day}")
-    write_changes(run.log.changes, out / "verdicts.parquet")
-    write_dead_letters(run.nmea.dead, out / "dead_letters.csv")
-    show_nmea(console, run)
-    console.print(f"Written to {out}: verdicts.parquet, dead_letters.csv")
+    with _results(console, out, _WRITTEN[:2]) as folder:
+        write_changes(run.log.changes, folder / "verdicts.parquet")
+        write_dead_letters(run.nmea.dead, folder / "dead_letters.csv")
+        show_nmea(console, run)
+    return run.nmea.damaged
 
 
 def _check_options(context: click.Context) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dsl import RulePack, Source, coalesce, instant, named, nearest, optional, require, throughout, when
+from dsl import RulePack, Source, coalesce, instant, named, nearest, not_, optional, require, throughout, when
 from dsl.units import centimetres, degrees, hours, kilometres, knots, metres, miles
 from examples.port.observations import berth, directions, kinds
 from examples.port.places import AIRPORTS, GAUGES, STATIONS
@@ -28,13 +28,16 @@ vessel = Source(
     eta=instant,
 )  # fmt: skip
 tide = Source("tide", key="sensor", sensor=str, height=metres, forecast=True)
-stream = Source("stream", key="station", station=str, rate=knots, direction=degrees, forecast=True)
+stream = Source(
+    "stream", key="station", station=str, rate=knots, direction=degrees, next_direction=degrees, forecast=True
+)
 wind = Source(
     "wind", key="station",
     station=str, velocity=knots, gust=optional(knots), visibility=miles, forecast=True,
 )  # fmt: skip
 clearance = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
 gust = named("gust", coalesce(wind.gust, wind.velocity))
+is_outward = named("stream outwards", (stream.direction >= 180 * degrees) | (stream.next_direction >= 180 * degrees))
 
 
 def arrival_rules(gauges: Mapping[str, Position] = GAUGES, stations: Mapping[str, Position] = STATIONS) -> RulePack:
@@ -74,7 +77,7 @@ def arrival_rules(gauges: Mapping[str, Position] = GAUGES, stations: Mapping[str
             )
         with when((vessel.direction == "inbound") & (vessel.draught >= 12 * metres)):
             require(
-                on_passage((stream.direction < 180 * degrees) | (stream.rate <= 1 * knots)),
+                on_passage(not_(is_outward) | (stream.rate <= 1 * knots)),
                 name="tidal stream on passage",
                 because="she must be able to stop and turn",
                 reference=PROGRAM_C,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from examples.port.outside import no_formula
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -56,8 +58,10 @@ def problems(letters: Iterable[DeadLetter]) -> list[tuple[str, str, int]]:
 
 
 def write_dead_letters(letters: Iterable[DeadLetter], path: Path) -> None:
-    """Write dead letters as CSV, with a header also if there are none."""
+    """Write dead letters as CSV, with a header also if there are none; no cell is a formula."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([field.name for field in attrs.fields(DeadLetter)])
-        writer.writerows(attrs.astuple(letter) for letter in letters)
+        for letter in letters:
+            texts = (no_formula(each) if isinstance(each, str) else each for each in attrs.astuple(letter))
+            writer.writerow(texts)

@@ -45,19 +45,23 @@ def _berth(cells: Cells) -> Values:
 
 
 def _tide(cells: Cells) -> Values:
+    height = cells.number("predicted_m_mllw")
     return {
         "sensor": cells.key("station_id"),
-        "height": cells.number("predicted_m_mllw"),
+        "height": height,
+        "highest": height,
         "low_water": None,
         "position": cells.position("lat", "lon"),
     }
 
 
 def _stream(cells: Cells) -> Values:
+    direction = cells.direction("toward_deg_true")
     return {
         "station": cells.key("station_id"),
         "rate": cells.number("speed_kn", low=0, unit="kn"),
-        "direction": cells.direction("toward_deg_true"),
+        "direction": direction,
+        "next_direction": direction,
         "position": cells.position("lat", "lon"),
     }
 

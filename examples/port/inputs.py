@@ -8,6 +8,8 @@ Invariant: readings are in order of (time, source, place in the file), sources i
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +20,8 @@ from examples.port.dead_letters import DeadLetter, reason
 from examples.port.derive import whereabouts
 from examples.port.input_files import FILES, ONE_DAY
 from examples.port.places import GAUGES, STATIONS
-from examples.port.tables import UnusableFile, read_table
+from examples.port.samples import until_next
+from examples.port.tables import UnusableFile, cut_off, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +37,8 @@ DAY: Final = date(2020, 6, 30)
 """The day that is judged."""
 WIND_DAY: Final = date(2013, 6, 30)
 """The day whose winds are used, with their clock shifted to the day that is judged."""
-AHEAD: Final = timedelta(minutes=6)
-"""How long before its own time a prediction is used: one step of the tables, so that a step is judged by its end."""
-
-_PREDICTED: Final = ("tide", "stream")
+_PREDICTED: Final = {"tide": "sensor", "stream": "station"}
+"""The sources that are predictions, each with its key."""
 
 
 @attrs.frozen
@@ -59,6 +60,7 @@ class Day:
         readings: What can be used, in order.
         untimely: Readings that lack nothing but a time on the day: each is also a dead letter.
         dead: What cannot be used.
+        damaged: What is wrong with files that end before their time: their rows are judged as far as they are good.
         berths: The ids of the berths, in the order of their file.
         gauges: Where the gauges are that berths are referred to.
         stations: Where the stations of the stream are.
@@ -71,6 +73,7 @@ class Day:
     berths: tuple[str, ...]
     gauges: Mapping[str, Position]
     stations: Mapping[str, Position]
+    damaged: tuple[str, ...] = ()
 
     @property
     def start(self) -> int:
@@ -78,14 +81,13 @@ class Day:
         return microseconds(_midnight(self.day))
 
 
-def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead: timedelta = AHEAD) -> Day:
+def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY) -> Day:
     """Read the files in ``folder``.
 
     Args:
         folder: Where the five files are.
         day: The day to judge.
         wind_day: The day whose winds are used.
-        ahead: How long before its own time a prediction is used.
 
     Raises:
         UnusableFile: A file is missing, or a column of it, or there is no wind of that day.
@@ -93,15 +95,14 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
     dead: list[DeadLetter] = []
     found: dict[str, list[Reading]] = {}
     untimely: list[Reading] = []
+    damaged: list[str] = []
     for source, file in FILES.items():
-        shift = timedelta()
-        if source == "wind":
-            shift = _midnight(day) - _midnight(wind_day)
-        elif source in _PREDICTED:
-            shift = -ahead
+        shift = _midnight(day) - _midnight(wind_day) if source == "wind" else timedelta()
         rows = _Rows(source, file, day, shift)
         rows.read(folder / file.name)
-        found[source], dead = rows.good, dead + rows.dead
+        found[source] = _between(rows.good, rows.end) if source in _PREDICTED else rows.good
+        dead += rows.dead
+        damaged += rows.damaged
         untimely += rows.untimely
         if source == "wind" and not rows.good and (rows.untimely or not rows.dead):
             message = f"{folder / file.name}: expected winds of {wind_day} but it has none; choose another --wind-day"
@@ -115,7 +116,7 @@ def read_day(folder: Path, *, day: date = DAY, wind_day: date = WIND_DAY, ahead:
         _complete(reading, places, low_water)
     readings = [each for source in SOURCES for each in found[source]]
     readings.sort(key=lambda reading: reading.time or 0)  # stable: sources and lines are in order already
-    return Day(day, tuple(readings), tuple(untimely), tuple(dead), tuple(berths), gauges, stations)
+    return Day(day, tuple(readings), tuple(untimely), tuple(dead), tuple(berths), gauges, stations, tuple(damaged))
 
 
 class _Rows:
@@ -125,9 +126,11 @@ class _Rows:
         self.source, self.file, self.day = source, file, day
         self.shift = shift // timedelta(microseconds=1)
         self.start = microseconds(_midnight(day))
+        self.end = self.start + ONE_DAY // timedelta(microseconds=1)
         self.good: list[Reading] = []
         self.untimely: list[Reading] = []
         self.dead: list[DeadLetter] = []
+        self.damaged: list[str] = []
 
     def read(self, path: Path) -> None:
         """Read all that can be read."""
@@ -140,6 +143,7 @@ class _Rows:
                 self._bury(row.line, str(error), row.text)
         if table.damage is not None:
             self._bury(table.lines + 1, f"the rest is lost: {table.damage}", "")
+            self.damaged.append(cut_off(path, table.damage, table.lines))
 
     def _read(self, row: TableRow) -> None:
         if row.problem is not None:
@@ -154,7 +158,7 @@ class _Rows:
             self.good.append(Reading(self.source, time, row.line, self.file.read(cells)))
 
     def _time(self, cells: Cells) -> int | None:
-        """Return the time on the day that is judged; None on another day."""
+        """Return the time on the day that is judged, for predictions up to midnight after it; None on another day."""
         column = self.file.time
         if column is None:
             return self.start
@@ -162,11 +166,10 @@ class _Rows:
             time = cells.time(column) + self.shift
         except BadCell as error:
             raise _Untimely(str(error), None) from None
-        length = ONE_DAY // timedelta(microseconds=1)
-        if 0 <= time - self.start < length:
+        if self.start <= time < self.end or (time == self.end and self.source in _PREDICTED):
             return time
         reach = self.file.reach // timedelta(microseconds=1)
-        if not -reach <= time - self.start < length + reach:
+        if not self.start - reach <= time < self.end + reach:
             near = "a day" if self.file.reach == ONE_DAY else "ten years"
             day = self.day if not self.shift else f"{_midnight(self.day) - timedelta(microseconds=self.shift):%Y-%m-%d}"
             raise _Untimely(reason(column, f"a time within {near} of {day}", cells.text(column)), time)
@@ -182,6 +185,31 @@ class _Untimely(BadCell):
     def __init__(self, message: str, time: int | None) -> None:
         super().__init__(message)
         self.time = time
+
+
+def _between(readings: list[Reading], end: int) -> list[Reading]:
+    """Return the predictions before ``end``, each with what counts until the next one of its key."""
+    latest: defaultdict[str, dict[int, Values]] = defaultdict(dict)
+    for each in readings:
+        latest[_key(each)][each.time or 0] = each.values
+    times = {key: sorted(rows) for key, rows in latest.items()}
+    found = []
+    for each in readings:
+        key, time = _key(each), each.time or 0
+        place = bisect_right(times[key], time)
+        if time >= end:
+            continue
+        if place < len(times[key]):
+            following = latest[key][times[key][place]]
+            found.append(attrs.evolve(each, values=until_next(each.source, each.values, following)))
+        else:
+            found.append(each)
+    return found
+
+
+def _key(reading: Reading) -> str:
+    key: str = reading.values[_PREDICTED[reading.source]]
+    return key
 
 
 def _complete(reading: Reading, berths: Mapping[str, Position], low_water: Mapping[str, float]) -> None:
@@ -206,12 +234,7 @@ def _complete(reading: Reading, berths: Mapping[str, Position], low_water: Mappi
 
 def _places(readings: list[Reading]) -> dict[str, Position]:
     """Where the gauges or stations are, as their file says last."""
-    key = {"tide": "sensor", "stream": "station"}
-    return {
-        each.values[key[each.source]]: each.values["position"]
-        for each in readings
-        if each.values["position"] is not None
-    }
+    return {_key(each): each.values["position"] for each in readings if each.values["position"] is not None}
 
 
 def _lowest(readings: list[Reading]) -> dict[str, float]:

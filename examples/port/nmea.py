@@ -24,7 +24,7 @@ from pyais.messages import AISSentence, GatehouseSentence, NMEASentenceFactory
 
 from examples.port.cells import microseconds
 from examples.port.dead_letters import DeadLetter, reason
-from examples.port.tables import UnusableFile, read_lines
+from examples.port.tables import UnusableFile, cut_off, read_lines
 
 if TYPE_CHECKING:
     from datetime import date
@@ -70,6 +70,7 @@ class Nmea:
         unused: How many sentences there are of each kind that is not used.
         messages: In the order of the file.
         dead: What could not be used.
+        damaged: What is wrong with the file if it ends before its time; its sentences are used as far as they are good.
     """
 
     day: date
@@ -79,6 +80,7 @@ class Nmea:
     unused: Counter[str]
     messages: tuple[Message, ...]
     dead: tuple[DeadLetter, ...]
+    damaged: tuple[str, ...] = ()
 
 
 def read_nmea(path: Path, day: date | None = None) -> Nmea:
@@ -108,7 +110,9 @@ def read_nmea(path: Path, day: date | None = None) -> Nmea:
     start = reader.start
     messages = tuple(attrs.evolve(each, time=start if each.time < 0 else each.time) for each in reader.messages)
     on = datetime.fromtimestamp(start // 1_000_000, UTC).date() if day is None else day
-    return Nmea(on, reader.sentences, reader.used, reader.times, reader.unused, messages, tuple(reader.dead))
+    damaged = () if found.damage is None else (cut_off(path, found.damage, len(found.lines)),)
+    dead = tuple(reader.dead)
+    return Nmea(on, reader.sentences, reader.used, reader.times, reader.unused, messages, dead, damaged)
 
 
 @attrs.define

@@ -35,8 +35,8 @@ vessel = Source(
     speed=knots, course=degrees, position=position, destination=str, direction=directions,
 )  # fmt: skip
 berth = Source("berth", key="id", id=str, depth=metres, position=position)
-tide = Source("tide", key="sensor", sensor=str, height=metres, low_water=metres)
-stream = Source("stream", key="station", station=str, rate=knots, direction=degrees)
+tide = Source("tide", key="sensor", sensor=str, height=metres, highest=metres, low_water=metres)
+stream = Source("stream", key="station", station=str, rate=knots, direction=degrees, next_direction=degrees)
 wind = Source(
     "wind", key="station",
     station=str, velocity=knots, direction=degrees, gust=optional(knots), visibility=miles,
@@ -44,6 +44,8 @@ wind = Source(
 
 clearance = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
 """The water beneath her keel at her berth."""
+is_outward = named("stream outwards", (stream.direction >= 180 * degrees) | (stream.next_direction >= 180 * degrees))
+"""Whether the stream sets outwards, before or after the next prediction."""
 gust = named("gust", coalesce(wind.gust, wind.velocity))
 """The strongest wind of a report: one without a gust had none to speak of."""
 

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from examples.port.outside import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -76,8 +78,9 @@ def _curve(axes: Axes, day: Day, clearance: Clearance) -> None:
     axes.step(times, metres, where="post", color=_INK, linewidth=1.6)
     axes.axhline(clearance.limit, color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.set_title(
-        f"{clearance.name}: draught {clearance.draught:.1f} m, {clearance.berth}, {clearance.depth:.2f} m deep",
-        fontsize=9.5, loc="left", pad=4,
+        f"{printable(clearance.name)}: draught {clearance.draught:.1f} m,"
+        f" {clearance.berth}, {clearance.depth:.2f} m deep",
+        fontsize=9.5, loc="left", pad=4, parse_math=False,
     )  # fmt: skip
     axes.grid(axis="both", color="#e6e6e6", linewidth=0.6)
     axes.tick_params(labelbottom=False, labelsize=8, length=2)

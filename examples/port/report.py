@@ -35,22 +35,20 @@ class Timing:
     spark: float | None
 
 
-def notes(day: date, wind_day: date, ahead: int) -> list[str]:
+def notes(day: date, wind_day: date) -> list[str]:
     """Return what must be said openly wherever results are shown.
 
     >>> from datetime import date
-    >>> notes(date(2020, 6, 30), date(2013, 6, 30), 6)[0]
+    >>> notes(date(2020, 6, 30), date(2013, 6, 30))[0]
     'Wind: that of 30 June 2013, with its clock shifted to 30 June 2020.'
 
     Args:
         day: The day that is judged.
         wind_day: The day whose winds are used.
-        ahead: How long before its own time a prediction is used, in minutes.
     """
     return [
         f"Wind: that of {wind_day:%-d %B %Y}, with its clock shifted to {day:%-d %B %Y}.",
-        "Tide and stream: predictions, not measurements; each is used from"
-        f" {f'{ahead} minutes before its time on' if ahead else 'its time on'}.",
+        "Tide and stream: predictions, not measurements; between two of them the less favourable counts.",
         "Berth depths are assumed (15.24 m = 50 ft at the deep container berths); all limits are for demonstration.",
         "A moored ship is taken to lie at the nearest berth. AIS was heard from 00:00 to 00:59; a ship keeps her last"
         " report for the rest of the day.",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias
 from uuid import uuid4
 
 import attrs
-from rich.console import Console
 
 from examples.port.in_process import run_in_process
+from examples.port.outside import PlainConsole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,5 +83,5 @@ def judged_on_kafka(
 
 def refuse(error: Exception) -> NoReturn:
     """Say in one line why there is nothing to judge, and stop."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"port: {error}", markup=False)
+    PlainConsole(stderr=True, soft_wrap=True).print(f"port: {error}")
     sys.exit(2)

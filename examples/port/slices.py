@@ -22,8 +22,8 @@ _TEXT, _WHOLE, _NUMBER, _PAIR = pa.string(), pa.int64(), pa.float64(), pa.list_(
 _SPARK_TYPES: Final = {_TEXT: "string", _WHOLE: "bigint", _NUMBER: "double", _PAIR: "array<double>"}
 _FIELDS: Final = {
     "berth": {"id": _TEXT, "depth": _NUMBER, "position": _PAIR},
-    "tide": {"sensor": _TEXT, "height": _NUMBER, "low_water": _NUMBER},
-    "stream": {"station": _TEXT, "rate": _NUMBER, "direction": _NUMBER},
+    "tide": {"sensor": _TEXT, "height": _NUMBER, "highest": _NUMBER, "low_water": _NUMBER},
+    "stream": {"station": _TEXT, "rate": _NUMBER, "direction": _NUMBER, "next_direction": _NUMBER},
     "wind": {"station": _TEXT, "velocity": _NUMBER, "direction": _NUMBER, "gust": _NUMBER, "visibility": _NUMBER},
     "vessel": {
         "mmsi": _WHOLE, "name": _TEXT, "vessel_type": _TEXT, "hazard": _TEXT, "length": _NUMBER, "beam": _NUMBER,
@@ -58,7 +58,7 @@ def spark_schema(source: str) -> str:
     """Return the columns of a source's files, as Spark writes them.
 
     >>> spark_schema("tide")
-    '`sensor` string, `height` double, `low_water` double, `at` timestamp, `place` bigint'
+    '`sensor` string, `height` double, `highest` double, `low_water` double, `at` timestamp, `place` bigint'
     """
     fields = {
         **{name: _SPARK_TYPES[kind] for name, kind in _FIELDS[source].items()},

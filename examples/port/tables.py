@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 4096
 _GZIP: Final = 31  # zlib's name for "with a gzip header"
+_LARGEST: Final = 512 * 1024 * 1024
+"""How many bytes a file may have when it is unzipped; a million AIS reports have some 100 MB."""
 
 
 class UnusableFile(Exception):
@@ -93,6 +95,11 @@ def read_lines(path: Path) -> Lines:
     return Lines(tuple(lines), damage)
 
 
+def cut_off(path: Path, damage: str, lines: int) -> str:
+    """Return what is wrong with a file that is good for so many lines only."""
+    return f"{path}: {damage}: what follows line {lines} is lost"
+
+
 def _rows(lines: Sequence[str], header: list[str]) -> Iterator[TableRow]:
     for line, text in enumerate(lines[1:], start=2):
         cells = _split(text)
@@ -123,6 +130,8 @@ def _unzipped(content: bytes) -> tuple[bytes, str | None]:
                 before = member.copy()
                 try:
                     found += member.decompress(chunk)
+                    if len(found) > _LARGEST:
+                        return bytes(found[:_LARGEST]), f"a file of more than {_LARGEST:,} bytes when unzipped"
                 except zlib.error:  # it raises without what was good of the chunk
                     for index in range(len(chunk)):
                         found += before.decompress(chunk[index : index + 1])

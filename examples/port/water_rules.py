@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from dsl import between, require, when
+from dsl import between, not_, require, when
 from dsl.units import centimetres, degrees, knots, metres
-from examples.port.observations import berth, clearance, for_port_jersey, stream, tide, vessel
+from examples.port.observations import berth, clearance, for_port_jersey, is_outward, stream, tide, vessel
 
 CHANNELS: Final = "PIANC Report 121-2014, Harbour Approach Channels Design Guidelines"
 PROGRAM_C: Final = "T. Smith, A Stateful Streaming Rule Language for the Maritime Sector, 2020, program C"
@@ -32,13 +32,13 @@ def clearance_rules() -> None:
                 because="she must not take the ground at the day's lowest tide",
                 severity="critical",
             )
-        require(tide.height <= 2.5 * metres, name="quay awash", because="lines lead downwards and the quay floods")
+        require(tide.highest <= 2.5 * metres, name="quay awash", because="lines lead downwards and the quay floods")
 
 
 def stream_rules() -> None:
     """Write the rules on the tidal stream."""
     with when(vessel.direction == "inbound"):
-        with when(vessel.draught >= 12 * metres), when(stream.direction >= 180 * degrees):
+        with when(vessel.draught >= 12 * metres), when(is_outward):
             require(
                 stream.rate <= 1 * knots,
                 name="tidal stream",
@@ -47,7 +47,7 @@ def stream_rules() -> None:
             )
         with when(vessel.draught >= 15 * metres):
             require(
-                stream.direction < 180 * degrees,
+                not_(is_outward),
                 name="tidal stream, deep draught",
                 because="the deepest ships come in on the flood alone",
                 reference=PROGRAM_C,
@@ -58,7 +58,9 @@ def stream_rules() -> None:
                 name="tidal stream, tankers",
                 because="the bends of the Kill van Kull are tight",
             )
-        across = between(stream.direction, 300 * degrees, 60 * degrees)
+        across = between(stream.direction, 300 * degrees, 60 * degrees) | between(
+            stream.next_direction, 300 * degrees, 60 * degrees
+        )
         with when((vessel.draught >= 10 * metres) & across), when(for_port_jersey):
             require(
                 stream.rate <= 1.5 * knots,

@@ -1,7 +1,8 @@
 """The next window of each deep ship: when she may next pass between sea and berth, and what forbids it before.
 
-Tide, stream and wind of the day are predictions to the pack of `arrival_rules`, each valid from when it is used until
-the next. Where the predictions end within a ship's passage, it is unknown whether she may start, and so no window.
+Tide, stream and wind of the day are predictions to the pack of `arrival_rules`: from the time of each until the next
+the less favourable of the two counts. Where the predictions end within a ship's passage, it is unknown whether she may
+start, and so no window.
 
 Source: RULES.md, "Arrivals".
 """
@@ -18,6 +19,7 @@ from examples.port.arrival_rules import arrival_rules
 from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M
 from examples.port.geography import distance_km
 from examples.port.places import AIRPORTS
+from examples.port.samples import until_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +37,7 @@ AHEAD_H: Final = 24
 _HOUR: Final = 3_600_000_000
 _FIELDS: Final = {
     "tide": ("sensor", "height"),
-    "stream": ("station", "rate", "direction"),
+    "stream": ("station", "rate", "direction", "next_direction"),
     "wind": ("station", "velocity", "gust", "visibility"),
 }
 
@@ -74,7 +76,7 @@ def outlooks(day: Day, now: int, calls: Sequence[Call]) -> list[Outlook]:
     for call in calls:
         near = _near(day, call.position)
         predicted = {
-            source: [each for each in _predictions(rows[source, key], day.start) if each["end"] > now]
+            source: [each for each in _predictions(source, rows[source, key], day.start) if each["end"] > now]
             for source, key in near.items()
         }
         situation: dict[str, Any] = {"vessel": _row(call), "berth": berths[call.berth], **predicted}
@@ -123,14 +125,19 @@ def _rows(day: Day) -> defaultdict[tuple[str, str], _Rows]:
     return rows
 
 
-def _predictions(rows: _Rows, issued: int) -> Iterator[Values]:
-    """Rows of one key as predictions, each valid until the next, the last as long as the one before."""
+def _predictions(source: str, rows: _Rows, issued: int) -> Iterator[Values]:
+    """Rows of one key as predictions, each valid until the next, the last as long as the one before.
+
+    Those of tide and stream say already what counts until the next; winds are reports, and foreseen here alone.
+    """
     if not rows:
         return
-    ends = [time for time, _ in rows[1:]] + [rows[-1][0] + _length(rows)]
-    for (start, values), end in zip(rows, ends, strict=True):
+    for (start, values), (end, following) in zip(
+        rows, [*rows[1:], (rows[-1][0] + _length(rows), rows[-1][1])], strict=True
+    ):
         if start < end:
-            yield {**values, "issued": issued, "start": start, "end": end}
+            counting = until_next(source, values, following) if source == "wind" else values
+            yield {**counting, "issued": issued, "start": start, "end": end}
 
 
 def _length(rows: _Rows) -> int:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from examples.port.outside import printable
 from examples.port.picture import COLOURS, hours, mark_hours
 
 if TYPE_CHECKING:
@@ -75,8 +76,9 @@ def _ahead(axes: Axes, day: Day, now: int, outlook: Outlook) -> None:
     axes.axvline(hours(day, call.eta), color=_FAINT, linewidth=1.2, linestyle=":")
     verb = "leaves" if call.direction == "outbound" else "comes to"
     axes.set_title(
-        f"{call.name}: draught {call.draught:.1f} m, {verb} {call.berth}" + ("" if outlook.windows else ": no window"),
-        fontsize=9.5, loc="left", pad=4,
+        f"{printable(call.name)}: draught {call.draught:.1f} m, {verb} {call.berth}"
+        + ("" if outlook.windows else ": no window"),
+        fontsize=9.5, loc="left", pad=4, parse_math=False,
     )  # fmt: skip
     axes.grid(axis="both", color="#e6e6e6", linewidth=0.6)
     axes.tick_params(labelsize=8, length=2)

@@ -11,7 +11,7 @@ import io
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -108,6 +108,46 @@ def usable(source: str, path: Path, read: Callable[[dict[str, str]], Event | Non
             yield event
 
 
+def predicted(path: Path, read: Callable[[dict[str, str]], Event | None]) -> list[Event]:
+    """The predictions of the day judged, each with what is read of the next one of its key, by brute force."""
+    midnight = DAY + timedelta(days=1)
+    events = []
+    for record in records(path):
+        try:
+            event = read(record)
+        except DeadLetterError:
+            continue
+        if event is not None and DAY <= event.time <= midnight:
+            events.append(event)
+    by_key: dict[Any, list[Event]] = {}
+    for event in events:
+        by_key.setdefault(event.key, []).append(event)
+    found = []
+    for event in events:
+        if event.time == midnight:
+            continue
+        later = [other for other in by_key[event.key] if other.time > event.time]
+        following = event
+        for other in later:
+            if other.time == min(each.time for each in later):
+                following = other  # the last of those
+        found.append(Event(event.time, event.source, event.key, unfavourable(event.row, following.row)))
+    return found
+
+
+def unfavourable(row: Row, following: Row) -> Row:
+    """What counts between two predictions."""
+
+    def both(field: str, choose: Callable[[float, float], float]) -> float | None:
+        if row[field] is None or following[field] is None:
+            return None
+        return choose(row[field], following[field])
+
+    if "height" in row:
+        return {"height": both("height", min), "highest": both("height", max)}
+    return {"rate": both("rate", max), "direction": row["direction"], "next_direction": following["direction"]}
+
+
 def read_berth(record: dict[str, str]) -> Event:
     berth = a_key(record["id"])
     return Event(
@@ -115,20 +155,20 @@ def read_berth(record: dict[str, str]) -> Event:
     )
 
 
-def read_tide(record: dict[str, str], ahead: timedelta) -> Event | None:
+def read_tide(record: dict[str, str]) -> Event | None:
     sensor = a_key(record["station_id"])
     if sensor not in GAUGES:
         return None
     a_position(record)
-    time = a_time(record["time_utc"]) - ahead
+    time = a_time(record["time_utc"])
     return Event(time, "tide", sensor, {"height": a_number(record["predicted_m_mllw"])})
 
 
-def read_stream(record: dict[str, str], ahead: timedelta) -> Event:
+def read_stream(record: dict[str, str]) -> Event:
     station = a_key(record["station_id"])
     a_position(record)
     row = {"rate": a_number(record["speed_kn"], 0), "direction": a_number(record["toward_deg_true"], 0, 360)}
-    return Event(a_time(record["time_utc"]) - ahead, "stream", station, row)
+    return Event(a_time(record["time_utc"]), "stream", station, row)
 
 
 def read_wind(record: dict[str, str], shift: timedelta) -> Event:
@@ -267,11 +307,12 @@ def bound(
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison, and the observations it mentions; ``optional``: those it can do without."""
+    """A comparison, and the observations it mentions; ``optional``: those it can do without; ``each``: any or all."""
 
     reads: tuple[str, ...]
     test: Callable[..., bool]
     optional: tuple[str, ...] = ()
+    each: Literal["any", "all"] | None = None
 
 
 @dataclass(frozen=True)
@@ -322,7 +363,11 @@ def bound_for(*berths: str) -> Term:
 
 def sector(observation: str, *spans: tuple[float, float]) -> Term:
     """A direction within one of the spans, clockwise."""
-    return Term((observation,), lambda degrees: any((degrees - low) % 360 <= (high - low) % 360 for low, high in spans))
+    return Term((observation,), in_sector(*spans))
+
+
+def in_sector(*spans: tuple[float, float]) -> Callable[[float], bool]:
+    return lambda degrees: any((degrees - low) % 360 <= (high - low) % 360 for low, high in spans)
 
 
 def speed_at_most(knots: float) -> Term:
@@ -406,7 +451,7 @@ def rules(berths: dict[str, Row]) -> list[Rule]:
                 lambda depth, low_water, draught: (depth + low_water) - draught >= 0.2,
             ),
         ),
-        Rule("quay awash", (IS_MOORED,), Term(("tide.height",), lambda height: height <= 2.5)),
+        Rule("quay awash", (IS_MOORED,), Term(("tide.highest",), lambda height: height <= 2.5)),
         *size_speed_and_business_rules(),
     ]
 
@@ -426,6 +471,9 @@ def berth_rules(name: str) -> list[Rule]:
     ]
 
 
+TOWARDS = ("stream.direction", "stream.next_direction")
+
+
 def stream_rules() -> list[Rule]:
     def rate_at_most(knots: float) -> Term:
         return Term(("stream.rate",), lambda rate: rate <= knots)
@@ -433,13 +481,13 @@ def stream_rules() -> list[Rule]:
     return [
         Rule(
             "tidal stream",
-            (IS_INBOUND, draught_at_least(12), Term(("stream.direction",), lambda degrees: degrees >= 180)),
+            (IS_INBOUND, draught_at_least(12), Term(TOWARDS, lambda degrees: degrees >= 180, each="any")),
             rate_at_most(1),
         ),
         Rule(
             "tidal stream, deep draught",
             (IS_INBOUND, draught_at_least(15)),
-            Term(("stream.direction",), lambda degrees: degrees < 180),
+            Term(TOWARDS, lambda degrees: degrees < 180, each="all"),
         ),
         Rule("tidal stream, tankers", (IS_INBOUND, IS_TANKER), rate_at_most(1.5)),
         Rule(
@@ -447,7 +495,7 @@ def stream_rules() -> list[Rule]:
             (
                 IS_INBOUND,
                 draught_at_least(10),
-                sector("stream.direction", (300, 60)),
+                Term(TOWARDS, in_sector((300, 60)), each="any"),
                 bound_for("port-jersey", "port-jersey-cars"),
             ),
             rate_at_most(1.5),
@@ -489,6 +537,9 @@ def observed(seen: dict[str, Row | None], observation: str) -> Any:
 
 
 def truth(term: Term, seen: dict[str, Row | None]) -> bool | None:
+    if term.each is not None:
+        truths = [truth(Term((name,), term.test), seen) for name in term.reads]
+        return kleene_any(truths) if term.each == "any" else kleene_all(truths)
     if any(observed(seen, observation) is None for observation in term.reads):
         return None
     if any(seen[observation.split(".")[0]] is None for observation in term.optional):
@@ -500,6 +551,12 @@ def kleene_all(truths: list[bool | None]) -> bool | None:
     if False in truths:
         return False
     return None if None in truths else True
+
+
+def kleene_any(truths: list[bool | None]) -> bool | None:
+    if True in truths:
+        return True
+    return None if None in truths else False
 
 
 def kleene_implies(left: bool | None, right: bool | None) -> bool | None:
@@ -604,7 +661,6 @@ def verdict_changes(
     data: Path,
     *,
     wind_day: str = WIND_DAY,
-    ahead: float = 6,
     ships: set[int] | None = None,
     until: float | None = None,
 ) -> pd.DataFrame:
@@ -613,7 +669,6 @@ def verdict_changes(
     Args:
         data: The folder of the raw files.
         wind_day: The day of the wind file whose clock is shifted to the day judged.
-        ahead: How many minutes before its own time a prediction is used.
         ships: The MMSIs of the ships to judge; all if None.
         until: Leave off before this many hours of the day have passed; the whole day if None.
     """
@@ -624,8 +679,8 @@ def verdict_changes(
     berths = {event.key: event.row for event in berth_events}
     events = [
         *berth_events,
-        *usable("tide", tide, lambda record: read_tide(record, timedelta(minutes=ahead))),
-        *usable("stream", stream, lambda record: read_stream(record, timedelta(minutes=ahead))),
+        *predicted(tide, read_tide),
+        *predicted(stream, read_stream),
         *usable("wind", data / "wind_2013_selected_days.csv", lambda record: read_wind(record, shift)),
         *usable("vessel", data / "ais_2020-06-30_00h.csv.gz", lambda record: read_vessel(record, berths)),
     ]

@@ -109,12 +109,9 @@ def inbound(clock, **more):
 
 @pytest.fixture
 def changes(tmp_path):
-    """Judge ships in a harbour of one pier (depth 15 m), a calm wind, a tide of 0 m and a slack stream.
+    """Judge ships in a harbour of one pier (depth 15 m), a calm wind, a tide of 0 m and a slack stream."""
 
-    Here predictions are used from their own times on, unless a test says otherwise.
-    """
-
-    def changes_of(reports, *, berths=None, tides=None, streams=None, winds=None, ahead=0, **options):
+    def changes_of(reports, *, berths=None, tides=None, streams=None, winds=None, **options):
         rows = [
             [berth()] if berths is None else berths,
             [tide("00:00:00", 0.0)] if tides is None else tides,
@@ -128,7 +125,7 @@ def changes(tmp_path):
                 writer = csv.DictWriter(file, header.split(","), restval="")
                 writer.writeheader()
                 writer.writerows(content)
-        return verdict_changes(tmp_path, ahead=ahead, **options)
+        return verdict_changes(tmp_path, **options)
 
     return changes_of
 
@@ -266,7 +263,10 @@ def test_a_stream_that_settles_the_question_needs_no_draught(changes):
         return status, missing
 
     assert judged(2.0, 90) == ("unknown", ["tide", "vessel.draught"])
-    assert judged("", "") == ("unknown", ["stream.direction", "stream.rate", "tide", "vessel.draught"])
+    assert judged("", "") == (
+        "unknown",
+        ["stream.direction", "stream.next_direction", "stream.rate", "tide", "vessel.draught"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -340,28 +340,52 @@ def test_of_one_time_and_source_the_place_in_the_file_decides(changes):
     ]
 
 
-def test_a_prediction_is_used_one_step_before_its_time(changes):
+def test_between_two_predictions_the_less_favourable_counts(changes):
+    """While the water falls and while it rises, while the stream grows and slackens, and where it turns."""
     reports = [ship("00:00:05", mmsi=1, draught=14.7), inbound("00:00:05", mmsi=2, draught=12)]
-    tides = [tide("00:00:00", 0.0), tide("00:06:00", 1.0), tide("00:12:00", 0.0)]
-    streams = [stream("00:00:00", 2.0, 180), stream("00:06:00", 0.5, 180), stream("00:12:00", 2.0, 180)]
-    winds = [wind("00:00:00", 0), wind("00:06:00", 46)]  # no prediction
-    frame = changes(reports, tides=tides, streams=streams, winds=winds, ahead=6)
+    heights = [1.0, 0.0, 0.0, 1.0, 1.0]
+    tides = [tide(f"00:{6 * n:02}:00", height) for n, height in enumerate(heights)]
+    streams = [
+        stream(f"00:{6 * n:02}:00", *each) for n, each in enumerate([(0.5, 180), (2.0, 180), (2.0, 90), (0.5, 90)])
+    ]
+    winds = [wind("00:00:00", 0), wind("00:20:00", 46)]  # no prediction: from its own time on
+    frame = changes(reports, tides=tides, streams=streams, winds=winds)
     assert stated(frame[frame.mmsi == 1]) == [
-        ("00:00:05", "allowed", [], []),
-        ("00:06:00", "restricted", ["clearance at pier"], []),
-        ("00:06:00", "restricted", ["wind limit", "clearance at pier"], []),
+        ("00:00:05", "restricted", ["clearance at pier"], []),
+        ("00:18:00", "allowed", [], []),  # not at 12 minutes, when the water is yet to come
+        ("00:20:00", "restricted", ["wind limit"], []),
     ]
     assert stated(frame[frame.mmsi == 2]) == [
-        ("00:00:05", "allowed", [], []),
-        ("00:06:00", "restricted", ["tidal stream"], []),
-        ("00:06:00", "restricted", ["wind limit", "tidal stream"], []),
+        ("00:00:05", "restricted", ["tidal stream"], []),
+        ("00:12:00", "allowed", [], []),  # from 6 to 12 minutes it runs outwards still
+        ("00:20:00", "restricted", ["wind limit"], []),
     ]
 
 
-def test_the_first_prediction_of_the_next_day_is_the_last_one_used(changes):
+def test_of_the_quay_the_higher_water_counts(changes):
+    tides = [tide("00:00:00", 0.0), tide("00:06:00", 2.6), tide("00:12:00", 0.0), tide("00:18:00", 0.0)]
+    assert [row[:3] for row in stated(changes([ship("00:00:05")], tides=tides))] == [
+        ("00:00:05", "restricted", ["quay awash"]),
+        ("00:12:00", "allowed", []),
+    ]
+
+
+def test_the_neighbour_of_a_prediction_is_the_last_row_of_the_next_time_of_its_gauge(changes):
+    tides = [
+        tide("00:00:00", 1.0),
+        tide("00:12:00", 0.0),
+        tide("00:06:00", 0.0),
+        tide("00:06:00", 1.0),
+        tide("00:03:00", 0.0, "8531680"),
+    ]
+    frame = changes([ship("00:00:05", draught=14.7)], tides=tides)
+    assert [row[:2] for row in stated(frame)] == [("00:00:05", "allowed"), ("00:06:00", "restricted")]
+
+
+def test_the_first_prediction_of_the_next_day_is_the_last_neighbour(changes):
     reports, last = [ship("00:00:05", draught=14.7)], tide("00:00:00", 0.0, day="2020-07-01")
     beyond = tide("00:06:00", 9.0, day="2020-07-01")
-    frame = changes(reports, tides=[tide("00:00:00", 9.0), tide("00:06:00", 1.0), last, beyond], ahead=6)
+    frame = changes(reports, tides=[tide("00:00:00", 1.0), tide("23:54:00", 1.0), last, beyond])
     assert [row[:2] for row in stated(frame)] == [("00:00:05", "allowed"), ("23:54:00", "restricted")]
 
 
@@ -429,18 +453,15 @@ def test_a_degree_of_latitude():
 # ------------------------------------------------------------------------------------------------- the known fact
 
 
-@pytest.mark.parametrize(
-    ("options", "clocks"),
-    [({}, ["01:54", "03:30", "13:18", "16:06"]), ({"ahead": 0}, ["02:00", "03:36", "13:24", "16:12"])],
-)
-def test_gunvor_maersk_changes_four_times(options, clocks):
+def test_gunvor_maersk_changes_four_times():
     """She draws 15.0 m and lies where the assumed depth is 15.24 m: the tide at Bayonne Bridge must be 0.26 m."""
     restricted = ("restricted", ["clearance at elizabeth-east"], [])
     allowed = ("allowed", [], [])
     expected = [("00:01:19", *allowed)]
+    clocks = ["01:54", "03:36", "13:18", "16:12"]  # the last that is enough, and the first that is again
     for clock, verdict in zip(clocks, [restricted, allowed, restricted, allowed], strict=True):
         expected.append((f"{clock}:00", *verdict))
-    assert stated(verdict_changes(DATA, ships={GUNVOR_MAERSK}, **options)) == expected
+    assert stated(verdict_changes(DATA, ships={GUNVOR_MAERSK})) == expected
 
 
 def test_the_readings_about_gunvor_maersk_s_changes():

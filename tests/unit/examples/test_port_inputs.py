@@ -57,7 +57,7 @@ def test_a_row_becomes_bare_values_in_the_units_of_the_rules(whole):
         "destination": "elizabeth-east", "direction": "moored",
     }  # fmt: skip
     tide = of(whole, "tide")[1].values
-    assert tide == {"sensor": "8519483", "height": 0.687, "low_water": 0.07}
+    assert tide == {"sensor": "8519483", "height": 0.687, "highest": 0.716, "low_water": 0.07}
     heights = [reading.values["height"] for reading in of(whole, "tide") if reading.values["sensor"] == "8519483"]
     assert min(heights) == tide["low_water"]
 

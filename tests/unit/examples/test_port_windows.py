@@ -95,10 +95,10 @@ def test_only_deep_ships_are_shown_and_only_those_that_a_berth_takes(day):
 
 
 def test_gunvor_maersk_waits_for_the_tide(ahead):
-    """Her verdict at the berth turns at 01:54, 03:30, 13:18 and 16:06; an hour before a turn it is too late."""
+    """Her verdict at the berth turns at 01:54, 03:36, 13:18 and 16:12; an hour before a turn it is too late."""
     _, found = ahead
     outlook = found["GUNVOR MAERSK"]
-    assert spans(outlook) == [("03:30", "12:18"), ("16:06", "23:00")]
+    assert spans(outlook) == [("03:36", "12:18"), ("16:12", "23:00")]
     assert outlook.blocked == ("clearance on passage",)
 
 
@@ -174,7 +174,7 @@ def situation(
         "vessel": {**SHIP, **(ship or {})},
         "berth": {"id": "b", "depth": 15.0, "position": (40.66, -74.14)},
         "tide": predicted("sensor", height=tide),
-        "stream": predicted("station", rate=rate, direction=towards),
+        "stream": predicted("station", rate=rate, direction=towards, next_direction=towards),
         "wind": predicted("station", velocity=velocity, gust=gust, visibility=visibility),
     }
 
