@@ -1,7 +1,8 @@
 """Mappings as records: a field is ``x.name``, whatever the payload is.
 
 A mapping is wrapped once, at the door of the engine. A field always wins over a method of the same name, so a column
-called ``items`` is no trap; where there is no such field, the methods of a mapping are there.
+called ``items`` is no trap; where there is no such field, the methods of a mapping are there. The few names that Python
+finds on any object before it asks for a field, such as ``__class__``, are refused as names of fields.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
+from cartesius.errors import InvalidArgument
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MAPPING_METHODS = frozenset({"keys", "items", "values", "get"})
 
@@ -19,6 +22,9 @@ _MAPPING_METHODS = frozenset({"keys", "items", "values", "get"})
 @final
 class Record:
     """An immutable mapping with its fields as attributes. Equal to any mapping with equal items.
+
+    Raises:
+        InvalidArgument: A field has a name of Python's own.
 
     >>> ship = Record({"name": "EVA", "draught": 9.5})
     >>> ship.name, ship["draught"]
@@ -28,6 +34,8 @@ class Record:
     __slots__ = ("__weakref__", "_fields")
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
+        if not TAKEN.isdisjoint(fields):
+            raise InvalidArgument(taken(fields))
         object.__setattr__(self, "_fields", {k: v if type(v) in PLAIN else wrap(v) for k, v in dict(fields).items()})
 
     def __getattr__(self, name: str) -> Any:
@@ -65,6 +73,16 @@ class Record:
 
     def __repr__(self) -> str:
         return f"Record({self._fields!r})"
+
+
+TAKEN = frozenset(dir(Record))
+"""The names that are no fields of a record: Python finds them before it asks."""
+
+
+def taken(fields: Iterable[str]) -> str:
+    """Say that one of ``fields`` has a name that cannot be a field's."""
+    name = next(one for one in fields if one in TAKEN)
+    return f"a record: expected names of fields but got {name!r}, which Python finds on any object; rename the field"
 
 
 def wrap(value: Any) -> Any:

@@ -2,11 +2,14 @@
 
 Plain HTML, style and script from `dsl/editor`, without build step or anything from elsewhere; a content security policy
 lets nothing else run. The server listens on 127.0.0.1, answers only to that name (so no other site's name can be bent
-to it), and what asks or saves must carry a token that only the page was given.
+to it), and what asks or saves must carry a token. The token is in the address that `serve` prints, behind the #, which
+no browser sends anywhere: whoever on this machine asks for the page gets a page, and nothing of the file.
 
-The only module that knows starlette and uvicorn.
+Texts are read in a thread of their own, one at a time, so that a long one keeps nobody from being answered.
 
-Source: issue 6, "Rules as text"; OWASP on cross-site request forgery and DNS rebinding.
+The only module that knows starlette, uvicorn and anyio, on which both stand.
+
+Source: issues 6 and 18; OWASP on cross-site request forgery and DNS rebinding.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -49,34 +53,36 @@ _HEADERS: Final = {
 }
 
 
-def application(file: File, token: str | None = None) -> Starlette:
+def application(file: File, secret: str) -> Starlette:
     """Return the application that edits ``file``.
 
     Args:
         file: The file of rules.
-        token: What requests must carry; default: a new random one.
+        secret: What requests must carry.
     """
-    secret = secrets.token_urlsafe(32) if token is None else token
+    one_at_a_time = CapacityLimiter(1)
 
     def page(request: Request) -> Response:
         name = request.path_params.get("name", "page.html")
         if name not in _TYPES:
             return Response("not here", 404, _HEADERS)
-        content = (_PAGE / name).read_text(encoding="utf-8").replace("{{token}}", secret)
-        return Response(content, headers=_HEADERS, media_type=_TYPES[name])
+        return Response((_PAGE / name).read_bytes(), headers=_HEADERS, media_type=_TYPES[name])
 
     async def answer(request: Request) -> Response:
         if not secrets.compare_digest(request.headers.get("x-token", "").encode(), secret.encode()):
-            return _refused("this page was not given to you by this server", 403)
-        if int(request.headers.get("content-length") or 0) > LARGEST:
-            return _refused(f"a request has at most {LARGEST} bytes", 413)
+            return _refused("open the address that the editor printed when it started", 403)
+        body = bytearray()
+        async for chunk in request.stream():  # what a request says of its length need not be so
+            body += chunk
+            if len(body) > LARGEST:
+                return _refused(f"a request has at most {LARGEST} bytes", 413)
         try:
-            draft = json.loads(await request.body())
-        except ValueError:
+            draft = json.loads(body)
+        except (ValueError, RecursionError):
             draft = None
         if not isinstance(draft, dict):
             return _refused("a request is an object in JSON", 400)
-        return _answered(file, request.path_params["question"], draft)
+        return await to_thread.run_sync(_answered, file, request.path_params["question"], draft, limiter=one_at_a_time)
 
     return Starlette(
         routes=[
@@ -101,7 +107,7 @@ def _answered(file: File, question: str, draft: dict[str, object]) -> Response:
         return _refused(str(error), 409)
     except CartesiusError as error:
         return _refused(str(error), 422)
-    except (OSError, UnicodeError, TypeError) as error:
+    except (OSError, UnicodeError, TypeError, ValueError, RecursionError) as error:
         return _refused(f"{type(error).__name__}: {error}", 500)
 
 
@@ -118,13 +124,14 @@ def serve(file: File, port: int, browse: bool) -> None:
         browse: Whether to open a browser.
     """
     with socket.create_server((HOSTS[0], port)) as listening:
-        address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/"
+        secret = secrets.token_urlsafe(32)
+        address = f"http://{HOSTS[0]}:{listening.getsockname()[1]}/#{secret}"
         print(f"Editing {file.path} at {address} (Ctrl-C ends it)", flush=True)
         if browse:
             webbrowser.open(address)
-        server(file).run(sockets=[listening])
+        server(file, secret).run(sockets=[listening])
 
 
-def server(file: File) -> uvicorn.Server:
+def server(file: File, secret: str) -> uvicorn.Server:
     """Return the server of the page, which is not started yet: `run` takes the sockets that it listens on."""
-    return uvicorn.Server(uvicorn.Config(application(file), log_level="warning", lifespan="off"))
+    return uvicorn.Server(uvicorn.Config(application(file, secret), log_level="warning", lifespan="off"))

@@ -110,6 +110,11 @@ class Page:
         Raises:
             InvalidRule: It is no text of rules, or absurdly long or deep.
         """
+        lone = re.search("[\ud800-\udfff]", text)
+        if lone is not None:
+            fix = [("fix", "save the text as UTF-8")]
+            got = f"{lone[0]!r}, half a character, in line {text[: lone.start()].count(chr(10)) + 1}"
+            raise InvalidRule(refusal(f"{file!r}: expected a text but got {got}", fix, place=""))
         lines = text.split("\n")
         longest = max(range(len(lines)), key=lambda number: len(lines[number]))
         if len(text) > LONGEST or len(lines[longest]) > LONGEST_LINE:

@@ -15,6 +15,7 @@ Source: pint's default registry (SI brochure, NIST SP 811).
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,29 +31,34 @@ _BASES: Final = {
     "ampere": "electric current", "mole": "amount of substance", "candela": "luminous intensity", "bit": "information",
 }  # fmt: skip
 
+_FACTOR: Final = r"[^\W\d_]\w{0,59}(?: ?(?:\*\*|\^) ?-?\d{1,2})?"
+_PRODUCT: Final = re.compile(rf"(?:1 ?/ ?)?{_FACTOR}(?: ?[*/] ?{_FACTOR}){{0,19}}")
+"""What pint is handed: it also computes numbers, and 9**9**9 for ever."""
+
 
 def unit(name: str, *, spelling: str | None = None, symbol: str | None = None) -> Unit:
-    """Return the unit that pint knows as ``name``, an expression such as ``"furlong"`` or ``"tonne / metre**3"``.
+    """Return the unit that pint knows as ``name``: a product of names, such as ``"furlong"`` or ``"tonne / metre**3"``.
 
     >>> unit("furlong")
     <unit fur, a length>
 
     Args:
-        name: pint's name for it.
+        name: pint's name for it, which begins with a letter; or a product of at most twenty such names, each with a
+            power of at most two digits.
         spelling: How messages spell it in Python; default: ``units.unit("…")``.
         symbol: Its symbol; default: pint's.
 
     Raises:
-        InvalidRule: pint does not know it, or it has a broken power.
+        InvalidRule: It is no such product, pint does not know it, or it has a broken power.
     """
+    if not isinstance(name, str) or not _PRODUCT.fullmatch(name):
+        fix = [("fix", "write names of units and whole powers: furlong, or tonne / metre**3")]
+        raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}", fix))
     try:
         one = _REGISTRY.Quantity(Fraction(1), name)
         base, nothing = one.to_root_units(), _REGISTRY.Quantity(Fraction(0), name).to_root_units()
         powers, written = _powers(base), _powers(one)
         shown = formula([(str(_REGISTRY.get_symbol(each)), power) for each, power in written.items()])
-        if not name:
-            message = "it is empty"
-            raise ValueError(message)
     except Exception as error:  # pint's parser raises whatever it stumbles over
         raise InvalidRule(refusal(f"unit: expected a unit that pint knows but got name={name!r}: {error}")) from error
     dimension = Dimension.of(**{_BASES.get(each, each): power for each, power in powers.items()})

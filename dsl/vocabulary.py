@@ -128,7 +128,10 @@ class Vocabulary:
 
     def _exactly(self, letters: str) -> tuple[Term, ...]:
         terms = dict.fromkeys(term for _, term in self._pairs())
-        return tuple(term for term in terms if _letters(term) == letters)
+        found = tuple(term for term in terms if _letters(term) == letters)
+        if found or self.subject is None or letters not in dict(self.subject.fields):
+            return found
+        return (Observation(self.subject, letters),)  # as in words, the subject's fields need no source
 
     def _choices(self) -> str:
         known = [named.name for named in self.definitions]

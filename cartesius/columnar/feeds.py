@@ -21,7 +21,7 @@ from cartesius.columnar.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector
 from cartesius.doors import check_input
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.reactives import UNDECLARED, Reactive
-from cartesius.records import Record
+from cartesius.records import TAKEN, Record, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +97,8 @@ class _Columns:
             raise InvalidArgument(
                 self._wrong("columns of different names", f"the names {table.column_names}", "rename")
             )
+        if not TAKEN.isdisjoint(self.columns):
+            raise InvalidArgument(taken(self.columns))
         self.order = self._ints(ORDER)
         self.at = self._ints("at")
         self.start, self.end = self._ints("start"), self._ints("end")

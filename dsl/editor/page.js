@@ -2,7 +2,8 @@
 // The page that edits a file of rules. The draft is the whole text; every edit is made by the server's grammar, which
 // answers with a new text or with the reason why not. Nothing is kept by the server, and an error changes nothing.
 
-const token = document.querySelector("meta[name=token]").content;
+// Behind the # of the address that the editor printed: no browser sends that part anywhere.
+const token = location.hash.slice(1);
 const by = (id) => document.getElementById(id);
 const state = { text: "", saved: "", version: "", past: [], future: [], outline: null, open: null, rows: {}, now: "" };
 const OTHER = "\u0000other";

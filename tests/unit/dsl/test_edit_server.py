@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 import socket
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
+from dsl import drafts, edit_server
 from dsl.drafts import File
-from dsl.edit_server import LARGEST, application, server
+from dsl.edit_server import LARGEST, application, serve, server
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:
@@ -37,10 +39,11 @@ def ask(client: TestClient, question: str, /, **draft: object) -> tuple[int, dic
     return answer.status_code, answer.json()
 
 
-def test_the_page_has_its_token_and_lets_nothing_else_run(client: TestClient):
+def test_the_page_has_no_secret_and_lets_nothing_else_run(client: TestClient):
+    """Any user of the machine may ask for it."""
     page = client.get("/")
     assert page.status_code == 200
-    assert '<meta name="token" content="secret">' in page.text
+    assert not any("secret" in client.get(f"/{name}").text for name in ("", "page.css", "page.js"))
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
@@ -70,10 +73,73 @@ def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dic
     assert path.read_text(encoding="utf-8") == before
 
 
-def test_each_server_has_a_token_of_its_own(path: Path):
-    pages = [TestClient(application(File(path)), base_url="http://127.0.0.1").get("/").text for _ in range(2)]
-    assert pages[0] != pages[1]
-    assert "{{token}}" not in pages[0]
+def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    given: list[str] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    monkeypatch.setattr(edit_server, "application", lambda file, secret: given.append(secret))
+    for _ in range(2):
+        serve(File(path), 0, browse=False)
+    assert len({*given}) == 2
+    assert all(len(secret) >= 40 for secret in given)
+    said = capsys.readouterr().out.splitlines()
+    assert all(f"/#{secret} " in line for secret, line in zip(given, said, strict=True))
+
+
+def in_chunks(size: int, number: int = 1) -> Iterator[bytes]:
+    for _ in range(number):
+        yield b"0" * size
+
+
+HOSTILE = [
+    "[" * 200_000,
+    '{"text":' * 100_000,
+    '{"text": "\\ud800"}',
+    '{"text": "pack: \\ud800"}',
+    '{"text": ' + "9" * 5_000 + "}",
+]
+
+
+@pytest.mark.parametrize("body", HOSTILE, ids=lambda body: body[:12])
+@pytest.mark.parametrize("question", ["read", "edit", "expression", "judge", "save"])
+def test_no_body_is_more_than_refused(client: TestClient, question: str, body: str):
+    answer = client.post(f"/api/{question}", content=body.encode(), headers=TOKEN)
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]
+
+
+UNITS = ["1e99999999", "9**9**9", "9 ** 9", "1e9", "m**999999999", "_" * 9, "", " ", "m * " * 400 + "m"]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit[:12])
+def test_no_unit_is_computed_for_long(client: TestClient, unit: str):
+    text = f"pack: p\nsubject: v\nsource v by id:\n    id: number\n    x: `{unit}`\nx must be at least 5\n"
+    status, answer = ask(client, "read", text=text)
+    assert (status, "expected" in str(answer["error"])) == (422, True)
+
+
+def test_texts_are_read_aside_and_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch):
+    """While one text is read, the page is served, and a second text waits."""
+    going, reading, others = Event(), [], []
+
+    def read(draft: dict[str, object], _: str) -> dict[str, object]:
+        reading.append(draft["text"])
+        assert going.wait(10)
+        others.append(list(reading))
+        return {}
+
+    monkeypatch.setitem(drafts.ANSWERS, "read", read)
+    with TestClient(application(File(path), "secret"), base_url="http://127.0.0.1:8000") as client:
+        threads = [Thread(target=ask, args=(client, "read"), kwargs={"text": text}) for text in "ab"]
+        for thread in threads:
+            thread.start()
+        assert client.get("/").status_code == 200
+        assert len(reading) <= 1
+        going.set()
+        for thread in threads:
+            thread.join()
+    assert [len(each) for each in others] == [1, 2]
 
 
 def test_a_request_is_a_small_object_in_json(client: TestClient):
@@ -81,6 +147,7 @@ def test_a_request_is_a_small_object_in_json(client: TestClient):
     assert client.post("/api/load", content=b"no json", headers=TOKEN).status_code == 400
     assert client.post("/api/load", content=b"\xff", headers=TOKEN).status_code == 400
     assert client.post("/api/read", content=b"0" * (LARGEST + 1), headers=TOKEN).status_code == 413
+    assert client.post("/api/read", content=in_chunks(100_000, 50), headers=TOKEN).status_code == 413  # says no length
     assert ask(client, "nothing") == (404, {"error": "there is no question 'nothing'"})
     assert client.get("/api/load", headers=TOKEN).status_code == 405
 
@@ -123,12 +190,12 @@ def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
 @pytest.fixture
 def address(path: Path) -> Iterator[str]:
     """A server on a free port; it is shut down, and its thread joined, in the end."""
-    running = server(File(path))
+    running = server(File(path), "secret")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/#secret"
         finally:
             running.should_exit = True
             thread.join()
@@ -190,7 +257,7 @@ def test_in_the_browser_a_rule_is_edited_judged_and_saved(address: str, path: Pa
             page.keyboard.press("Control+s")
             expect(page.locator("#state")).to_contain_text("saved; the last version is in harbour.rules.bak")
             assert failures == []
-            assert [url for url in asked if not url.startswith(address)] == []
+            assert [url for url in asked if not url.startswith(address.partition("#")[0])] == []
         finally:
             browser.close()
     old = "length is at least 200 m: wind velocity must be at most 35 kn"

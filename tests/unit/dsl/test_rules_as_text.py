@@ -322,3 +322,13 @@ source wind:
     both = text.format("ship wind speed") + "`wind.speed` must be below 3 kn\n"
     lines = RulePack.from_text(both).to_text().splitlines()
     assert lines[-2:] == ["ship wind speed must be below 3 kn", "`wind.speed` must be below 3 kn"]
+
+
+@pytest.mark.parametrize("name", ["class", "None", "is", "x", "two words", "söüß"])
+def test_a_field_declared_in_backticks_is_found_in_backticks(name):
+    """Alone where it is the subject's; of another source, behind the source's name and a dot."""
+    text = f"pack: p\nsubject: v\nsource v by id:\n    id: number\n    `{name}`: m\n`{name}` must be at least 5 m\n"
+    pack = RulePack.from_text(text)
+    assert pack.check({"v": {"id": 1, name: 4.0}}).status == "restricted"
+    assert RulePack.from_text(text.replace(f"`{name}` must", f"`v.{name}` must")).statements == pack.statements
+    assert RulePack.from_text(pack.to_text()).statements == pack.statements
