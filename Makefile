@@ -56,7 +56,7 @@ kafka: setup  ## Start a Kafka broker at 127.0.0.1:9092, for `make run-kafka` in
 	@$(with_java) tools/kafka.sh
 
 # Spark's Kafka connector has the versions of Spark, but not each of them can be had.
-spark_with_kafka := spark40 "pyspark==4.0.*"
+spark_with_kafka := spark40
 kafka_connector := spark-kafka-4.0.0 org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0
 
 run-kafka: setup  ## Judge the ships as in run, through the broker of `make kafka`, on Spark 4.0 (ARGS as for run)
@@ -66,26 +66,24 @@ run-kafka: setup  ## Judge the ships as in run, through the broker of `make kafk
 # PySpark 4.0 and 4.1 leave a socket open after each collect.
 unclosed := -W ignore:unclosed:ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning
 
-# In environments of their own, out/env: with versions for which all parts can be had. ARGS as for test.
+# In environments of their own, out/env: with versions for which all parts can be had (tools/environments). ARGS as for test.
 test-kafka: setup  ## Test sources and sinks at a real Kafka broker, on Spark 4.0, also through kills
-	@$(with_java) tools/tests_with.sh $(spark_with_kafka) -- -s $(unclosed) tests/brokers/test_kafka.py \
+	@$(with_java) tools/tests_with.sh $(spark_with_kafka) -s $(unclosed) tests/brokers/test_kafka.py \
 	    $(ARGS)
 
 test-postgresql: setup  ## Test the PostgreSQL sink at a real server, also through kills of the driver
 	@$(with_java) HYPOTHESIS_PROFILE=ci $(python) -m pytest -s tests/brokers/test_postgresql.py tests/faults/test_kills.py \
 	    -k postgresql $(ARGS)
 
-# PySpark up to 4.0.4 and 4.1.3 gives pyarrow floats where it means whole numbers; pyarrow 26 takes them no more.
 test-delta: setup  ## Test the Delta sink with the real library, on Spark 4.1, also through kills of the driver
-	@$(with_java) tools/tests_with.sh delta "pyspark==4.1.0" "delta-spark==4.1.0" "pyarrow<26" -- -s $(unclosed) tests/brokers/test_delta.py \
+	@$(with_java) tools/tests_with.sh delta -s $(unclosed) tests/brokers/test_delta.py \
 	    $(ARGS)
 
 cluster: setup  ## Submit a job to a standalone cluster of a master and two workers, and kill one; Spark Connect
-	@$(with_java) tools/tests_with.sh cluster venv-pack grpcio grpcio-status googleapis-common-protos zstandard \
-	    -- -s tests/clusters $(ARGS)
+	@$(with_java) tools/tests_with.sh cluster -s tests/clusters $(ARGS)
 
 test-spark40: setup  ## Run the tests of the bridge on Spark 4.0
-	@$(with_java) tools/tests_with.sh spark40 "pyspark==4.0.*" -- -m "not slow" $(unclosed) tests/spark \
+	@$(with_java) tools/tests_with.sh spark40 -m "not slow" $(unclosed) tests/spark \
 	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)
@@ -102,7 +100,7 @@ docs: setup  ## Build docs/ into out/docs; a warning is an error
 	@$(python) -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/docs
 	@echo "out/docs/index.html"
 
-lock: setup  ## Make requirements.lock anew from pyproject.toml, with the newest versions it allows
+lock: setup  ## Make requirements.lock and those of the other environments anew, with the newest versions allowed
 	@bash tools/lock.sh
 
 format: setup  ## Format the code and mend what ruff can mend

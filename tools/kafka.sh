@@ -3,8 +3,8 @@
 #
 #   tools/kafka.sh [PORT [FOLDER [PROPERTY=VALUE...]]]
 #
-# PORT: 9092, the controller has the next one; FOLDER: out/kafka, emptied first; the properties are further ones of the
-# broker, as Kafka's documentation names them.
+# PORT: 9092, the controller has the next one; FOLDER: out/kafka, made anew: one that is there is removed only if it was
+# made by this script; the properties are further ones of the broker, as Kafka's documentation names them.
 #
 # JAVA_HOME says which Java.
 set -euo pipefail
@@ -12,10 +12,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 port=${1:-9092}
 folder=${2:-$PWD/out/kafka}
+mark=.made-by-kafka.sh
+if [ -e "$folder" ] && [ ! -f "$folder/$mark" ]; then
+    echo "kafka: $folder is there, and not of this script's making; name a folder that is not there" >&2
+    exit 1
+fi
 jars=$(tools/jars.sh kafka-broker org.apache.kafka:kafka_2.13:4.1.0 org.slf4j:slf4j-simple:1.7.36)
 java=("${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx512m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
 rm -rf "$folder"
 mkdir -p "$folder"
+touch "$folder/$mark"
 cat >"$folder/server.properties" <<PROPERTIES
 process.roles=broker,controller
 node.id=1

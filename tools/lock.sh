@@ -1,21 +1,28 @@
 #!/usr/bin/env bash
-# Makes requirements.lock anew. Used by `make lock`, from the repository root.
+# Makes requirements.lock anew, and the locks of the other environments. Used by `make lock`, from the repository root.
 #
-# uv writes it, since pip cannot write hashes for other platforms than its own. uv is taken from the PATH or else
-# installed into a folder that is removed at the end: nobody who only installs from the lock needs it.
+# uv writes them, since pip cannot write hashes for other platforms than its own. It has an environment of its own
+# (tools/environments/locking.lock), or is taken from the PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 uv=$(command -v uv || true)
-if [ -z "$uv" ]; then
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
-    .venv/bin/python -m venv "$scratch"
-    "$scratch/bin/python" -m pip install --quiet uv
-    uv=$scratch/bin/uv
-fi
+[ -n "$uv" ] || uv=$(dirname "$(tools/environment.sh locking)")/uv
 
-"$uv" pip compile pyproject.toml --extra edit --extra postgresql --extra examples --extra dev \
-    --universal --python-version 3.11 --generate-hashes --upgrade --quiet \
-    --custom-compile-command "make lock" --output-file requirements.lock
+compile() {
+    "$uv" pip compile --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock" "$@"
+}
+
+if [ "${1:-all}" = all ]; then
+    compile pyproject.toml --extra edit --extra postgresql --extra examples --extra dev --universal --upgrade \
+        --output-file requirements.lock
+fi
+pins=$(mktemp)
+trap 'rm -f "$pins"' EXIT
+for wanted in tools/environments/*.in; do
+    # All that the environment does not ask for otherwise has the version of requirements.lock; py4j goes with PySpark.
+    replaced=$(sed -nE 's/^([A-Za-z0-9_-]+)[=<>~!].*/\1/p' "$wanted" | paste -sd '|')
+    sed -nE '/^[A-Za-z0-9_.-]+==/ s/ *\\$//p' requirements.lock | grep -vE "^(${replaced:-none}|py4j)==" >"$pins"
+    compile "$wanted" --constraint "$pins" --universal --upgrade --no-annotate --output-file "${wanted%.in}.lock"
+done
 echo "requirements.lock: $(grep -c '^[a-z0-9].*==' requirements.lock) packages; run \`make setup\` to install them"
