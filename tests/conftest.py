@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
 
+_BEGAN = time.monotonic()
 ROOT = Path(__file__).resolve().parent.parent
 SHARING = {"spark": ("tests/spark/", "tests/unit/examples/test_port_on_spark.py"), "mypy": ("tests/typing/",)}
 """The tests that share what takes one process at a time, by the beginning of their files' names."""
@@ -39,7 +41,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],  # nor does slow drawing
 )
 settings.register_profile("few", parent=settings.get_profile("ci"), max_examples=20)  # where each line counts once
-settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=5_000, derandomize=False)
+_part, _parts = map(int, os.environ.get("TEST_PART", "1/1").split("/"))
+"""`make test-long PART=3/12`: a twelfth of the examples of every law, and every twelfth of the other tests, from the
+third on. So each part takes as long as the others, and a law that fails is found by any of them."""
+if not 1 <= _part <= _parts:
+    message = f"PART={_part}/{_parts}: expected which part of how many, as in PART=3/12"
+    raise pytest.UsageError(message)
+LONGEST_PART = 28 * 60
+"""After so many seconds a part begins no other test, and says which it left out."""
+settings.register_profile(
+    "long", parent=settings.get_profile("ci"), max_examples=-(-5_000 // _parts), derandomize=False
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
@@ -53,7 +65,8 @@ def pytest_report_header(config: pytest.Config) -> str:
     profile = os.environ.get("HYPOTHESIS_PROFILE", "ci")
     seed = config.getoption("--hypothesis-seed")
     how = "" if seed is None else f" --hypothesis-seed={seed}"
-    return f"to repeat: HYPOTHESIS_PROFILE={profile}{how}"
+    part = f" TEST_PART={_part}/{_parts}" if _parts > 1 else ""
+    return f"to repeat: HYPOTHESIS_PROFILE={profile}{part}{how}"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -82,8 +95,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
+    if _parts > 1:
+        others = [item for item in items if not getattr(getattr(item, "obj", None), "is_hypothesis_test", False)]
+        left = {*others} - {*others[_part - 1 :: _parts]}
+        config.hook.pytest_deselected(items=[*left])
+        items[:] = [item for item in items if item not in left]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: _shared_by(item.nodeid) is None)
+
+
+def pytest_runtest_setup() -> None:
+    """Leave out what a part has no time for; the summary lists it."""
+    if _parts > 1 and time.monotonic() - _BEGAN > LONGEST_PART:
+        pytest.skip(f"the {LONGEST_PART // 60} minutes of a part are over")
 
 
 def pytest_collection_finish() -> None:
