@@ -5,11 +5,8 @@ With ``--nmea FILE`` it judges those of Rotterdam instead, from raw AIS messages
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +26,7 @@ from examples.port.outside import PlainConsole
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
 from examples.port.report import Timing, notes, show_changes, show_summary
+from examples.port.results import end, results, warn
 from examples.port.running import Telling, judged_here, judged_on_kafka, judged_on_spark, refuse
 from examples.port.slices import number_of_slices
 from examples.port.tables import UnusableFile
@@ -38,7 +36,6 @@ from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from datetime import date, datetime
 
     from rich.console import Console
@@ -52,8 +49,6 @@ _DAY_MINUTES: Final = 24 * 60
 
 _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "windows.png")
 """What a run leaves; with ``--nmea`` the first two."""
-DAMAGED: Final = 3
-"""The exit status where input was damaged: what there is of it was judged."""
 
 
 @click.command(context_settings={"show_default": True, "max_content_width": 110})
@@ -156,14 +151,14 @@ def main(
     try:
         out.mkdir(parents=True, exist_ok=True)
         if nmea is not None:
-            _end(console, _judge_nmea(console, nmea, None if on is None else on.date(), out))
+            end(console, _judge_nmea(console, nmea, None if on is None else on.date(), out))
             return
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date())
     except (UnusableFile, OSError) as error:
         refuse(error)
     reading = perf_counter() - started
-    _warn(console, day.damaged)
+    warn(console, day.damaged)
     rules = rule_pack(pack, day.berths, day.gauges, day.stations)
     console.print(
         f"Judging {_ships(day):,} ships by the pack {pack!r}: {len(day.readings):,} events of {day.day:%-d %B %Y},"
@@ -191,7 +186,7 @@ def main(
     judging = perf_counter() - started - reading - (spark or 0.0)
 
     said = notes(DAY, wind_day.date())
-    with _results(console, out, _WRITTEN) as folder:
+    with results(console, out, _WRITTEN) as folder:
         write_changes(log.changes, folder / "verdicts.parquet")
         write_dead_letters(dead, folder / "dead_letters.csv")
         changes = Counter(change.mmsi for change in log.changes)
@@ -206,33 +201,7 @@ def main(
         show_summary(console, log, dead, Timing(reading, judging, spark))
         for note in said:
             console.print(note, style="dim")
-    _end(console, day.damaged)
-
-
-@contextmanager
-def _results(console: Console, out: Path, names: Sequence[str]) -> Iterator[Path]:
-    """Give a folder to write results into; they replace those in ``out`` when all are there, and not before."""
-    with TemporaryDirectory(prefix=".new-", dir=out) as made:
-        yield Path(made)
-        written = [name for name in names if (Path(made) / name).exists()]
-        for name in names:
-            if name in written:
-                (Path(made) / name).replace(out / name)
-            else:
-                (out / name).unlink(missing_ok=True)
-    console.print(f"Written to {out}: {', '.join(written)}")
-
-
-def _warn(console: Console, damaged: Sequence[str]) -> None:
-    for each in damaged:
-        console.print(f"DAMAGED INPUT: {each}", style="bold red", soft_wrap=True)
-
-
-def _end(console: Console, damaged: Sequence[str]) -> None:
-    """End with a status of its own where input was damaged, and say so once more."""
-    if damaged:
-        _warn(console, damaged)
-        sys.exit(DAMAGED)
+    end(console, day.damaged)
 
 
 def _show_ahead(console: Console, day: Day, out: Path) -> None:
@@ -251,9 +220,9 @@ def _show_ahead(console: Console, day: Day, out: Path) -> None:
 def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> tuple[str, ...]:
     """Judge the ships of Rotterdam; return what is wrong with the file if it is damaged."""
     run = run_on_nmea(file, day)
-    _warn(console, run.nmea.damaged)
+    warn(console, run.nmea.damaged)
     console.print(f"Judging the ships of Rotterdam by {file.name}: {run.nmea.sentences:,} sentences of {run.nmea.day}")
-    with _results(console, out, _WRITTEN[:2]) as folder:
+    with results(console, out, _WRITTEN[:2]) as folder:
         write_changes(run.log.changes, folder / "verdicts.parquet")
         write_dead_letters(run.nmea.dead, folder / "dead_letters.csv")
         show_nmea(console, run)

@@ -11,6 +11,7 @@ import keyword
 import string
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -170,8 +171,9 @@ def test_names_in_generated_code_are_data(fields, reactive):
     table = to_table(pairs, key=key)
     rows = [({key: 1, **dict.fromkeys(others, n)}, (left, right)[n % 2]) for n in range(4)]
     wanted = None
-    for tier in ("reference", "in_place", None):
-        engine = Engine(pairs, table, **({} if tier is None else {"tier": tier}))
+    tiers: tuple[Any, ...] = ("reference", "in_place", None)
+    for tier in tiers:
+        engine = Engine(pairs, table, tier=tier)
         if tier is None:
             columns = {side: [row for row, of in rows if of is side] for side in (left, right)}
             batch = {

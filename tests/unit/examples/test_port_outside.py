@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from examples.port import __main__ as command
-from examples.port import tables
+from examples.port import results, tables
 from examples.port.dead_letters import DeadLetter, write_dead_letters
 from examples.port.outside import PlainConsole, printable
 
@@ -119,7 +119,7 @@ def test_a_truncated_file_is_judged_and_said_first_and_last_with_a_status_of_its
     path = few.path / AIS
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     result, out = port()
-    assert result.exit_code == command.DAMAGED == 3
+    assert result.exit_code == results.DAMAGED == 3
     lines = [line for line in result.output.splitlines() if line]
     for line in (lines[0], lines[-1]):
         assert line.startswith(f"DAMAGED INPUT: {path}: a file that is cut off")
