@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 4096
 _GZIP: Final = 31  # zlib's name for "with a gzip header"
-_LARGEST: Final = 512 * 1024 * 1024
+_LARGEST: Final = 256 * 1024 * 1024
 """How many bytes a file may have when it is unzipped; a million AIS reports have some 100 MB."""
 
 
