@@ -6,6 +6,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+# Tests and jobs start many processes: where byte code is not kept, each of them compiles the library anew, in 3 s.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Further arguments of run, test, test-long, bench, bench-spark and experiments, as in `make run ARGS="--in-process"`.
 ARGS ?=
 

@@ -65,6 +65,7 @@ class Bindings:
             note_needed(self, restriction)
             if restriction.opens_windows:
                 self._open_windows(restriction)
+            self._allow_lateness(restriction, world)
         if share is not None:
             share(self)
         for slot in self.slots:
@@ -112,7 +113,7 @@ class Bindings:
         for restriction in self.pattern.restrictions:
             for field in restriction.keeps_versions:
                 duration = restriction.configuration["retention"]
-                retention = None if duration is None else world.units(duration, repr(restriction), "retention")
+                retention = None if duration is None else world.units(duration, restriction, "retention")
                 for named in restriction.configuration[field]:
                     bound = self.pattern.slots.items()
                     slots = [s for s, r in bound if named in (s, r)] or [s for s, r in bound if named == r.name]
@@ -141,6 +142,12 @@ class Bindings:
         if not found:
             raise InvalidArgument(self.pattern.unknown_slot(name, f"{restriction!r}"))
         return found
+
+    def _allow_lateness(self, restriction: Restriction, world: World) -> None:
+        for named in [one for field in restriction.allows_lateness for one in restriction.configuration[field]]:
+            lateness = world.units(restriction.configuration["lateness"], restriction, "lateness")
+            for slot in self.find(named, restriction):
+                slot.lateness = max(slot.lateness, lateness)
 
     def _open_space(self, restriction: Restriction) -> None:
         space = restriction.key_space()

@@ -9,7 +9,7 @@ Source: SEMANTICS 1.3, 2.2 and 2.6.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.absences import Absences
 from cartesius.asked_rows import AskedRows
@@ -50,21 +50,41 @@ if TYPE_CHECKING:
     from cartesius.patterns import Pattern
 
 
+class _Chosen(NamedTuple):
+    is_oldest_first: bool
+    row_key: Any
+    totals: Any
+    relation: str | None
+    is_alone: bool
+    missing: list[bool]
+
+
+def _asked(bindings: Bindings) -> _Chosen:
+    operations = bindings.operations
+    return _Chosen(
+        bool(operations[first_is_oldest]()),
+        operations[row_key](),
+        operations[totals](),
+        operations[relation](),
+        bool(operations[alone]()),
+        [bool(optional(slot)) for slot in bindings.slots],
+    )
+
+
 def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequence[Installed], outer: Handler) -> None:
     """Ask the restrictions, under the ``outer`` handlers, and set up ``batch`` accordingly."""
-    operations = bindings.operations
+    chosen = handle(outer, partial(_asked, bindings))
     has_lists = any(slot.n is not None for slot in bindings.slots)
-    batch.rank = Rank(bool(handle(outer, operations[first_is_oldest])), bindings.window_space, has_lists)
-    key = handle(outer, operations[row_key])
+    batch.rank = Rank(chosen.is_oldest_first, bindings.window_space, has_lists)
+    key, group = chosen.row_key, chosen.totals
     batch.output = Events(batch.name)
-    group = handle(outer, operations[totals])
     if group is not None:
         batch.output = _totals(batch, group, installed, is_table=key is not None)
     elif key is not None:
         keeps_all = any(one.restriction.retracts for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
-    _choose_relations(batch, handle(outer, operations[relation]), installed)
+    _choose_relations(batch, chosen.relation, installed)
     batch.is_pure = any(one.restriction.retracts for one in installed)
     batch.body.is_filtered = any(one.admits for one in installed)
     batch.body.is_relative = any(one.restriction.is_relative for one in installed)
@@ -74,7 +94,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     if pattern.absent.names:
         batch.absences = Absences(pattern, bindings, batch, installed)
     absent = frozenset(slot.index for slot in bindings.slots if slot.name in pattern.absent.names)
-    if handle(outer, operations[alone]):
+    if chosen.is_alone:
         refuse_versions(batch, installed)
         _refuse_lists(batch, "parts that meet, as those of a list do,", "separately keeps them apart")
         batch.product = Alone(batch.rank, absent)
@@ -88,7 +108,7 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
     if batch.is_pure and any(one.restriction.is_relative for one in installed):
         batch.relative = RelativeBatch(batch, batch.product)
-    missing = [bool(handle(outer, partial(optional, slot))) for slot in bindings.slots]
+    missing = chosen.missing
     if any(missing):
         _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
         settling = [one for one in installed if one.restriction.settles]

@@ -161,7 +161,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
             if installed.lag is None:
                 return UNBOUNDED, f"not even by {installed.restriction!r}, as what may meet it may be of any time"
             bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
-            held = ", but not while gates, here or before, hold what may meet it" if installed.floor_slots else ""
+            still = ", but not while what may meet it can come late or is held by gates, here or before"
+            held = still if installed.floor_slots else ""
             each = " per key" if installed.prefixes[slot.index] else ""
             return bound, f"by {installed.restriction!r}{each}{held}"
     if slot.keeps_late and slot.retention is None:

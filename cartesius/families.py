@@ -322,6 +322,7 @@ class Slot:
     kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
     shared: SharedMemory | None = None  # where its memory is that of other slots, too
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
+    lateness: int = 0  # how far behind the clock an event still counts, in time units, without windows and versions
     ended: bool = False
     notes_door: bool = False  # whether its events are told by where they came in, as another slot has them, too
     n: int | None = None  # how many events of it a candidate has, as a list; None: one, as it is
@@ -339,13 +340,13 @@ class Slot:
     @property
     def retention(self) -> int | None:
         """How far behind the clock an event still counts, in time units; None if all do that are taken at all."""
-        return self.memory.retention if isinstance(self.memory, VersionMemory) else None
+        return self.memory.retention if isinstance(self.memory, VersionMemory) else self.lateness or None
 
     @property
     def keeps_late(self) -> bool:
         """Whether late events count for some time."""
         keeps = isinstance(self.memory, VersionMemory) and self.memory.kind is not Kind.ALWAYS
-        return self.has_windows or keeps
+        return self.has_windows or keeps or self.lateness > 0
 
     def __repr__(self) -> str:
         """Show the name."""

@@ -8,8 +8,9 @@ Source: SEMANTICS 1.13.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from copy import copy as shallow_copy
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clause_layers import of_all, of_copy, of_matches, of_none, of_slot
@@ -52,7 +53,7 @@ class Installed(Place):
         self.lag: int | None = 0  # how far those stay behind the clock where nothing is held; None: they never move
         self.asked: list[tuple[int, int, tuple[Any, ...]]] = []  # those deadlines: time, number and key, in order
         self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
-        self.ticking: Operation[..., Any] = Operation(f"tick of {restriction!r}")
+        self.ticking: Operation[..., Any] = Operation(f"tick of {type(restriction).__name__}")
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
             if slot.has_windows and restriction.opens_windows:
@@ -100,7 +101,7 @@ class Installed(Place):
             elif field_kind == "slot":
                 fields[name] = self.slots[name][0]
             elif field_kind in ("duration", "durations") and fields[name] is not None:
-                fields[name] = self.join.world.units(fields[name], repr(self.restriction), name)
+                fields[name] = self.join.world.units(fields[name], self.restriction, name)
         fields.update({name: _own(value) for name, value in self.restriction._states.items()})
         return copy
 
@@ -229,10 +230,15 @@ class Installed(Place):
 
     def layer(self, name: str) -> Layer | None:
         """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
-        clauses: Clauses = {}
+        clauses = self._clauses_of_layers.get(name)
+        return Layer(self.restriction, clauses) if clauses else None
+
+    @cached_property
+    def _clauses_of_layers(self) -> Mapping[str, Clauses]:
+        found: defaultdict[str, Clauses] = defaultdict(dict)
         for method, family, fields, is_ctl in self.marks:
-            if self.layer_of(family) != name:
-                continue
+            name = self.layer_of(family)
+            clauses = found[name]
             if is_ctl and name not in STRAND_LAYERS:
                 message = (
                     f"{self.restriction!r}: expected handles({family.name}) but got controls: only a strand can be"
@@ -256,10 +262,11 @@ class Installed(Place):
             else:
                 operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
                 clauses[operation] = (is_ctl, of_none(self, function, family))
-        for operation, (is_ctl, clause) in clauses.items():
-            if is_ctl:
-                clauses[operation] = (True, controlled(clause, self, name))
-        return Layer(repr(self.restriction), clauses) if clauses else None
+        for name, clauses in found.items():
+            for operation, (is_ctl, clause) in clauses.items():
+                if is_ctl:
+                    clauses[operation] = (True, controlled(clause, self, name))
+        return found
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""

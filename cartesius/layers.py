@@ -19,8 +19,8 @@ STRAND_LAYERS = ("memory", "gates", "door")
 class Layer(Handler):
     """Clauses that are known once and for all."""
 
-    def __init__(self, name: str, clauses: Clauses) -> None:
-        self._name = name
+    def __init__(self, named: object, clauses: Clauses) -> None:
+        self._named = named
         self._clauses = clauses
         self._is_plain = not any(is_ctl for is_ctl, _ in clauses.values())
 
@@ -34,8 +34,8 @@ class Layer(Handler):
         return self._clauses
 
     def __repr__(self) -> str:
-        """Show the name."""
-        return self._name
+        """Show the name, or what has it."""
+        return str(self._named)
 
 
 def layer_of(family: Family | Operation[..., Any]) -> str:

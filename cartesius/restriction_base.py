@@ -30,7 +30,7 @@ from cartesius.value_functions import of_value
 from cartesius.value_texts import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.entries import Entry
     from cartesius.events import Time, Window
@@ -96,6 +96,7 @@ class Restriction(Handler):
     _fields: ClassVar[Mapping[str, str]] = {}
     _defaults: ClassVar[Mapping[str, Any]] = {}
     _states: ClassVar[Mapping[str, Any]] = {}
+    _marks: ClassVar[Sequence[tuple[str, Any, tuple[str, ...], bool]]] = ()
     consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
     retracts: ClassVar[bool] = False  # takes back the results of what is displaced
     settles: ClassVar[bool] = False  # it says when nothing can match an event any more, by `due`
@@ -115,6 +116,7 @@ class Restriction(Handler):
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
+    allows_lateness: ClassVar[tuple[str, ...]] = ()  # the fields whose slots take late events, up to its `lateness`
     opens_windows: ClassVar[bool] = False  # it delivers events to windows
     pauses: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it may `pause`
     swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
@@ -151,6 +153,7 @@ class Restriction(Handler):
             )
             raise InvalidArgument(message)
         cls._fields, cls._defaults, cls._states = fields, defaults, states
+        cls._marks = [(method, *mark) for method, marks in cls._clause_methods.items() for mark in marks]
         cls.shares = bool(vars(cls).get("shares", False))  # a subclass may do more
         cls.meaning = vars(cls).get("meaning")
         chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
@@ -377,13 +380,9 @@ def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction
     raise InvalidArgument(message)
 
 
-def slot_families(restriction: Restriction) -> list[tuple[str, Family, tuple[str, ...], bool]]:
+def slot_families(restriction: Restriction) -> Sequence[tuple[str, Family, tuple[str, ...], bool]]:
     """Return (method, family, slot fields, is ctl) for each clause of ``restriction``."""
-    return [
-        (method, family, fields, is_ctl)
-        for method, marks in restriction._clause_methods.items()
-        for family, fields, is_ctl in marks
-    ]
+    return restriction._marks
 
 
 def _is_default(value: object, default: object) -> bool:

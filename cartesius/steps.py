@@ -155,7 +155,8 @@ class Steps:
             self.world.late.append((event, self.program.names[reactive], reason))
             return None
         for slot in [join.slots[index] for join, index in too_late]:
-            kept = f" by more than the retention {slot.retention}" if slot.keeps_late else ""
+            kind = "lateness" if slot.lateness else "retention"
+            kept = f" by more than the {kind} {slot.retention}" if slot.keeps_late else ""
             self.world.late.append((event, slot.name, reason + kept))
         return None if len(too_late) == len(bound) else frozenset(too_late)
 

@@ -132,7 +132,7 @@ def _there(slot: Slot, positions: tuple[int, ...], key: tuple[Any, ...]) -> Sequ
 def in_units(duration: Any, argument: str) -> int:
     """Return a duration in time units. Only in a clause of a restriction."""
     installed, _ = of_clause("in_units")
-    return int(installed.join.world.units(duration, repr(installed.restriction), argument))
+    return int(installed.join.world.units(duration, installed.restriction, argument))
 
 
 def step_number() -> int:

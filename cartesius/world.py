@@ -250,8 +250,8 @@ class World:
         present = self.deadlines.present
         return time < (self.clock if present is None else present)
 
-    def units(self, duration: Any, call: str, argument: str) -> Any:
-        """Return a duration in time units, or each of several."""
+    def units(self, duration: Any, call: object, argument: str) -> Any:
+        """Return a duration in time units, or each of several, in the name of ``call`` where it is none."""
         if isinstance(duration, tuple):
             return tuple([self.units(one, call, argument) for one in duration])
         if isinstance(duration, timedelta):

@@ -14,7 +14,7 @@ from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
 from cartesius.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
-from restrictions.duration import apart, lasting
+from restrictions.duration import allowing_lateness, apart, lasting
 from restrictions.gathering import grouping
 from restrictions.keys import having_key, key_by
 from restrictions.outer import optionally
@@ -78,6 +78,7 @@ def interval_join(
     key: Key = None,
     how: str = "inner",
     eager: bool = False,
+    lateness: Span | None = None,
 ) -> Reactive:
     """Pair events with ``lower <= end of right - end of left <= upper``, both inclusive, in whatever order they come.
 
@@ -100,11 +101,14 @@ def interval_join(
         how: ``"inner"``, ``"left"``, ``"right"`` or ``"full"``: of which side an event without a partner is given, too,
             with None; once, when the clock has passed all that could match it.
         eager: Whether it is given at once instead, and taken back when a partner comes.
+        lateness: None, or how far behind the clock an event still counts, in time units or as a `timedelta`, ≥ 0: it
+            finds its partners, which stay as long, and what has none is final that much later.
 
     The clock frees memory. An inner join completes as `join` does, the others when nothing can come any more.
 
     Raises:
-        InvalidArgument: Something else than a stream, ``lower`` exceeds ``upper``, or an unknown ``how``.
+        InvalidArgument: Something else than a stream, ``lower`` exceeds ``upper``, an unknown ``how``, or a negative
+            lateness.
 
     Source:
         Flink, interval join; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4 (outer joins).
@@ -114,7 +118,10 @@ def interval_join(
     if how not in missing:
         message = f"interval_join: expected how to be one of {', '.join(map(repr, missing))} but got how={how!r}"
         raise InvalidArgument(message)
-    band = apart("left", "right", lower, upper)
+    band: Composition | Restriction = apart("left", "right", lower, upper)
+    if lateness is not None:
+        _check_durations("interval_join", lateness=lateness)
+        band = allowing_lateness(lateness, "left", "right") | band
     if how == "inner":
         return _pair("interval_join", left, right, band, key)
     restrict = optionally(*missing[how]) | fifo() | band

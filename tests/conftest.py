@@ -155,7 +155,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.streaming.checkpointLocation": str(folder / "checkpoints"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # C1 alone and one collector: for so short a life C2 compiles more than it saves.
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
     }
     if "coverage" in sys.modules:
         # A worker that is kept is killed at the end, with what it measured. Besides, a second way of running is worth

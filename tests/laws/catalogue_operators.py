@@ -102,7 +102,8 @@ def interval_join(sketch: Sketch) -> tuple[str, str]:
     lower, upper = -sketch.time(0, 2), sketch.time(1, 3)
     key = sketch.of("", ", key='k'", ", key=lambda row: row.k")
     how = sketch.of("", "", ", how='left'", ", how='right'", ", how='full'")
-    return f"interval_join({sketch.stream()}, {sketch.stream()}, {lower}, {upper}{key}{how})", VALUES
+    late = f", lateness={sketch.time(0, 3)}" if sketch.chance(0.3) else ""
+    return f"interval_join({sketch.stream()}, {sketch.stream()}, {lower}, {upper}{key}{how}{late})", VALUES
 
 
 @operator("join", "time joins")

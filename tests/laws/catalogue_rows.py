@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -17,7 +18,7 @@ from tests.laws.catalogue import START, Program
 from tests.oracle.tier_programs import Row, fresh
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 NAN = float("nan")
 LONG, DOUBLE, TEXT, TRUTH = t.LongType(), t.DoubleType(), t.StringType(), t.BooleanType()
@@ -48,7 +49,8 @@ VALUES: list[tuple[t.DataType, list[Any]]] = [
 ]
 ODD_VALUES = [None, "x", 1.5, NAN, 2**70, (1, "y"), True, ""]
 LEAST, MOST = 8, 32
-TRIES = 4
+ATTEMPTS = 2
+"""How often a program gets other rows, as long as nothing comes of them."""
 DEAREST = 3_000
 """How many combinations a program may ask its bodies of."""
 
@@ -93,8 +95,9 @@ class TooMany(BaseException):
     """A program makes so many combinations that nothing else would be tried."""
 
 
-def fruitful_rows(program: Program, seed: str) -> list[Row] | None:
-    """Rows of which something comes; None if that takes more than a few tries, or if far too much does."""
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Raise `TooMany` where a program asks its bodies too often."""
     evaluate, asked = Body.evaluate, Counter[str]()
 
     def counted(body: Body, parts: Any) -> Any:
@@ -103,17 +106,23 @@ def fruitful_rows(program: Program, seed: str) -> list[Row] | None:
             raise TooMany
         return evaluate(body, parts)
 
-    for attempt in range(TRIES):
+    with mock.patch.object(Body, "evaluate", counted):  # before an engine binds it
+        yield
+
+
+def fruitful_rows(program: Program, seed: str) -> list[Row] | None:
+    """Rows of which something comes; None if that takes more than a few tries, or if far too much does."""
+    for attempt in range(ATTEMPTS):
         rows = rows_of(program, f"{seed}/{attempt}")
         try:
-            with mock.patch.object(Body, "evaluate", counted):  # before an engine binds it
+            with bounded():
                 engine = Engine(*program.outputs, tier="in_place", **program.options)
                 gives = [bool(engine.push(row.reactive, row.pushed, row.at)) for row in rows]
                 if engine.close() or any(gives):
                     return rows
         except TooMany:
             return None
-        except Exception:  # of any kind; the law looks at what raises
+        except Exception:  # of any kind; who asked looks at what raises
             return rows
     return None
 

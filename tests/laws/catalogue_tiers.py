@@ -12,8 +12,9 @@ from cartesius.columnar.results import events_of
 from tests.conservation import agree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from cartesius.measures import Fates
     from tests.laws.catalogue import Program
     from tests.oracle.tier_programs import Row
 
@@ -69,6 +70,10 @@ class Way:
         self.program, self.tier = program, tier
         self.engine = Engine(*program.outputs, tier=tier, **program.options)
 
+    def take(self, step: Rows | Advance) -> tuple[list[str], str]:
+        """What comes of a step, and the error that ends it."""
+        return self.advance(step.time) if isinstance(step, Advance) else self.push(step.rows)
+
     def push(self, rows: Sequence[Row]) -> tuple[list[str], str]:
         """What comes of rows, and the error that ends it."""
         if self.tier is None:
@@ -121,56 +126,75 @@ def told(events: Sequence[Any]) -> list[str]:
     return [repr(event) for event in events]
 
 
-class Outcome(NamedTuple):
-    """What the reference gave."""
+class Told(NamedTuple):
+    """What the reference says of one step, in the words in which the others are compared with it."""
 
     results: list[str]
-    errors: int
+    error: str
+    state: tuple[Any, ...] | None
+    """What it says of itself; None where nothing asks."""
 
 
-def run_in_tiers(program: Program, steps: Sequence[Step], seed: str) -> Outcome:
-    """Run a program in all tiers; raise `Difference` where one differs from the reference.
+class Reference(NamedTuple):
+    """The reference at work: it takes rows one by one and is never replaced by a copy of itself."""
 
-    The reference takes rows one by one and is never replaced by a copy of itself.
-    """
+    told: list[Told]
+    state: tuple[Any, ...]
+    fates: Mapping[Any, Fates]
+
+    @property
+    def gave_results(self) -> bool:
+        """Whether anything has come out."""
+        return any(one.results for one in self.told)
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether a step has failed."""
+        return any(one.error for one in self.told)
+
+
+def reference_of(program: Program, steps: Sequence[Step]) -> Reference:
+    """Run a program in the reference, to the end of time."""
+    way = Way(program, "reference")
+    told_of = [
+        Told([], "", way.state()) if isinstance(step, Restore) else Told(*way.take(step), None)
+        for step in [*steps, Advance(None)]
+    ]
+    way.engine._check_invariants()
+    return Reference(told_of, way.state(), way.engine.stats.fates)
+
+
+def compare(program: Program, steps: Sequence[Step], reference: Reference, seed: str) -> None:
+    """Run a program in the other tiers; raise `Difference` where one differs from the reference."""
     draw = random.Random(f"slices {seed}")
     with mock.patch.object(slicing, "SLICE", draw.choice([1, 2, 5, *[slicing.SLICE] * 5])):
-        return _run(program, steps)
+        _compare(program, steps, reference)
 
 
-def _run(program: Program, steps: Sequence[Step]) -> Outcome:
-    reference = Way(program, "reference")
+def _compare(program: Program, steps: Sequence[Step], reference: Reference) -> None:
     others = [Way(program, "in_place"), Way(program, None)]
-    results: list[str] = []
-    errors = 0
-    ways = (reference, *others)
-    for step in [*steps, Advance(None)]:
+    for step, expected in zip([*steps, Advance(None)], reference.told, strict=True):
         if isinstance(step, Restore):
             blobs = [way.engine.snapshot() for way in others]
             for way, blob in zip(others, reversed(blobs) if step.crosswise else blobs, strict=True):
                 way.restore(blob)
-        if isinstance(step, Restore):
-            _agree(others, "state", [way.state() for way in ways], step)
+            _agree(others, "state", expected.state, [way.state() for way in others], step)
             continue
-        found = [way.advance(step.time) if isinstance(step, Advance) else way.push(step.rows) for way in ways]
-        results += found[0][0]
-        errors += bool(found[0][1])
-        _agree(others, "results", [one for one, _ in found], step)
-        _agree(others, "error", [one for _, one in found], step)
-    _agree(others, "state", [way.state() for way in ways], "the end")
-    fates = [way.engine.stats.fates for way in ways]
-    for way, one in zip(others, fates[1:], strict=True):
-        if not agree(fates[0], one):  # in place all is told, too, unless columns took the snapshot that it goes on from
-            message = f"fates at the end:\n  reference {fates[0]}\n  {way.tier or 'compiled':9} {one}"
+        found = [way.take(step) for way in others]
+        _agree(others, "results", expected.results, [one for one, _ in found], step)
+        _agree(others, "error", expected.error, [one for _, one in found], step)
+    _agree(others, "state", reference.state, [way.state() for way in others], "the end")
+    for way in others:
+        fates = way.engine.stats.fates
+        if not agree(reference.fates, fates):  # in place, too, unless columns took the snapshot that it goes on from
+            message = f"fates at the end:\n  reference {reference.fates}\n  {way.tier or 'compiled':9} {fates}"
             raise Difference(message)
-    for way in ways:
         way.engine._check_invariants()
-    return Outcome(results, errors)
 
 
-def _agree(others: Sequence[Way], what: str, found: Sequence[Any], step: Any) -> None:
-    for way, one in zip(others, found[1:], strict=True):
-        if one != found[0]:
+def _agree(others: Sequence[Way], what: str, expected: Any, found: Sequence[Any], step: Any) -> None:
+    for way, one in zip(others, found, strict=True):
+        if one != expected:
             tier = way.tier or "compiled"
-            message = f"{what} after {step}:\n  reference {found[0]}\n  {tier:9} {one}"
+            message = f"{what} after {step}:\n  reference {expected}\n  {tier:9} {one}"
             raise Difference(message)

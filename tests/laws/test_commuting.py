@@ -58,7 +58,7 @@ from restrictions import (
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
 from restrictions.contexts import collecting
-from restrictions.duration import apart, lasting
+from restrictions.duration import allowing_lateness, apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
 from restrictions.gathering import grouping
 from restrictions.keys import having_key
@@ -300,6 +300,11 @@ TABLE: dict[str, Line] = {
     "after": Line(st.sampled_from([after("x", "y"), after("y", "x")]), STORED),
     "ageing": Line(st.just(ageing("x", Everlasting()))),  # of tables
     "aligning": Line(ALIGNING, ("most_recently", "earliest", "at_most", "affinely", "momentarily")),
+    "allowing_lateness": Line(
+        on_slots(allowing_lateness),
+        (EVERYTHING,),
+        SLOTS.flatmap(lambda slots: longer(lambda lateness: allowing_lateness(lateness, *slots))),
+    ),
     "announcing": Line(st.just(announcing("x"))),  # of tables
     "by_arrival": Line(
         SLOTS.map(lambda slots: by_arrival(*slots)),

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive
 from cartesius.errors import InvalidArgument
+from restrictions import cartesian, retracting, tumbling, versioned
+from restrictions.duration import allowing_lateness
 from restrictions.streams import interval_join
 
 SIDES = ("left", "right")
@@ -43,11 +45,12 @@ STEPS = st.lists(
 )
 
 
-def joined(band: Band) -> tuple[dict[str, Reactive], Reactive]:
+def joined(band: Band, lateness: int | None = None) -> tuple[dict[str, Reactive], Reactive]:
     inputs = {side: Reactive(side) for side in SIDES}
     key = (lambda value: value[0]) if band.is_keyed else None
+    left, right = inputs.values()
     output = interval_join(
-        inputs["left"], inputs["right"], band.lower, band.upper, key=key, how=band.how, eager=band.is_eager
+        left, right, band.lower, band.upper, key=key, how=band.how, eager=band.is_eager, lateness=lateness
     )
     return inputs, output
 
@@ -118,3 +121,73 @@ def test_ending_the_inputs_leaves_what_waits_for_the_clock():
 def test_an_unknown_way_to_join_is_refused_by_name():
     with pytest.raises(InvalidArgument, match="expected how to be one of 'inner', 'left', 'right', 'full' but got"):
         interval_join(Reactive("left"), Reactive("right"), 0, 1, how="outer")
+
+
+@given(
+    band=BANDS,
+    steps=st.lists(st.tuples(st.sampled_from(SIDES), st.integers(0, 14), st.integers(0, 1)), max_size=14),
+    of_engine=st.one_of(st.none(), st.integers(0, 2)),
+    lateness=st.integers(0, 5),
+    cut=st.integers(0, 14),
+    tier=st.sampled_from([None, "reference"]),
+)
+def test_a_lateness_of_its_own_says_what_counts_and_when_a_row_alone_is_final(
+    band, steps, of_engine, lateness, cut, tier
+):
+    inputs, output = joined(band, lateness)
+    engine = Engine(output, lateness=of_engine, tier=tier)
+    counted: dict[str, list[tuple[int, Any]]] = {side: [] for side in SIDES}
+    standing: Counter[Any] = Counter()
+    refused, latest = [], None
+    for number, (side, end, key) in enumerate(steps):
+        latest = end if latest is None else max(latest, end)
+        clock = None if of_engine is None else latest - of_engine
+        value = (key, number)
+        if clock is None or end >= clock - lateness:
+            counted[side].append((end, value))
+        else:
+            refused.append((value, side))
+        for event in engine.push(inputs[side], value, at=end):
+            standing[event.value] += event.weight
+        if number == cut:
+            engine = Engine.restore(engine.snapshot(), output, lateness=of_engine, tier=tier)
+        final = (
+            {}
+            if clock is None
+            else {
+                side: [value for time, value in counted[side] if time + reach + lateness < clock]
+                for side, reach in (("left", band.upper), ("right", -band.lower))
+            }
+        )
+        alone = [row for row in expected(band, counted) if None in row and is_final(row, final)]
+        if not band.is_eager:  # no later and no earlier than it is final
+            assert Counter(row for row in +standing if None in row) == Counter(alone)
+    for event in engine.close():
+        standing[event.value] += event.weight
+    assert +standing == expected(band, counted)
+    assert [(event.value, slot) for event, slot, _ in engine.late] == refused
+    assert engine.stats.retained == 0
+
+
+def is_final(row: tuple[Any, Any], final: dict[str, list[Any]]) -> bool:
+    left, right = row
+    return left in final.get("left", ()) if right is None else right in final.get("right", ())
+
+
+@pytest.mark.parametrize(
+    ("lateness", "message"),
+    [(-1, "expected a duration ≥ 0 but got lateness=-1"), ("5", "lateness='5'")],
+)
+def test_a_lateness_that_is_no_duration_is_refused(lateness, message):
+    with pytest.raises(InvalidArgument, match=message):
+        interval_join(Reactive("left"), Reactive("right"), 0, 1, lateness=lateness)
+
+
+@pytest.mark.parametrize("beside", [tumbling(10), retracting() | versioned("left", retention=5)])
+def test_a_lateness_beside_another_one_is_refused(beside):
+    sides = {side: Reactive(side) for side in SIDES}
+    with pytest.raises(InvalidArgument, match="which says itself what counts late"):
+        Engine(cartesian(*sides.values(), restrict=allowing_lateness(3, "left") | beside))
+    table = Reactive("left", table=True)
+    with pytest.raises(InvalidArgument, match="expected streams but 'left' is a table"):
+        Engine(cartesian(table, sides["right"], restrict=allowing_lateness(3, "left")))

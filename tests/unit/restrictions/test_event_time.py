@@ -214,6 +214,6 @@ def test_a_table_beside_windows_is_put_in_order_by_its_keys_alone():
 
 def test_explain_says_that_what_a_gate_holds_keeps_memory():
     restrict = within(3, "left", "right")
-    assert "but not while gates" not in Engine(cartesian(LEFT, RIGHT, restrict=restrict)).explain()
+    assert "but not while" not in Engine(cartesian(LEFT, RIGHT, restrict=restrict)).explain()
     text = Engine(cartesian(LEFT, RIGHT, restrict=restrict | in_event_time(5))).explain()
-    assert "memory O(window), by within(3, 'left', 'right'), but not while gates, here or before, hold what may" in text
+    assert "memory O(window), by within(3, 'left', 'right'), but not while what may meet it" in text
