@@ -69,8 +69,9 @@ class Counting:
                 self._found.append((slot.ledger, Fate.DELIVERED, outcome.delivered.get(slot.index, 0)))
             elif rows is not None:
                 self._found.append((slot.ledger, Fate.DELIVERED, len(rows)))
-                if rows.deletes is not None:
-                    self._found.append((slot.ledger, Fate.EXPIRED, int(rows.deletes.sum())))
+                if rows.deletes is not None:  # a gate may have dropped one that deletes nothing
+                    fate = Fate.UNTOLD if join.gates[slot.index] else Fate.EXPIRED
+                    self._found.append((slot.ledger, fate, int(rows.deletes.sum())))
 
     def _note(self, ledger: Ledger, fate: Fate, n: int) -> None:
         self._found += [(ledger, Fate.DELIVERED, n), (ledger, fate, n)]

@@ -26,6 +26,7 @@ from restrictions import (
 )
 from restrictions.alternatives import either
 from restrictions.filters import only
+from restrictions.tables import changelog, filter_table
 from tests.conservation import check
 
 TIERS: Any = pytest.mark.parametrize("tier", ["reference", "in_place"])
@@ -215,6 +216,16 @@ def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
     run(pushed, (a, 1), (a, 2), (b, 3))
     assert fates(pushed, "a") == {"delivered": 2, "displaced": 1, "used_up": 1}
     assert fates(compiled, "a") == {"delivered": 2, "untold": 2}
+
+
+@pytest.mark.parametrize("table", [lambda t: filter_table(t, lambda row: row.n > 0), changelog], ids=["rows", "changes"])
+def test_where_a_gate_drops_deletions_of_nothing_columns_do_not_say_that_they_expired(table):
+    t = Reactive("t", table=True, key="id")
+    compiled, pushed = Engine(table(t)), Engine(table(t), tier="reference")
+    compiled.push_many({t: {"id": [1, 2, 2], "n": [1, 1, 1], "deleted": [True, False, True]}})
+    run(pushed, (t, Delete(1)), (t, Update(2, {"id": 2, "n": 1})), (t, Delete(2)))
+    assert sum(fates(pushed, "x")["dropped"].values()) == 1
+    assert fates(compiled, "x") == {"delivered": 3, "untold": 3}
 
 
 def test_what_vanishes_and_what_is_in_two_places_is_noticed():
