@@ -163,11 +163,13 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
     joins = [join for join in program.joins if join not in before.joins]  # in the order in which they run
     try:
         _follow(engine, program)
-        emitted = engine._steps.atomically(lambda: _begin(engine, before, joins)) if engine._is_touched else []
+        engine._journal.is_open = False
+        emitted = engine._steps.atomically(lambda: _begin(engine, before, joins) if engine._is_touched else [])
     except BaseException:
         if not engine._journal.is_open:  # it was undone
             _follow(engine, before)
             before.discard(joins)
+            engine._journal.is_open = False
         raise
     if is_pulled:
         engine._outlets.forget_all(reactive)
@@ -192,7 +194,6 @@ def remove_output(engine: Engine, output: Reactive) -> None:
         raise InvalidArgument(message)
     program = Program(pushed, engine._world, pulled=views, before=before)
     _follow(engine, program)
-    engine._journal.is_open = True
     engine._outlets.forget_all(output)
     program.discard([join for join in before.joins if join not in program.joins])
     engine._journal.is_open = False
@@ -203,7 +204,7 @@ def _kind(is_pulled: bool) -> str:
 
 
 def _follow(engine: Engine, program: Program) -> None:
-    """Let an engine run another program."""
+    """Let an engine run another program; the journal is open until the caller has done what belongs to it."""
     before = engine._program
     engine._journal.is_open = True
     for table, kept in program.kept.items():
@@ -216,7 +217,6 @@ def _follow(engine: Engine, program: Program) -> None:
     engine._prefixes = Prefixes(program.inputs, engine._prefixes)
     if engine._prefixes.has_more:
         engine._has_begun = False
-    engine._journal.is_open = False
 
 
 def _begin(engine: Engine, before: Program, joins: list[Any]) -> list[Event]:

@@ -45,10 +45,12 @@ class Lines:
     Args:
         kind: What is raised.
         at: Before which line, from 0; None: at none.
+        again: How many lines later once more, as somebody who presses Ctrl-C twice; None: not.
     """
 
-    def __init__(self, kind: type[BaseException] = Alarm, at: int | None = None) -> None:
+    def __init__(self, kind: type[BaseException] = Alarm, at: int | None = None, again: int | None = None) -> None:
         self.kind, self.at = kind, at
+        self.lines = set() if at is None else {at} if again is None else {at, at + again}
         self.seen = 0
         self.where = ""
 
@@ -66,8 +68,8 @@ class Lines:
     def _step(self, frame: FrameType, what: str, _: object) -> Any:
         if what == "line" and not _is_destroying(frame):
             self.seen += 1
-            if self.seen - 1 == self.at:
-                self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+            if self.seen - 1 in self.lines:
+                self.where += f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name} "
                 raise self.kind(self.where)
         return self._step
 
@@ -168,9 +170,9 @@ def lines_of(scene: Scene) -> int:
     return lines.seen
 
 
-def check(scene: Scene, kind: type[BaseException], at: int) -> str:
+def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = None) -> str:
     """Interrupt the call at a line; return what the engine is then, raise AssertionError if it is torn."""
-    engine, lines = scene.engine(), Lines(kind, at)
+    engine, lines = scene.engine(), Lines(kind, at, again)
     emitted: list[str] | None = None
     try:
         emitted = told(_events(lines.run(lambda: scene.call(engine))))

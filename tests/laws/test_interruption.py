@@ -10,8 +10,11 @@ import gc
 import random
 import signal
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -19,13 +22,16 @@ from hypothesis import settings
 from cartesius import Engine, Reactive, Update, correlate
 from cartesius import engine as engine_module
 from cartesius import steps as steps_module
+from cartesius.columnar import slicing
 from cartesius.columnar.results import events_of
+from cartesius.columnar.slicing import SLICE
 from cartesius.doors import check_usable
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.journals import Journal
 from cartesius.world import World
 from restrictions import affinely, key_by, most_recently, tumbling, within
-from restrictions.tables import aggregate, count, inner_join
+from restrictions.streams import interval_join, map_
+from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.catalogue_rows import fruitful_rows
@@ -33,9 +39,10 @@ from tests.laws.catalogue_tiers import _batch, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from cartesius import Restriction
+    from tests.oracle.tier_programs import Row
 
 
 TIERS = ("reference", "in_place", None)
@@ -48,6 +55,12 @@ LONGEST = 100_000
 @pytest.fixture(autouse=True)
 def _conserving() -> None:
     """The law looks itself after each call: what looks within one would be interrupted, too."""
+
+
+def sliced(length: int, rows: Sequence[Row], engine: Engine) -> Any:
+    """Push rows as a batch that is computed in slices of some length."""
+    with mock.patch.object(slicing, "SLICE", length):
+        return engine.push_many(_batch(rows))
 
 
 def scenes(export: str, seed: str) -> Iterator[Scene]:
@@ -63,16 +76,28 @@ def scenes(export: str, seed: str) -> Iterator[Scene]:
     rows = tuple(found[:12])
     at = draw.randrange(len(rows))
     row, time = rows[at], max(row.at[1] for row in rows[: at + 1])
+    (output,) = program.outputs
+    streams = [one for one in program.inputs if not one.table]
+    more = [wrapped(output), *(interval_join(one, streams[-1], 0, program.unit) for one in streams)]
+    other = draw.choice(more)
     calls: dict[str, Any] = {
         "push": lambda engine: engine.push(row.reactive, row.pushed, row.at),
         "advance": lambda engine: engine.advance(time),
         "close": lambda engine: engine.close(),
-        "push_many": lambda engine: engine.push_many(_batch(rows[at : at + 4])),
+        "push_many": partial(sliced, draw.choice([1, 2, SLICE]), rows[at : at + 4]),
+        "add": lambda engine: engine.add(other),
+        "remove": lambda engine: engine.remove(other) or [],
     }
     for tier in TIERS:
         for name, call in calls.items():
-            after = rows[at + 1 :] if name == "push" else rows[at:] if name == "advance" else ()
-            yield Scene(program, tier, rows[:at], name, call, after, rows[at : at + 4])
+            after = rows[at + 1 :] if name == "push" else () if name in ("close", "push_many") else rows[at:]
+            there = replace(program, outputs=(output, other)) if name == "remove" else program
+            yield Scene(there, tier, rows[:at], name, call, after, rows[at : at + 4])
+
+
+def wrapped(output: Reactive) -> Reactive:
+    """What is made of an output's values, or rows, one by one."""
+    return (map_table if output.table else map_)(output, lambda value: (value,))
 
 
 @pytest.mark.parametrize("export", sorted(EXPORTS))
@@ -87,7 +112,7 @@ def test_a_call_is_done_or_undone_or_says_that_the_engine_is_broken(export, pyte
         for at in draw.sample(range(number), min(LINES, number)):
             kind = draw.choice(KINDS)
             try:
-                outcomes[check(scene, kind, at)] += 1
+                outcomes[check(scene, kind, at, draw.choice([None, draw.randint(1, 60)]))] += 1
             except AssertionError as error:
                 error.add_note(f"{scene.program.text}\n{scene.tier}, after {scene.before}")
                 raise
@@ -116,7 +141,7 @@ def calls() -> Iterator[tuple[Scene, int]]:
     """Calls of some programs, row by row, and lines at which they are interrupted."""
     for number, export in enumerate(["most_recently", "affinely", "inner_join", "within"] * 9):
         for scene in scenes(export, f"planted/{number}"):
-            if scene.tier is not None and (lines := lines_of(scene)) <= LONGEST:
+            if scene.tier is not None and scene.name not in ("add", "remove") and (lines := lines_of(scene)) <= LONGEST:
                 yield from ((scene, at) for at in random.Random(number).sample(range(lines), min(10, lines)))
 
 
