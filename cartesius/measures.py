@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 class Fates:
     """What has become of the deliveries to one slot, each of which counts once.
 
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions import cartesian, within
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> engine = Engine(cartesian(left, right, restrict=within(5, "left", "right")), lateness=0)
+    >>> _ = engine.push(left, "a", at=0), engine.push(left, "b", at=9), engine.push(left, "c", at=2)
+    >>> fates = engine.stats.fates["cartesian(left, right)", "left"]
+    >>> fates.delivered, fates.retained, fates.expired, fates.late
+    (3, 1, 1, 1)
+
     A delivery is an event that has come to the slot; in windows, to one window of it. A change that deletes a row
     expires as it comes, and displaces the row; what takes an event back is no delivery.
 
@@ -53,6 +62,14 @@ class Fates:
 @attrs.frozen
 class Stats:
     """What an engine holds and has done.
+
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions import combine_latest
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> engine = Engine(combine_latest(left, right))
+    >>> _ = engine.push(left, 1), engine.push(left, 2), engine.push(right, 3)
+    >>> engine.stats.events, engine.stats.retained, engine.stats.slots["combine_latest(left, right)", "left"]
+    (3, 2, (1, 0))
 
     Args:
         events: Events pushed.
