@@ -111,10 +111,11 @@ class Ledger:
         return [*map(self.of, FATES), *map(self.in_hand, range(len(self.hands)))]
 
     def load(self, saved: Sequence[int]) -> None:
-        """Bring back what `saved` returned."""
-        self.counts[self.base : self.base + len(Fate)] = [*saved[: len(FATES)], 0]
-        for place, n in zip(self.hands, saved[len(FATES) :], strict=True):
+        """Bring back what `saved` returned; as many counts, or that raises."""
+        places = [*(self.base + fate for fate in FATES), *self.hands]
+        for place, n in zip(places, saved, strict=True):
             self.counts[place] = n
+        self.counts[self.base + Fate.REPLACED] = 0
 
 
 def held_by(gate: Installed, slot: Slot, identity: Any = None) -> Iterator[Entry]:

@@ -38,13 +38,17 @@ def _damaged_part(state: Any) -> str:
         return "layout"
     if not all(_has(join, _JOIN) and all(map(_are_entries, join["memories"])) for join in state["joins"]):
         return "memory"
-    if not all(type(n) is int for join in state["joins"] for fates in join["fates"] for n in fates):
+    if not all(_are_counts(fates) for join in state["joins"] for fates in join["fates"]):
         return "count of fates"
     return "" if _has(state["world"], _WORLD) else "clock"
 
 
 def _has(table: Any, kinds: Mapping[str, tuple[type, ...]]) -> bool:
     return type(table) is dict and all(type(table.get(name)) in kinds[name] for name in kinds)
+
+
+def _are_counts(fates: Any) -> bool:
+    return type(fates) is list and all(type(n) is int for n in fates)
 
 
 def _are_entries(memory: Any) -> bool:

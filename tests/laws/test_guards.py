@@ -61,6 +61,7 @@ class Term:
     python: str
     sql: str
     by_hand: Callable[[dict[str, dict[str, Any]]], Any]
+    is_constant: bool = False
 
 
 def read(slot: str, field: str) -> Term:
@@ -68,7 +69,7 @@ def read(slot: str, field: str) -> Term:
 
 
 def constant(value: Any) -> Term:
-    return Term(f"({value!r})", f"cast({value} as double)", lambda row: value)
+    return Term(f"({value!r})", f"cast({value} as double)", lambda row: value, is_constant=True)
 
 
 def strictly(sign: str, sql: str, function: Callable[[Any, Any], Any], left: Term, right: Term) -> Term:
@@ -76,7 +77,8 @@ def strictly(sign: str, sql: str, function: Callable[[Any, Any], Any], left: Ter
         one, other = left.by_hand(row), right.by_hand(row)
         return None if one is None or other is None else function(one, other)
 
-    return Term(f"({left.python} {sign} {right.python})", f"({left.sql} {sql} {right.sql})", by_hand)
+    is_constant = left.is_constant and right.is_constant
+    return Term(f"({left.python} {sign} {right.python})", f"({left.sql} {sql} {right.sql})", by_hand, is_constant)
 
 
 def logical(stop: bool, left: Term, right: Term) -> Term:
@@ -102,7 +104,12 @@ def negation(one: Term) -> Term:
 
 def asking(one: Term, is_null: bool) -> Term:
     sign, sql = ("==", "is null") if is_null else ("!=", "is not null")
-    return Term(f"({one.python} {sign} None)", f"({one.sql} {sql})", lambda row: (one.by_hand(row) is None) is is_null)
+    return Term(
+        f"({one.python} {sign} None)",
+        f"({one.sql} {sql})",
+        lambda row: (one.by_hand(row) is None) is is_null,
+        one.is_constant,
+    )
 
 
 def first_of(left: Term, right: Term) -> Term:
@@ -110,7 +117,8 @@ def first_of(left: Term, right: Term) -> Term:
         found = left.by_hand(row)
         return right.by_hand(row) if found is None else found
 
-    return Term(f"coalesce({left.python}, {right.python})", f"coalesce({left.sql}, {right.sql})", by_hand)
+    both = f"coalesce({left.python}, {right.python})", f"coalesce({left.sql}, {right.sql})"
+    return Term(*both, by_hand, left.is_constant)  # the first, as no constant is null
 
 
 COMPARED = {"==": ("=", operator.eq), "!=": ("<>", operator.ne), "<": ("<", operator.lt), ">=": (">=", operator.ge)}
@@ -137,6 +145,7 @@ def conditions(slots: str, *, divides: bool) -> st.SearchStrategy[Term]:
         st.builds(strictly, st.just(s), st.just(q), st.just(f), values, values) for s, (q, f) in COMPARED.items()
     ]
     leaves = st.one_of(*compared, st.builds(asking, values, st.booleans()))
+    leaves = leaves.filter(lambda one: not one.is_constant)  # of constants Python makes True, and ~True is -2
 
     def bigger(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
         several = st.builds(logical, st.booleans(), inner, inner)

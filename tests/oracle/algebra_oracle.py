@@ -256,9 +256,13 @@ class Folding(Operator):
 
 
 class Totalling:
-    """L41 as it is: a stream of totals, one a message. `DictTotals` makes it one a step."""
+    """L41 as it is, but for a sum over none, which is null (SEMANTICS 1.18): a stream of totals, one a message.
+
+    `DictTotals` makes it one a step.
+    """
 
     def __init__(self, group: str) -> None:
+        self.group = group
         self.empty, self.combine, self.inverse, self.weigh, self.show = GROUPS[group]
         self.total = self.empty
         self.table: Table = {}
@@ -272,7 +276,7 @@ class Totalling:
             yield self.show(self.total)
         elif change.key in self.table:
             self.total = self.combine(self.total, self.inverse(self.weigh(self.table.pop(change.key))))
-            yield self.show(self.total)
+            yield None if self.group == "sum" and not self.table else self.show(self.total)
 
 
 def operator(node: Node) -> Operator:

@@ -218,7 +218,9 @@ def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
     assert fates(compiled, "a") == {"delivered": 2, "untold": 2}
 
 
-@pytest.mark.parametrize("table", [lambda t: filter_table(t, lambda row: row.n > 0), changelog], ids=["rows", "changes"])
+@pytest.mark.parametrize(
+    "table", [lambda t: filter_table(t, lambda row: row.n > 0), changelog], ids=["rows", "changes"]
+)
 def test_where_a_gate_drops_deletions_of_nothing_columns_do_not_say_that_they_expired(table):
     t = Reactive("t", table=True, key="id")
     compiled, pushed = Engine(table(t)), Engine(table(t), tier="reference")
