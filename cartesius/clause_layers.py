@@ -5,20 +5,62 @@ Source: SEMANTICS 1.13.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
 from cartesius.conservation import taking
-from cartesius.families import arrive, completes
+from cartesius.continuations import controlled
+from cartesius.errors import InvalidArgument
+from cartesius.families import arrive, completes, ended, select, start, tick
+from cartesius.layers import STRAND_LAYERS, refuse_second
 from cartesius.matches import by_key
-from cartesius.operations import forward
+from cartesius.operations import Operation, forward
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from cartesius.families import Family, Slot
+    from cartesius.handlers import Clauses
     from cartesius.installations import Installed
     from cartesius.matches import Match
+
+
+def clauses_of_layers(installed: Installed) -> Mapping[str, Clauses]:
+    """Return the clauses of a restriction, by the layer that they belong to."""
+    restriction, operations = installed.restriction, installed.join.bindings.operations
+    found: defaultdict[str, Clauses] = defaultdict(dict)
+    for method, family, fields, is_ctl in installed.marks:
+        name = installed.layer_of(family)
+        clauses = found[name]
+        if is_ctl and name not in STRAND_LAYERS:
+            message = (
+                f"{restriction!r}: expected handles({family.name}) but got controls: only a strand can be suspended, by"
+                " arrive, withdraw, ended, tick or push"
+            )
+            raise InvalidArgument(message)
+        function = getattr(type(restriction), method)
+        if family is start:
+            continue
+        if family is tick:
+            clauses[installed.ticking] = (is_ctl, of_copy(installed, function))
+        elif family is ended:
+            for slot in installed.slots_of(fields):
+                clauses[slot.operations[family]] = (is_ctl, of_all(installed, function))
+        elif not isinstance(family, Operation) and family.of_slot:
+            for slot in installed.slots_of(fields):
+                refuse_second(clauses, slot.operations[family], f"{method!r} of {restriction!r}")
+                clauses[slot.operations[family]] = (is_ctl, of_slot(installed, function, slot, family))
+        elif family is select:
+            clauses[operations[family]] = (is_ctl, of_matches(installed, function))
+        else:
+            operation = family if isinstance(family, Operation) else operations[family]
+            clauses[operation] = (is_ctl, of_none(installed, function, family))
+    for name, clauses in found.items():
+        for operation, (is_ctl, clause) in clauses.items():
+            if is_ctl:
+                clauses[operation] = (True, controlled(clause, installed, name))
+    return found
 
 
 def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, family: Family) -> Callable[..., Any]:

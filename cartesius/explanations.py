@@ -209,7 +209,10 @@ def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
         if (bound := one.restriction.waits()) is not None
     ]
     found += [
-        ("unknown", f"{one.restriction!r} may hold events and does not say how many (override waits)")
+        (
+            "unknown",
+            f"{one.restriction!r} may hold events and does not say how many (override waits, or say holds = False)",
+        )
         for one in named
         if _may_hold(one)
     ]
@@ -218,11 +221,10 @@ def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
 
 
 def _may_hold(one: Installed) -> bool:
-    """Whether a gate with a state lets events go by ``arrive``, so that it holds them, and says nothing of how many."""
-    if one.restriction.waits() is not None or not one.restriction._states:
-        return False
-    clauses = (getattr(type(one.restriction), method) for method, _, _, _ in one.marks)
-    return any(arrive.name in clause.__code__.co_names for clause in clauses)
+    """Whether a gate with a state may hold events, and says nothing of how many."""
+    restriction = one.restriction
+    is_silent = restriction.holds and bool(restriction._states) and restriction.waits() is None
+    return is_silent and any(family is arrive for _, family, _, _ in one.marks)
 
 
 def _order(join: Join) -> str:

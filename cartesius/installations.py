@@ -8,18 +8,16 @@ Source: SEMANTICS 1.13.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from copy import copy as shallow_copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.clause_layers import of_all, of_copy, of_matches, of_none, of_slot
-from cartesius.continuations import controlled
+from cartesius.clause_layers import clauses_of_layers
 from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
-from cartesius.families import Slot, ended, select, start, tick
-from cartesius.layers import STRAND_LAYERS, Layer, layer_of, refuse_second
+from cartesius.families import Slot, ended, start, tick
+from cartesius.layers import Layer, layer_of
 from cartesius.operations import Operation
 from cartesius.places import Place
 from cartesius.resumptions import running
@@ -235,38 +233,7 @@ class Installed(Place):
 
     @cached_property
     def _clauses_of_layers(self) -> Mapping[str, Clauses]:
-        found: defaultdict[str, Clauses] = defaultdict(dict)
-        for method, family, fields, is_ctl in self.marks:
-            name = self.layer_of(family)
-            clauses = found[name]
-            if is_ctl and name not in STRAND_LAYERS:
-                message = (
-                    f"{self.restriction!r}: expected handles({family.name}) but got controls: only a strand can be"
-                    " suspended, by arrive, withdraw, ended, tick or push"
-                )
-                raise InvalidArgument(message)
-            function = getattr(type(self.restriction), method)
-            if family is start:
-                continue
-            if family is tick:
-                clauses[self.ticking] = (is_ctl, of_copy(self, function))
-            elif family is ended:
-                for slot in self.slots_of(fields):
-                    clauses[slot.operations[family]] = (is_ctl, of_all(self, function))
-            elif not isinstance(family, Operation) and family.of_slot:
-                for slot in self.slots_of(fields):
-                    refuse_second(clauses, slot.operations[family], f"{method!r} of {self.restriction!r}")
-                    clauses[slot.operations[family]] = (is_ctl, of_slot(self, function, slot, family))
-            elif family is select:
-                clauses[self.join.bindings.operations[family]] = (is_ctl, of_matches(self, function))
-            else:
-                operation = family if isinstance(family, Operation) else self.join.bindings.operations[family]
-                clauses[operation] = (is_ctl, of_none(self, function, family))
-        for name, clauses in found.items():
-            for operation, (is_ctl, clause) in clauses.items():
-                if is_ctl:
-                    clauses[operation] = (True, controlled(clause, self, name))
-        return found
+        return clauses_of_layers(self)
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""

@@ -67,15 +67,15 @@ class Composition:
 class Restriction(Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
-    A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound` and
-    `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
-    `state_variables` (say it in numbers). One with a clause for `select`
-    is taken to leave matches out, and refused beside `retracting`, unless it says ``consumes = False``. One whose
-    results depend on the order of arrival of some events only, or of none, says so by ``relies_on_order``, a
-    `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events are kept. One that concerns
-    each slot by itself may say ``shares = True``: slots bound to one source and restricted alike then keep its events
-    once (`shared_memories`). It has no state, lets events go by `forward` alone, forwards what is displaced, and
-    neither changes uses nor lets entries expire.
+    A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound`
+    and `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
+    `state_variables` (say it in numbers); a gate with a state that holds no events back says ``holds = False``. One
+    with a clause for `select` is taken to leave matches out, and refused beside `retracting`, unless it says
+    ``consumes = False``. One whose results depend on the order of arrival of some events only, or of none, says so
+    by ``relies_on_order``, a `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events
+    are kept. One that concerns each slot by itself may say ``shares = True``: slots bound to one source and
+    restricted alike then keep its events once (`shared_memories`). It has no state, lets events go by `forward`
+    alone, forwards what is displaced, and neither changes uses nor lets entries expire.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -113,6 +113,7 @@ class Restriction(Handler):
     is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
     expires: ClassVar[bool] = False  # it lets entries leave whose results stand
     forgets: ClassVar[bool] = False  # it lets entries leave, and their results with them: nobody knows them any more
+    holds: ClassVar[bool] = True  # a gate with a state may hold events back; how many, `waits` says
     keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
     recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
     keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`

@@ -146,8 +146,7 @@ class Steps:
 
     def set_aside_late(self, reactive: Reactive, event: Event) -> frozenset[tuple[Join, int]] | None:
         """Set an event aside that comes too late for some slots, with the reason; return those slots, None if all."""
-        clock = self.world.clock
-        bound = self.program.bound.get(reactive, [])
+        clock, bound = self.world.clock, self.program.bound.get(reactive, [])
         reason = f"its end {event.end} is before the clock {clock}"
         too_late = [(join, index) for join, index in bound if not join.slots[index].takes_late(event.end, clock)]
         count_late(too_late)

@@ -35,6 +35,7 @@ class _of_n(Restriction):
 class _of_n_events(_of_n):
     """Base: counts events of streams."""
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
 

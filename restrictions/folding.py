@@ -57,6 +57,7 @@ class accumulating(of_streams):
         It agrees with `itertools.accumulate`.
     """
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     slot: Slot
     combine: Callable[[Any, Any], Any]
@@ -164,6 +165,7 @@ class distinctly(of_streams):
         Idempotent.
     """
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
@@ -214,6 +216,7 @@ class skipping(of_streams):
         Idempotent; it agrees with `itertools.dropwhile`.
     """
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
 

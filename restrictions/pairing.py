@@ -14,9 +14,10 @@ from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
 from cartesius.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
-from restrictions.duration import allowing_lateness, apart, lasting
+from restrictions.duration import apart, lasting
 from restrictions.gathering import grouping
 from restrictions.keys import having_key, key_by
+from restrictions.lateness import allowing_lateness
 from restrictions.outer import optionally
 from restrictions.results import retracting
 from restrictions.selection import fifo

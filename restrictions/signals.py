@@ -80,6 +80,7 @@ class after(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
+    holds: ClassVar[bool] = False
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot
@@ -121,6 +122,7 @@ class until(of_streams):
         Idempotent.
     """
 
+    holds: ClassVar[bool] = False
     keeps_fields: ClassVar[tuple[str, ...] | None] = None
 
     slot: Slot

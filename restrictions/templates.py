@@ -57,6 +57,7 @@ class per_item(template):
         SOURCES E2: OpStateless.
     """
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.NONE
     is_pointwise: ClassVar[bool] = True
 
@@ -117,6 +118,7 @@ class in_order_per_key(template_of_key):
         SOURCES E2: OpKeyedOrdered.
     """
 
+    holds: ClassVar[bool] = False
     relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
 
     kept: tuple[Any, ...] = state(())  # the key and the hooks' state, once an item has come

@@ -43,6 +43,8 @@ def check(engine: Engine) -> None:
     if is_between and owns:
         lost = unaccounted(engine._program.joins)
         assert not lost, f"deliveries that are nowhere, or in two places: {lost}"
+        holding = [one for join in engine._program.joins for one in join.installed if not one.restriction.holds]
+        assert not any(any(True for _ in one.held()) for one in holding), f"they hold events: {holding}"
 
 
 def agree(one: Mapping[Any, Fates], other: Mapping[Any, Fates]) -> bool:

@@ -58,10 +58,11 @@ from restrictions import (
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
 from restrictions.contexts import collecting
-from restrictions.duration import allowing_lateness, apart, lasting
+from restrictions.duration import apart, lasting
 from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
 from restrictions.gathering import grouping
 from restrictions.keys import having_key
+from restrictions.lateness import allowing_lateness
 from restrictions.rows import announcing, transiently, updating, upserting
 from restrictions.signals import after, sampling, until
 from restrictions.stages import Stage, ageing, collating

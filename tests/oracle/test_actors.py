@@ -308,4 +308,5 @@ def test_of_a_chain_on_one_input_all_totals_are_the_same_in_order(case, group, s
     for push in trace:
         running.send(*push)
         expected += plain.push(*push)
-    assert running.deliver() == expected
+    over_none = 0 if group == "sum" else None  # L41; null in the library (SEMANTICS 1.18)
+    assert running.deliver() == [over_none if total is None else total for total in expected]

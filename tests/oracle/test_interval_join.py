@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, retracting, tumbling, versioned
-from restrictions.duration import allowing_lateness
+from restrictions.lateness import allowing_lateness
 from restrictions.streams import interval_join
 
 SIDES = ("left", "right")
