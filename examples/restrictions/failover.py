@@ -40,12 +40,12 @@ class failing_over(Restriction):
     slot: Slot
     silence: Duration
     preferred: Callable[[Any], bool]
+    holds = False
     last = state(float("-inf"))
 
     @handles(arrive, "slot")
     def choose(self, slot: Slot, event: Any) -> None:
-        is_preferred = self.preferred(event.value)
-        if is_preferred or event.end > self.last + self.silence:
+        if (is_preferred := self.preferred(event.value)) or event.end > self.last + self.silence:
             self.last = event.end if is_preferred else self.last
             forward(slot, event)
 
