@@ -167,7 +167,7 @@ def expected_of_batches(plan: Plan, batches: list[list[tuple[str, Any, int]]]) -
         for y, chosen in sorted(rows, key=order):
             parts = [y, *chosen]
             keyed = {"": [], "both": parts, "list": chosen}[plan.keyed]
-            if len(keyed) > 1 and (len({part[0].k for part in keyed}) > 1 or keyed[0][0].k is None):
+            if keyed and (len({part[0].k for part in keyed}) > 1 or keyed[0][0].k is None):  # null: set aside
                 continue
             values = tuple(x[0] for x in chosen)
             asked = (y[0], values)
