@@ -100,7 +100,7 @@ class Tracker:
         return len(self._runs)
 
     def push(self, reactive: Reactive, value: Any, at: At = None) -> list[Event]:
-        """Push an event, as into an `Engine`; return what comes out."""
+        """Push an event, as into an `Engine`; return what comes out. One whose key is null is left out."""
         slots = [slot for slot in self._join.slots if slot.reactive == reactive]
         if not slots:
             known = ", ".join(dict.fromkeys(slot.reactive.name for slot in self._join.slots))
@@ -111,10 +111,8 @@ class Tracker:
         items: dict[Hashable, dict[int, Entry]] = {}
         for slot in slots:
             entry = self._entry(slot, value, start, end)
-            meets = len(slots) == len(self._places) == 1 or all(
-                key is not None for key in entry.keys
-            )  # a null key matches nothing
-            if meets and all(keep(value) for keep in self._shape.filters.get(slot.index, ())):
+            has_keys = all(key is not None for key in entry.keys)  # one whose key is null is for nobody
+            if has_keys and all(keep(value) for keep in self._shape.filters.get(slot.index, ())):
                 items.setdefault(entry.keys, {})[self._places[slot]] = entry
         given = self._take(items)
         self._latest = max(self._latest, end)

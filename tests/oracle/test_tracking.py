@@ -193,3 +193,14 @@ def test_sequences_of_events_give_what_the_memory_gives(case):
 @for_all(cases(growing()))
 def test_runs_that_grow_give_what_the_memory_gives(case):
     check(*case)
+
+
+def test_what_has_no_key_is_in_no_run():
+    level = Reactive("level")
+    runs = correlate(
+        xs=one_or_more(level),
+        yields=lambda xs: [x.n for x in xs],
+        restrict=key_by(xs="key") | most_recently("xs"),
+        name="runs",
+    )
+    check(runs, [(level, {"n": n, "key": key}, (n, n)) for n, key in enumerate([1, None, 1, None])])
