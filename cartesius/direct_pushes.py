@@ -82,5 +82,4 @@ class DirectPushes:
 
     def ready(self, engine: Engine) -> Direct:
         """Return the functions, if nothing stands in the way of using them."""
-        is_free = not (engine._ended or engine._listeners or engine._outlets.are_heard) and engine._latest > EARLIEST
-        return self._functions if is_free else {}
+        return self._functions if not engine._is_watched and engine._latest > EARLIEST else {}

@@ -395,7 +395,8 @@ class Engine:
     def _is_watched(self) -> bool:
         """Whether something must happen between the rows of a batch."""
         must_begin = not self._has_begun and self._must_begin
-        return bool(self._listeners or self._ended or must_begin or self._outlets.are_heard)
+        has_ended = any(slot.ended and not join.is_done for join in self._program.joins for slot in join.slots)
+        return bool(self._listeners or self._ended or has_ended or must_begin or self._outlets.are_heard)
 
     @property
     def _must_begin(self) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reactivex import operators as ops
 from reactivex.scheduler import ImmediateScheduler
 
+from cartesius import Engine, Reactive
 from restrictions import streams
 from tests.oracle.rx_oracle import ONE_TICK, Outcome, Trace, run_engine, run_rx, traces
 
@@ -280,6 +281,22 @@ def test_an_operator_on_what_another_gives_is_as_in_rx(outer, inner, is_first, i
         nested(MANY[outer][1], MANY[inner][1]),
         inputs,
     )
+
+
+@pytest.mark.parametrize("tier", ["reference", "in_place", None])
+def test_an_output_completes_after_what_has_completed_by_itself(tier):
+    """What is made of an input may end though no input has: a push that is one function does not ask."""
+    xs, ys, signal = Reactive("xs"), Reactive("ys"), Reactive("signal")
+    output = streams.combine_latest(xs, streams.take_until(ys, signal))
+    engine = Engine(output, tier=tier)
+    assert [engine.push(xs, 0), engine.push(xs, 1), engine.push(signal, 2)] == [[], [], []]
+    assert not engine.done
+    assert engine.push(xs, 3) == []
+    assert engine.done
+    batch = {xs: {"value": [0, 3], "order": [0, 2]}, signal: {"value": [2], "order": [1]}}
+    engine = Engine(output, tier=tier)
+    engine.push_many(batch)
+    assert engine.done
 
 
 @given(inputs=traces(2))
