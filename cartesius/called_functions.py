@@ -20,10 +20,11 @@ from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from cartesius.codec import OURS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OURS: Final = frozenset({"cartesius", "restrictions", "dsl", "spark_bridge"})
 _CONSTANTS: Final = (NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID)
 _MADE: Final = ("<attrs generated", "<string>")  # the files of methods that attrs and dataclasses write
 
@@ -35,7 +36,7 @@ def _installed() -> tuple[str, ...]:
 
 def is_installed(value: FunctionType | type) -> bool:
     """Whether a function or class is of an installed package, or of this library, so that its name tells it."""
-    if str(value.__module__).partition(".")[0] in _OURS:
+    if str(value.__module__).partition(".")[0] in OURS:
         return True
     if isinstance(value, FunctionType):
         return value.__code__.co_filename.startswith(_installed())

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from cartesius.called_functions import is_installed, methods_of, used_by
-from cartesius.codec import pack
+from cartesius.codec import pack, stored_module
 from cartesius.reactives import Reactive
 from cartesius.restriction_base import Restriction
 
@@ -94,7 +94,7 @@ class _Describing:
         ):
             return f"method of {self.text(value.__self__)}: {value.__qualname__}"
         if isinstance(value, types.BuiltinFunctionType | type):
-            return f"{value.__module__}.{value.__qualname__}"
+            return f"{stored_module(value.__module__)}.{value.__qualname__}"
         if isinstance(value, types.MethodType):
             return f"method of {self.text(value.__self__)}: {self.text(value.__func__)}"
         if isinstance(value, Mapping):
@@ -135,7 +135,7 @@ class _Describing:
         if not isinstance(value, types.FunctionType | type):
             return self.text(value)
         if is_installed(value) or value in self._numbers:
-            return f"{value.__module__}.{value.__qualname__}"
+            return f"{stored_module(value.__module__)}.{value.__qualname__}"
         if isinstance(value, types.FunctionType):
             return self.text(value)
         self._numbers[value] = len(self._numbers)

@@ -10,7 +10,7 @@ Source: issue 6, "Rules as text"; the grammar is `rules.lark`.
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from dsl.errors import InvalidRule, refusal
 from dsl.fluent import Expression
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from dsl.parsing import Leaf, Node
-    from dsl.rule_packs import RulePack
     from dsl.text_expressions import TextExpressions
 
+Pack = TypeVar("Pack", bound="AbstractContextManager[object]")
+"""A pack of rules; what makes one is given by the caller, who stands above."""
 _SEVERITIES: Final = ("minor", "major", "critical")
 
 
-def read(text: str, file: str, make: Callable[..., RulePack]) -> RulePack:
+def read(text: str, file: str, make: Callable[..., Pack]) -> Pack:
     """Return the pack that ``text`` describes.
 
     Args:
@@ -47,7 +48,7 @@ def read(text: str, file: str, make: Callable[..., RulePack]) -> RulePack:
     return written_pack(Headings(Page.parsed(text, file)), make)
 
 
-def written_pack(headings: Headings, make: Callable[..., RulePack]) -> RulePack:
+def written_pack(headings: Headings, make: Callable[..., Pack]) -> Pack:
     """Return the pack of a text whose headings are read.
 
     Raises:

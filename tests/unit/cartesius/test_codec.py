@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate, storable
-from cartesius.codec import decode, encode
+from cartesius.codec import decode, encode, stored_module
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.records import Record
 from restrictions import cartesian, key_by, most_recently
@@ -418,3 +418,18 @@ def test_the_default_time_goes_on_after_a_restore():
 def test_uuids_and_dates_are_themselves():
     value = [UUID(int=7), date(2024, 2, 29), timedelta(-1, 5), frozenset([1])]
     assert decode(encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("module", "stored"),
+    [
+        ("cartesius.events", "cartesius.events"),
+        ("cartesius.data.events", "cartesius.events"),  # as snapshots had it before there were rooms
+        ("dsl.meaning.verdicts", "dsl.verdicts"),
+        ("cartesius", "cartesius"),
+        ("builtins", "builtins"),
+        ("somebody.data.events", "somebody.data.events"),
+    ],
+)
+def test_a_room_is_no_part_of_what_a_type_is_stored_as(module: str, stored: str):
+    assert stored_module(module) == stored
