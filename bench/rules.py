@@ -19,7 +19,7 @@ import attrs
 from bench.arrow_rows import push_all, pushes
 from bench.program_cases import RULES, SHIPS, pack_workload, program_workload
 from cartesius import Engine
-from dsl.remembering import Memory
+from dsl.judgements.remembering import Memory
 from examples.experiments.program_rows import PROGRAMS
 
 if TYPE_CHECKING:

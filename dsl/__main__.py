@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cartesius.errors import CartesiusError
-from dsl.drafts import File
+from dsl.editor.drafts import File
 from dsl.rule_packs import RulePack
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _edit(path: Path, port: int, browse: bool) -> int:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         return _fail(f"edit: needs {' and '.join(missing)}; install them with: pip install 'cartesius[edit]'")
-    from dsl.edit_server import serve  # noqa: PLC0415 - check and describe do without a server
+    from dsl.editor.edit_server import serve  # noqa: PLC0415 - check and describe do without a server
 
     try:
         serve(File(path), port, browse)

@@ -1,7 +1,7 @@
 """Rule packs: the rules about one kind of subject, with the links to whatever they observe.
 
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
-reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `dsl.judging`.
+reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `judging`.
 
 It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
 does.
@@ -18,33 +18,33 @@ from typing import TYPE_CHECKING, final
 from attrs import evolve
 
 from cartesius.lenience import checked_on_error
-from dsl.admission import admit_other, admit_pairs, admit_totals, refuse_relations
-from dsl.checking import condition
-from dsl.clocks import comparisons_with_now, refuse_clock
-from dsl.durations import duration
-from dsl.errors import InvalidRule, refusal
-from dsl.excerpts import is_reading
-from dsl.explaining import Plan
-from dsl.fluent import Expression
-from dsl.forecasts import refuse_bare
-from dsl.judging import Evaluations, Judge
-from dsl.links import oriented
-from dsl.linting import flaws
-from dsl.lowering import reactive, table, warnings
-from dsl.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
-from dsl.printing import printed
-from dsl.reading import read
-from dsl.related import Related
-from dsl.relation_tables import tables
-from dsl.sentences import Describer
-from dsl.situation_tables import complete_tables
-from dsl.situations import bare_instant
-from dsl.sources import Source, declaration
-from dsl.statements import conditions
-from dsl.surroundings import unknown_locations, unused_sources
-from dsl.terms import Observation, sources
-from dsl.texts import text
-from dsl.writing import begin, end
+from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
+from dsl.declarations.forecasts import refuse_bare
+from dsl.declarations.sources import Source, declaration
+from dsl.english.explaining import Plan
+from dsl.english.sentences import Describer
+from dsl.judgements.clocks import comparisons_with_now, refuse_clock
+from dsl.judgements.judging import Evaluations, Judge
+from dsl.judgements.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
+from dsl.judgements.related import Related
+from dsl.proofs.linting import flaws
+from dsl.proofs.surroundings import unknown_locations, unused_sources
+from dsl.refusals.errors import InvalidRule, refusal
+from dsl.refusals.excerpts import is_reading
+from dsl.tables.lowering import reactive, table, warnings
+from dsl.tables.relation_tables import tables
+from dsl.tables.situation_tables import complete_tables
+from dsl.tables.situations import bare_instant
+from dsl.terms.links import oriented
+from dsl.terms.statements import conditions
+from dsl.terms.terms import Observation, sources
+from dsl.terms.texts import text
+from dsl.text.printing import printed
+from dsl.text.reading import read
+from dsl.writing.blocks import begin, end
+from dsl.writing.checking import condition
+from dsl.writing.durations import duration
+from dsl.writing.fluent import Expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive
     from cartesius.lenience import OnError
-    from dsl.evaluation import Row
-    from dsl.findings import Finding
-    from dsl.passing import Passage
-    from dsl.relation_tables import Table
-    from dsl.situation_tables import Given
-    from dsl.statements import Statement
-    from dsl.surroundings import Places
-    from dsl.terms import Declaration, Term
-    from dsl.verdicts import Verdict
+    from dsl.judgements.passing import Passage
+    from dsl.meaning.evaluation import Row
+    from dsl.meaning.verdicts import Verdict
+    from dsl.proofs.findings import Finding
+    from dsl.proofs.surroundings import Places
+    from dsl.tables.relation_tables import Table
+    from dsl.tables.situation_tables import Given
+    from dsl.terms.statements import Statement
+    from dsl.terms.terms import Declaration, Term
 
 
 @final

@@ -1,7 +1,7 @@
 """Units of measure, as rules spell them: `15 * metres`, `metres / hours`.
 
 The only module that knows pint. pint is asked once, on import, what each unit is worth, exactly (its registry
-computes with fractions); from then on units are plain data (`dsl.dimensions`), and no event ever meets pint. A unit
+computes with fractions); from then on units are plain data (`dimensions`), and no event ever meets pint. A unit
 that is not listed here is made with `unit`.
 
 >>> from dsl.units import centimetres, knots, metres, nautical_miles, hours
@@ -21,9 +21,9 @@ from typing import Any, Final
 
 import pint
 
-from dsl.dimensions import Dimension, Measure, Part, formula
-from dsl.errors import InvalidRule, refusal
-from dsl.fluent import Unit
+from dsl.refusals.errors import InvalidRule, refusal
+from dsl.terms.dimensions import Dimension, Measure, Part, formula
+from dsl.writing.fluent import Unit
 
 _REGISTRY: Final[pint.UnitRegistry[Any]] = pint.UnitRegistry(non_int_type=Fraction)
 _BASES: Final = {

@@ -34,10 +34,10 @@ MAY_IMPORT = {
 
 ONLY_IN = {
     "greenlet": "cartesius/resumptions.py",
-    "lark": "dsl/parsing.py",
+    "lark": "dsl/text/parsing.py",
     "pint": "dsl/units.py",
-    "starlette": "dsl/edit_server.py",
-    "uvicorn": "dsl/edit_server.py",
+    "starlette": "dsl/editor/edit_server.py",
+    "uvicorn": "dsl/editor/edit_server.py",
 }
 """Third parties that exactly one module imports (tests, which look from outside, are free)."""
 
@@ -54,6 +54,9 @@ SILENCED = re.compile(
     r"# (type: ignore\[[a-z, -]+\]  # (?!noqa)\S|(type: ignore\[[a-z, -]+\]  # )?noqa: [A-Z0-9, ]+ - \S)"
 )
 """How that is written: ``# type: ignore[code]  # why``, ``# noqa: CODE - why``, or the former before the latter."""
+MOST_IN_A_ROOM = 15
+ROOMED = ("dsl",)
+"""The packages whose folders are rooms, each of which stands on those below it."""
 COLUMNAR = {"numpy", "pyarrow"}
 COLUMNAR_IN = "cartesius/columnar"
 """What `import cartesius` must not load, and where it may be imported in cartesius, restrictions and dsl."""
@@ -195,6 +198,67 @@ def shared_names(root: Path) -> list[str]:
             if f"{module.name}.{name}" in submodules
         ]
     return found
+
+
+def crowded_rooms(root: Path) -> list[str]:
+    """Rooms of more modules than a stranger looks through."""
+    inside: dict[Path, int] = defaultdict(int)
+    for module in modules(root, *ROOMED):
+        inside[module.path.parent] += module.path.stem != "__init__"
+    return [f"{room}: has {count} modules" for room, count in inside.items() if count > MOST_IN_A_ROOM]
+
+
+def unnamed_modules(root: Path) -> list[str]:
+    """Modules that the room they are in does not name."""
+    every = modules(root, *ROOMED)
+    rooms = {
+        module.path.parent: ast.get_docstring(module.tree) or "" for module in every if module.path.stem == "__init__"
+    }
+    return [
+        f"{module.path}: is not named in the docstring of its room"
+        for module in every
+        if module.path.stem != "__init__" and len(module.path.parts) > 2
+        if f"`{module.short_name}`" not in rooms.get(module.path.parent, "")
+    ]
+
+
+def knotted_rooms(root: Path) -> list[str]:
+    """Rooms of a package that import each other, be it for types alone: none of them can be read first.
+
+    A module that stands beside the rooms is a room of its own.
+    """
+    every = {module.name: module for module in modules(root, *ROOMED)}
+
+    def room_of(module: Module) -> str:
+        return module.name if len(module.path.parts) == 2 else ".".join(module.path.parts[:-1])
+
+    needs: dict[str, dict[str, str]] = defaultdict(dict)
+    for module in every.values():
+        for imported in _imported(module, every):
+            if imported.package == module.package and room_of(imported) != room_of(module):
+                needs[room_of(module)].setdefault(room_of(imported), f"{module.path} imports {imported.name}")
+    while free := [room for room in needs if not needs[room].keys() & needs.keys()]:
+        for room in free:
+            del needs[room]  # all that it needs stands below it
+    return [
+        f"{room} and {other} need each other, directly or not: {said}"
+        for room, others in needs.items()
+        for other, said in others.items()
+        if other in needs
+    ]
+
+
+def _imported(module: Module, every: dict[str, Module]) -> Iterator[Module]:
+    """The modules of ours that ``module`` imports, or imports something from."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = module.absolute(node.module, node.level)
+            names = [full if (full := f"{base}.{alias.name}") in every else base for alias in node.names]
+        else:
+            continue
+        yield from (every[name] for name in names if name in every)
 
 
 def missing_docstrings(root: Path) -> list[str]:

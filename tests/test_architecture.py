@@ -17,6 +17,9 @@ ALL_RULES = [
     rules.wrong_directions,
     rules.broken_quarantines,
     rules.shared_names,
+    rules.crowded_rooms,
+    rules.unnamed_modules,
+    rules.knotted_rooms,
     rules.missing_docstrings,
     rules.long_modules,
     rules.wrong_exports,
@@ -36,8 +39,10 @@ GOOD_TREE = {
     "restrictions/__init__.py": '"""Restrictions."""\nfrom cartesius.shapes import area\n',
     "dsl/__init__.py": '"""Rules."""\nimport restrictions\nimport cartesius.shapes\n',
     "dsl/units.py": '"""Units."""\nfrom pint import Unit\n',
-    "dsl/edit_server.py": '"""Server."""\nimport uvicorn\nfrom starlette.routing import Route\n',
-    "dsl/parsing.py": '"""Parsing."""\nfrom lark import Lark  # type: ignore[import]  # has none\nx = "# noqa"  # noqa: E1 - text\n',
+    "dsl/editor/__init__.py": '"""Its server is `edit_server`."""',
+    "dsl/text/__init__.py": '"""Texts: `parsing`."""',
+    "dsl/editor/edit_server.py": '"""Server."""\nimport uvicorn\nfrom starlette.routing import Route\n',
+    "dsl/text/parsing.py": '"""Parsing."""\nfrom lark import Lark  # type: ignore[import]  # has none\nx = "# noqa"  # noqa: E1 - text\n',
     "spark_bridge/__init__.py": '"""Bridge."""\nimport pandas as pd\nfrom pyspark.sql import functions\nimport cartesius\n',
     "examples/port/__main__.py": '"""Main."""\nimport dsl, restrictions, cartesius, spark_bridge, pandas\n',
 }
@@ -55,13 +60,14 @@ BAD_TREES = [
         (rules.wrong_directions, "dsl/x.py", DOC + "import examples.port", "dsl may not import examples.port"),
         (rules.wrong_directions, "examples/x.py", DOC + "import tests", "examples may not import tests"),
         (rules.broken_quarantines, "cartesius/x.py", DOC + "from greenlet import getcurrent", "only cartesius/resumptions.py may import greenlet"),
-        (rules.broken_quarantines, "dsl/x.py", DOC + "import lark", "only dsl/parsing.py may import lark"),
+        (rules.broken_quarantines, "dsl/x.py", DOC + "import lark", "only dsl/text/parsing.py may import lark"),
         (rules.broken_quarantines, "examples/x.py", DOC + "import pint", "only dsl/units.py may import pint"),
         (rules.broken_quarantines, "cartesius/x.py", DOC + "import pyspark.sql", "and tests may import pyspark"),
         (rules.broken_quarantines, "dsl/x.py", DOC + "import pandas as pd", "and tests may import pandas"),
         (rules.broken_quarantines, "dsl/units.py", DOC, "dsl/units.py: does not import pint"),
         (rules.shared_names, "cartesius/push.py", DOC + "def push(): ...", "shares its name with something it defines"),
         (rules.shared_names, "cartesius/area.py", DOC, "exports area, which is also the name of a module"),
+        (rules.unnamed_modules, "dsl/text/x.py", DOC, "dsl/text/x.py: is not named in the docstring of its room"),
         (rules.missing_docstrings, "bench/__main__.py", "x = 1", "bench/__main__.py: has no docstring"),
         (rules.long_modules, "dsl/x.py", DOC + "\n" * 300, "has 301 lines"),
         (rules.wrong_exports, "dsl/__init__.py", DOC + "from cartesius import area\n__all__ = ['area']", "has 2 public paths: cartesius.area, dsl.area"),
@@ -108,6 +114,27 @@ def test_a_bad_tree_is_noticed(rule: Callable[[Path], list[str]], files: dict[st
     assert said in violations[0]
 
 
+def test_a_crowded_room_is_noticed(tmp_path: Path):
+    rooms = {f"dsl/text/{name}.py": DOC for name in "abcdefghijklmnop"}
+    assert rules.crowded_rooms(plant(tmp_path, rooms)) == ["dsl/text: has 16 modules"]
+
+
+@pytest.mark.parametrize("text", ["from dsl.upper import x", "if TYPE_CHECKING:\n    from dsl.upper.x import X"])
+def test_rooms_that_import_each_other_are_noticed(text: str, tmp_path: Path):
+    plant(
+        tmp_path,
+        {"dsl/upper/x.py": "import dsl.middle.x", "dsl/middle/x.py": "import dsl.lower.x\nimport dsl.middle.y"},
+    )
+    plant(tmp_path, {"dsl/lower/x.py": "", "dsl/middle/y.py": "import dsl.middle.x"})
+    assert rules.knotted_rooms(tmp_path) == []
+    plant(tmp_path, {"dsl/lower/x.py": text})
+    assert [line.partition(":")[0] for line in rules.knotted_rooms(tmp_path)] == [
+        "dsl.lower and dsl.upper need each other, directly or not",
+        "dsl.middle and dsl.lower need each other, directly or not",
+        "dsl.upper and dsl.middle need each other, directly or not",
+    ]
+
+
 def test_a_package_without_py_typed_is_noticed(tmp_path: Path):
     plant(tmp_path, GOOD_TREE)
     (tmp_path / "dsl" / "py.typed").unlink()
@@ -115,7 +142,8 @@ def test_a_package_without_py_typed_is_noticed(tmp_path: Path):
 
 
 def test_every_rule_has_a_tree_that_breaks_it():
-    broken = {parameters.values[0] for parameters in BAD_TREES} | {rules.untyped_packages}
+    broken = {parameters.values[0] for parameters in BAD_TREES}
+    broken |= {rules.untyped_packages, rules.crowded_rooms, rules.knotted_rooms}
     assert broken == set(ALL_RULES)
 
 

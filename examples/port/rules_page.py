@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from dsl.statements import EVERY_PAIR, Against, Located, Requirement
-from dsl.texts import text
+from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement
+from dsl.terms.texts import text
 from examples.port.arrival_rules import arrival_rules
 from examples.port.rotterdam import rotterdam_rules
 from examples.port.rules import port_rules
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dsl import RulePack
-    from dsl.statements import Statement
+    from dsl.terms.statements import Statement
 
 PAGE: Final = Path(__file__).resolve().parent / "RULES.md"
 _DATA: Final = PAGE.parent / "data"

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Reactive
-    from dsl.passing import Passage
+    from dsl.judgements.passing import Passage
 
 ship = Source(
     "ship",

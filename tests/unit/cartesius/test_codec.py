@@ -425,7 +425,7 @@ def test_uuids_and_dates_are_themselves():
     [
         ("cartesius.events", "cartesius.events"),
         ("cartesius.data.events", "cartesius.events"),  # as snapshots had it before there were rooms
-        ("dsl.meaning.verdicts", "dsl.verdicts"),
+        ("dsl.meaning.verdicts", "dsl.meaning.verdicts"),
         ("cartesius", "cartesius"),
         ("builtins", "builtins"),
         ("somebody.data.events", "somebody.data.events"),

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Update
 from dsl import DimensionMismatch, InvalidRule, RulePack, Source, instant, not_, now, require, when
-from dsl.clocks import Crossings, comparisons_with_now
-from dsl.evaluation import Situation, compiled
-from dsl.presence import Presence
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.judgements.clocks import Crossings, comparisons_with_now
+from dsl.judgements.presence import Presence
+from dsl.meaning.evaluation import Situation, compiled
 from dsl.units import hours, knots, metres, microseconds, minutes
 
 ship = Source("ship", key="id", id=int, quay=str, eta=instant, notice=microseconds)

@@ -14,7 +14,7 @@ from cartesius import Engine
 from cartesius.columnar.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import RulePack
-from dsl.dimensions import POSITION, TRUTH, Choice, Measure
+from dsl.terms.dimensions import POSITION, TRUTH, Choice, Measure
 from dsl.units import centimetres, metres
 from examples.port.places import GAUGES, STATIONS
 from examples.port.programs import PACKS, rule_pack

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, Source, absolute
 from dsl import units as ours
-from dsl.dimensions import Measure
-from dsl.evaluation import Situation, compiled
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.dimensions import Measure
 
 REGISTRY: Any = pint.UnitRegistry(non_int_type=Fraction)
 NAMES = {

@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from dsl import drafts, edit_server
-from dsl.drafts import File
-from dsl.edit_server import LARGEST, application, serve, server
+from dsl.editor import drafts, edit_server
+from dsl.editor.drafts import File
+from dsl.editor.edit_server import LARGEST, application, serve, server
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:

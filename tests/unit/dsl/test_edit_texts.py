@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsl import InvalidRule, RulePack, UnknownField
-from dsl.drafts import File, FileChanged, edit, judge, read
-from dsl.editing import added, deleted, moved, replaced
-from dsl.outline import Outline
+from dsl.editor.drafts import File, FileChanged, edit, judge, read
+from dsl.editor.editing import added, deleted, moved, replaced
+from dsl.editor.outline import Outline
 from tests.unit.dsl.test_rules_as_text import HARBOUR
 
 RULES = (

@@ -7,7 +7,7 @@ import linecache
 import pytest
 
 from dsl import DimensionMismatch, NoTruthValue
-from dsl.excerpts import Span, excerpt
+from dsl.refusals.excerpts import Span, excerpt
 from dsl.units import knots, metres
 from tests.unit.dsl.harbour import berth, tide, vessel
 

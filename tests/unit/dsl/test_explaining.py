@@ -9,7 +9,7 @@ import pytest
 from cartesius import Engine
 from cartesius.records import Record
 from dsl import RulePack, Source, against, another, count, location, nearest, now, position, require, when
-from dsl.sources import instant
+from dsl.declarations.sources import instant
 from dsl.units import hours, knots, metres
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
 from tests.unit.dsl.test_reevaluation import record, spent

@@ -11,11 +11,11 @@ import numpy
 import pytest
 
 from dsl import DimensionMismatch, InvalidRule, NoTruthValue, absolute, not_
-from dsl.dimensions import NUMBER, TEXT, TRUTH, described
-from dsl.evaluation import Situation, compiled
-from dsl.fluent import lift
-from dsl.terms import Constant
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.dimensions import NUMBER, TEXT, TRUTH, described
+from dsl.terms.terms import Constant
 from dsl.units import centimetres, degrees, hours, knots, metres, seconds
+from dsl.writing.fluent import lift
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
 
 

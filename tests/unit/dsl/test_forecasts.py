@@ -27,7 +27,7 @@ from dsl import (
     throughout,
     when,
 )
-from dsl.schedules import Schedule
+from dsl.meaning.schedules import Schedule
 from dsl.units import hours, knots, metres, microseconds
 
 vessel = Source("vessel", key="mmsi", mmsi=int, station=str, eta=instant, etd=instant, draught=metres)

@@ -31,8 +31,8 @@ from dsl import (
     require,
     when,
 )  # fmt: skip
-from dsl.dimensions import Choice, described
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.terms.dimensions import Choice, described
 from dsl.units import centimetres, hours, kilometres, knots, metres, metres_per_second, nautical_miles
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import dsl
 from cartesius.columnar.conversions import of_values
 from dsl import Source, coalesce, nearest
-from dsl.lowering import Computed
-from dsl.terms import observations
+from dsl.tables.lowering import Computed
+from dsl.terms.terms import observations
 from dsl.units import metres
 
 ship = Source("ship", key="id", id=int, deck=dsl.optional(int), length=metres, position=dsl.position, name=str)

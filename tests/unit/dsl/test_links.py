@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dsl import InvalidRule, RulePack, Source, nearest, position, require
-from dsl.links import oriented
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.terms.links import oriented
 from dsl.units import metres
 
 ship = Source("ship", key="id", id=str, berth=str, draught=metres)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, absolute, against, another, between, choice, location, not_, otherwise, require, when
-from dsl.texts import text
+from dsl.terms.texts import text
 from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
 from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
 from tests.unit.dsl.test_judging import OPERATORS, Formula, Rule, compiled, expression, truth
@@ -23,7 +23,7 @@ from tests.unit.dsl.test_judging import OPERATORS, Formula, Rule, compiled, expr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dsl.findings import Finding
+    from dsl.proofs.findings import Finding
 
 
 def found(rule: Callable[[], None]) -> list[tuple[str, str]]:

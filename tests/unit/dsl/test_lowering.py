@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, nearest, position, require, when
-from dsl.lowering import reactive
-from dsl.places import great_circle
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.tables.lowering import reactive
 from dsl.units import metres
+from dsl.writing.places import great_circle
 
 ship = Source("ship", key="id", id=int, quay=str, draught=metres)
 quay = Source("quay", key="id", id=str, depth=metres, position=position)

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dsl import RulePack, Source, between, instant, known, location, named, not_, now, optional, require, when
-from dsl.evaluation import Situation, compiled
-from dsl.margins import margin
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.meaning.margins import margin
 from dsl.units import celsius, centimetres, degrees, feet, hours, kelvin, knots, metres, minutes, radians, unit
 from tests.unit.dsl.harbour import berth, judged, tide, vessel, wind
 

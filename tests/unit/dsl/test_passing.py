@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine
 from dsl import InvalidRule, Passage, RulePack, Source, between, instant, not_, now, optional, require, throughout, when
-from dsl.passing import Passing
+from dsl.judgements.passing import Passing
 from dsl.units import hours, metres, microseconds, minutes
 
 ship = Source("ship", key="id", id=int, berth=str, eta=instant, etd=instant, draught=metres, margin=microseconds)

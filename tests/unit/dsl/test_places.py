@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from cartesius.columnar.arithmetic import at_once
 from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
 from dsl import DimensionMismatch, InvalidRule, nearest
-from dsl.evaluation import Situation, compiled
-from dsl.places import Closest, great_circle
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.writing.places import Closest, great_circle
 from tests.unit.dsl.harbour import berth
 
 degrees_north = st.floats(-90, 90)

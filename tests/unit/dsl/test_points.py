@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, Source, coalesce, instant, named, now, optional
-from dsl.dimensions import INSTANT, KELVIN, MICROSECONDS, described
-from dsl.evaluation import Situation, compiled
-from dsl.instants import instant_of, moment_of
-from dsl.terms import sources
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, described
+from dsl.terms.instants import instant_of, moment_of
+from dsl.terms.terms import sources
 from dsl.units import celsius, days, hours, kelvin, knots, metres, microseconds, minutes, seconds, unit
 
 fahrenheit = unit("degree_Fahrenheit")

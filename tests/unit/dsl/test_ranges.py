@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, between, require
-from dsl.evaluation import Situation, compiled
-from dsl.ranges import lies_between, turn
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.ranges import lies_between, turn
 from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
 

@@ -19,9 +19,9 @@ from cartesius import Engine, Update
 from cartesius.events import Delete
 from cartesius.records import Record
 from dsl import RulePack, Source, location, not_, otherwise, require, when
-from dsl.judging import Judge
-from dsl.statements import Requirement, Statement
-from dsl.terms import Comparison, Constant, Now
+from dsl.judgements.judging import Judge
+from dsl.terms.statements import Requirement, Statement
+from dsl.terms.terms import Comparison, Constant, Now
 from dsl.units import knots, metres
 from tests.unit.dsl.harbour import berth, tide, vessel, wind
 from tests.unit.dsl.test_judging import compiled, packs, situations, values

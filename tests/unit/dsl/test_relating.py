@@ -25,8 +25,8 @@ from dsl import (
     require,
     when,
 )  # fmt: skip
-from dsl.pairs import PairJudge, add, fold, lift, negated
-from dsl.relations import pairings
+from dsl.judgements.pairs import PairJudge, add, fold, lift, negated
+from dsl.terms.relations import pairings
 from dsl.units import hours, knots, metres, minutes
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, vessel_type=str, place=position, draught=metres, berth=str)

@@ -38,11 +38,11 @@ from dsl import (
     throughout,
     when,
 )  # fmt: skip
-from dsl.evaluation import Situation, compiled
-from dsl.negations import conjuncts, positive
-from dsl.phrases import phrase
-from dsl.sentences import COLUMNS, ENTRIES
-from dsl.statements import requirement_names
+from dsl.english.phrases import phrase
+from dsl.english.sentences import COLUMNS, ENTRIES
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.negations import conjuncts, positive
+from dsl.terms.statements import requirement_names
 from dsl.units import centimetres, degrees, hours, knots, metres, minutes
 from examples.port.rules import port_rules
 from tests.unit.dsl.test_judging import compiled as compiled_pack

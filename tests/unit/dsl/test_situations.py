@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cartesius.errors import InvalidArgument
 from dsl import DimensionMismatch, RulePack, Source, choice, instant, now, optional, position, require
-from dsl.situations import complete
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.tables.situations import complete
 from dsl.units import celsius, centimetres, degrees, feet, kelvin, knots, metres, metres_per_second, radians
 
 

@@ -8,8 +8,8 @@ import pickle
 import pytest
 
 from dsl import InvalidRule, Source, UnknownField, position, require
-from dsl.dimensions import NUMBER, POSITION, TEXT, TRUTH
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.terms.dimensions import NUMBER, POSITION, TEXT, TRUTH
 from dsl.units import dimensionless, metres
 from tests.unit.dsl.harbour import pack, vessel
 

@@ -38,10 +38,10 @@ from dsl import (
     units,
     when,
 )
-from dsl.dimensions import NUMBER, Choice, Measure, is_text
-from dsl.fluent import Unit
-from dsl.sources import declaration
+from dsl.declarations.sources import declaration
+from dsl.terms.dimensions import NUMBER, Choice, Measure, is_text
 from dsl.units import days, degrees, hours, knots, metres
+from dsl.writing.fluent import Unit
 from examples.port.rotterdam import rotterdam_rules
 from examples.port.rules import port_rules
 from tests.unit.dsl.test_rules_as_text import parts_of

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dsl import absolute, nearest, not_
-from dsl.dimensions import NUMBER, Dimension, Measure, Part, described, formula
-from dsl.terms import Constant, is_constant, observations, operands, parts, sources
+from dsl.terms.dimensions import NUMBER, Dimension, Measure, Part, described, formula
+from dsl.terms.terms import Constant, is_constant, observations, operands, parts, sources
 from dsl.units import centimetres, degrees, hours, knots, metres, percent, seconds
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
 

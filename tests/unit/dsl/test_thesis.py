@@ -12,10 +12,10 @@ import pytest
 
 from cartesius import Engine, Reactive, Update, run
 from dsl import RulePack, Source, absolute, location, named, not_, otherwise, require, when
-from dsl.dimensions import TRUTH, described
-from dsl.evaluation import Situation, compiled
-from dsl.statements import Conditional, Located, Requirement
-from dsl.terms import Comparison, Constant, Not, Observation
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.dimensions import TRUTH, described
+from dsl.terms.statements import Conditional, Located, Requirement
+from dsl.terms.terms import Comparison, Constant, Not, Observation
 from dsl.units import centimetres, knots, metres
 from restrictions.streams import combine_latest
 from tests.unit.dsl.harbour import berth, judged, pack, status, tidal_stream, tide, tugs, vessel, wind

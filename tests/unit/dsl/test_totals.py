@@ -28,10 +28,10 @@ from dsl import (
     sum_,
     when,
 )
-from dsl.contributions import Contribution
-from dsl.relations import tallyings, totals
-from dsl.tallies import Contributing
-from dsl.texts import text
+from dsl.judgements.contributions import Contribution
+from dsl.judgements.tallies import Contributing
+from dsl.terms.relations import tallyings, totals
+from dsl.terms.texts import text
 from dsl.units import hours, kilograms, metres, minutes, tonnes
 from restrictions.groups import Sum
 

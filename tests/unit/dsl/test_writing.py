@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dsl import DimensionMismatch, InvalidRule, NoTruthValue, RulePack, location, otherwise, require, when
-from dsl.statements import Conditional, Located, Requirement
-from dsl.terms import Not
+from dsl.terms.statements import Conditional, Located, Requirement
+from dsl.terms.terms import Not
 from dsl.units import metres
 from tests.unit.dsl.harbour import pack, vessel
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from dsl.statements import Requirement
+from dsl.terms.statements import Requirement
 from dsl.units import feet, kilometres, metres
 from examples.port.berth_rules import LENGTHS_M, NO_TANKERS
 from examples.port.observations import NEWARK_BAY, PORT_JERSEY, TANKERS_ONLY

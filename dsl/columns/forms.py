@@ -1,0 +1,284 @@
+"""Forms: what a judge computes, said in expressions that an engine can run over columns.
+
+Reasons are made of the same parts as in `judging`, and what is missing as in `doubts`. A pack that looks at
+a span of predictions or at other rows than those linked has no form, and is judged row by row.
+
+Invariant: the expressions, evaluated on one combination of rows, give the verdict that the judge gives.
+
+Source: DESIGN.md, sections 4 and 6.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.expressions import Apply, Constant, Part
+from cartesius.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
+from cartesius.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
+from dsl.columns.simplifying import simplified
+from dsl.columns.term_forms import InexpressibleError, distanced, expressed, row_of
+from dsl.meaning.margins import written_measure
+from dsl.meaning.verdicts import Reason, Verdict
+from dsl.terms.dimensions import Measure
+from dsl.terms.statements import Against, Located, Requirement
+from dsl.terms.terms import (
+    Between,
+    Coalesce,
+    Comparison,
+    Junction,
+    Known,
+    Now,
+    Observation,
+    observations,
+    operands,
+    parts,
+)
+from dsl.terms.terms import sources as observed_sources
+from dsl.terms.texts import label, text
+from dsl.terms.timed_terms import Prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cartesius.expressions import Expression
+    from dsl.terms.statements import Statement
+    from dsl.terms.terms import Declaration, Term
+
+    Doubt = tuple[str, Expression]  # a name, and where it is missing
+
+REASON = tuple(field.name for field in attrs.fields(Reason))
+VERDICT = tuple(field.name for field in attrs.fields(Verdict))
+
+
+def form_of_pack(sources: tuple[Declaration, ...], statements: tuple[Statement, ...]) -> Form | str:
+    """Return the form of the judgement of ``statements`` over rows of ``sources``, or why there is none.
+
+    >>> from dsl import Source
+    >>> from dsl.declarations.sources import declaration
+    >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
+    >>> form_of_pack((vessel,), ()).meaning
+    ()
+    """
+    try:
+        reasons = [_Reasons.of(*each) for each in _requirements(statements, (), None)]
+    except InexpressibleError as error:
+        return str(error)
+    subject, *_ = sources
+    key = Apply(Observed(subject.key or ""), (Part(subject.name),), "key")
+    failed = [each.failed for each in reasons]
+    undecided = [each.undecided for each in reasons]
+    status = Apply(FirstCase(("restricted", "unknown", "allowed")), (_any(failed), _any(undecided)), "status")
+    names = _distinct([each.statement.name for each in reasons])
+    because = Apply(
+        Chained(("failed", "undecided")),
+        (
+            Apply(Present(names), tuple(each.reason(is_failed=True) for each in reasons), "failed"),
+            Apply(Present(names), tuple(each.reason(is_failed=False) for each in reasons), "undecided"),
+        ),
+        "because",
+    )
+    value = Apply(Made(Verdict, VERDICT), (key, status, because), "verdict")
+    return Form(_meaning(reasons), value)
+
+
+def form_of_considered(form: Form, only: tuple[Term, ...]) -> Form | str:
+    """Return the form of the value of another in a tuple, or None where one of the conditions ``only`` is false."""
+    try:
+        answers = [expressed(each) for each in only]
+    except InexpressibleError as error:
+        return str(error)
+    is_out = _any([Apply(is_true, (_not(each),), "is false") for each in answers])
+    meaning = (is_out, *[_both(_not(is_out), each) for each in form.meaning])
+    result = Apply(Present(("result",)), (form.value,), "result")
+    return Form(meaning, Apply(only_if, (_not(is_out), result), "considered"))
+
+
+def form_of_status(slot: str) -> Form:
+    """Return the form of `lowering.StatusOnly`: of the verdicts of a slot.
+
+    >>> len(form_of_status("verdict").meaning)
+    1
+    """
+    part = Part(slot)
+    subject, status = (Apply(Observed(name), (part,), name) for name in ("subject", "status"))
+    return Form((status,), Apply(Made(Verdict, VERDICT), (subject, status, Constant(())), "verdict"))
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return names of which none is there twice: the second ``wind`` is ``wind (2)``."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, unique = 1, name
+        while unique in found:
+            number += 1
+            unique = f"{name} ({number})"
+        found[unique] = None
+    return tuple(found)
+
+
+@attrs.frozen(eq=False)
+class _Reasons:
+    """When a requirement fails or is undecided, and the reason that it gives then."""
+
+    statement: Requirement
+    place: str | int | None
+    failed: Expression
+    undecided: Expression
+    doubts: tuple[Doubt, ...]
+    stale: tuple[Doubt, ...]
+    """Those of the doubts that are about rows that are too old."""
+
+    @classmethod
+    def of(cls, statement: Requirement, guards: tuple[Term, ...], place: str | int | None) -> _Reasons:
+        around = [expressed(simplified(guard)) for guard in guards]
+        holds = expressed(simplified(statement.condition))
+        fails = Apply(is_true, (reduce(_both, [*around, Apply(opposite, (holds,), "not")]),), "fails")
+        # Nothing is said of it where a condition around it is false, or it holds itself.
+        idle = _any([Apply(is_true, (each,), "is") for each in [*(_not(one) for one in around), holds]])
+        undecided = _both(_not(idle), _not(fails))
+        doubts: list[Doubt] = []
+        for guard, answer in zip([*guards, statement.condition], [*around, holds], strict=True):
+            unknown = _missing(answer)
+            doubts += [(name, _both(unknown, absent)) for name, absent in _doubts(guard)]
+        aged = {source.name: source for guard in (*guards, statement.condition) for source in _aged(guard)}
+        stale = [(name, _both(absent, _is_stale(aged[name]))) for name, absent in doubts if name in aged]
+        return cls(statement, place, fails, undecided, tuple(doubts), tuple(stale))
+
+    def reason(self, *, is_failed: bool) -> Expression:
+        statement = self.statement
+        written = text(statement.condition)
+        found = distanced(statement.condition)
+        margin = Constant(None) if found is None else Apply(Noted(found[1].symbol), (found[0],), "margin")
+        shown = _shown(statement.condition)
+        labels = tuple((name, symbol) for name, (_, symbol) in shown.items())
+        missing = Constant(()) if is_failed else _names(self.doubts, "missing")
+        stale = Constant(()) if is_failed or not self.stale else _names(self.stale, "stale")
+        made = {
+            "name": Constant(statement.name),
+            "text": Constant(written),
+            "location": Constant(self.place),
+            "because": Constant(statement.because),
+            "missing": missing,
+            "values": Apply(Labelled(labels), tuple(value for value, _ in shown.values()), "values"),
+            "severity": Constant(statement.severity),
+            "reference": Constant(statement.reference),
+            "margin": margin,
+            "stale": stale,
+            "others": Constant(()),
+        }
+        reason = Apply(Made(Reason, REASON), tuple(made[name] for name in REASON), written)
+        return Apply(only_if, (self.failed if is_failed else self.undecided, reason), "only if")
+
+
+def _requirements(
+    statements: Iterable[Statement], guards: tuple[Term, ...], place: str | int | None
+) -> Iterator[tuple[Requirement, tuple[Term, ...], str | int | None]]:
+    """Yield each requirement with the conditions around it, outermost first, and the innermost location."""
+    for statement in statements:
+        if isinstance(statement, Requirement):
+            yield statement, guards, place
+        elif isinstance(statement, Against):
+            message = f"it compares each {statement.other.name!r} with the subject"
+            raise InexpressibleError(message)
+        else:
+            inner = statement.place if isinstance(statement, Located) else place
+            yield from _requirements(statement.body, (*guards, statement.condition), inner)
+
+
+def _meaning(reasons: list[_Reasons]) -> tuple[Expression, ...]:
+    """What makes two verdicts different: which requirements fail, and what is missing (see `verdicts`)."""
+    marks: dict[tuple[str, str, str | int | None], list[Expression]] = {}
+    names: dict[tuple[str, bool], list[Expression]] = {}
+    for each in reasons:
+        mark = (each.statement.name, text(each.statement.condition), each.place)
+        marks.setdefault(mark, []).append(each.failed)
+        for doubts in (each.doubts, each.stale):
+            for name, absent in doubts:
+                names.setdefault((name, doubts is each.stale), []).append(_both(each.undecided, absent))
+    return tuple(_any(each) for each in (*marks.values(), *names.values()))
+
+
+def _doubts(term: Term) -> Iterator[Doubt]:
+    """Yield what keeps ``term`` undecided, where it is, as `doubts.doubt_of` does."""
+    if any(isinstance(part, Junction) for part in parts(term)):
+        for part in operands(term):
+            unknown = _missing(expressed(part))
+            yield from ((name, _both(unknown, absent)) for name, absent in _doubts(part))
+        return
+    absences = list(_absences(term))
+    yield from absences
+    yield text(term), _not(_any([absent for _, absent in absences]))
+
+
+def _absences(term: Term) -> Iterator[Doubt]:
+    if isinstance(term, Observation):
+        row, value = _missing(row_of(term.source)), _missing(expressed(term))
+        yield term.source.name, row
+        yield label(term), _both(_not(row), value)
+    if isinstance(term, Now):
+        yield "now", _missing(expressed(term))
+    if isinstance(term, Prediction):
+        row, unknown = (
+            _missing(row_of(term.source)),
+            _both(_not(_missing(expressed(term.at))), _missing(expressed(term))),
+        )
+        yield term.source.name, row
+        yield f"{term.source.name} at {text(term.at)}", _both(_not(row), unknown)
+    for operand in operands(term):
+        if isinstance(term, Coalesce | Known):
+            unknown = _missing(expressed(term))
+            yield from ((name, _both(unknown, absent)) for name, absent in _absences(operand))
+        else:
+            yield from _absences(operand)
+
+
+def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
+    """What a reason shows, by label: value, and symbol of the unit, as `judging` has it."""
+    shown = {label(each): (expressed(each), _symbol(each)) for each in observations(condition)}
+    predicted = (part for part in parts(condition) if isinstance(part, Prediction))
+    shown.update({text(each): (expressed(each), _symbol(each)) for each in predicted})
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
+        for side in operands(comparison):
+            if not isinstance(side, Observation):
+                shown[text(side)] = (expressed(side, measure), measure.symbol if measure else "")
+    return shown
+
+
+def _names(doubts: tuple[Doubt, ...], name: str) -> Expression:
+    return Apply(Names(tuple(one for one, _ in doubts)), tuple(absent for _, absent in doubts), name)
+
+
+def _aged(term: Term) -> Iterator[Declaration]:
+    yield from (source for source in observed_sources(term) if source.stale_after is not None)
+
+
+def _is_stale(source: Declaration) -> Expression:
+    row = Part(source.name)
+    return _both(_not(_missing(row)), _missing(row_of(source)))
+
+
+def _symbol(term: Term) -> str:
+    return term.kind.symbol if isinstance(term.kind, Measure) else ""
+
+
+def _missing(value: Expression) -> Expression:
+    return Apply(is_missing, (value,), "missing")
+
+
+def _not(condition: Expression) -> Expression:
+    return Apply(opposite, (condition,), "not")
+
+
+def _both(left: Expression, right: Expression) -> Expression:
+    return Apply(both, (left, right), "and")
+
+
+def _any(conditions: list[Expression]) -> Expression:
+    if not conditions:
+        return Constant(False)
+    return reduce(lambda left, right: Apply(either, (left, right), "or"), conditions)

@@ -1,0 +1,171 @@
+"""Simplifying conditions to what means the same in Kleene's three-valued logic: what the judge evaluates.
+
+A condition is brought into conjunctive normal form, and loses what the rest implies: in `wind <= 45 kn and wind <= 35
+kn` the first, in `a and (a or b)` the second; a constant comparison is true or false. It is used only if fewer
+literals are left. Distribution, De Morgan's laws, absorption and the comparison of one term with two constants hold in
+Kleene's logic; `a or not a` and `a and not a` do not simplify there, because they are unknown where a is. (What holds
+in two-valued logic only is for advice: `formulas`.)
+
+So a verdict, its reasons and what they say is missing stay as they were: reasons are made from conditions as written.
+
+Invariant: a simplified condition has the same value as the condition, true, false or missing, for the same rows.
+
+Source: thesis, section 2.4 (normal forms as optimisation); S. C. Kleene, 1952, § 64; W. V. Quine, The Problem of
+Simplifying Truth Functions, 1952 (subsumption).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from dsl.meaning.evaluation import constant_in
+from dsl.terms.dimensions import TRUTH, Measure
+from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers, within
+from dsl.terms.terms import Comparison, Constant, Junction, Named, Not, is_constant, operands, parts
+
+if TYPE_CHECKING:
+    from dsl.terms.intervals import Values
+    from dsl.terms.terms import Term
+
+CLAUSES = 64
+"""A condition with more clauses is left as it is."""
+
+
+@attrs.frozen
+class _Literal:
+    """A condition without `and`, `or` and `not`, or the opposite of one; and in which set it wants what value."""
+
+    term: Term
+    subject: str
+    values: Values
+
+    def implies(self, other: _Literal) -> bool:
+        """Whether it is false, or missing, where ``other`` is: for one subject, both are missing where it is."""
+        return self.subject == other.subject and within(self.values, other.values)
+
+
+_Clause: TypeAlias = tuple[_Literal, ...]
+
+
+def simplified(condition: Term) -> Term:
+    """Return a condition that is true, false and missing where ``condition`` is, with as few literals or fewer.
+
+    >>> from dsl import Source
+    >>> from dsl.terms.texts import text
+    >>> from dsl.units import knots, metres
+    >>> wind = Source("wind", key=None, velocity=knots, gust=knots)
+    >>> calm = wind.velocity <= 35 * knots
+    >>> text(simplified((calm & (wind.velocity <= 45 * knots) & (calm | (wind.gust < 50 * knots))).term))
+    'wind.velocity <= 35 kn'
+    >>> text(simplified((calm | ~calm).term))
+    'wind.velocity <= 35 kn or not wind.velocity <= 35 kn'
+    """
+    if not any(isinstance(part, Junction) for part in parts(condition)):
+        return condition
+    clauses = _clauses(condition, holds=True)
+    if clauses is None:
+        return condition
+    if sum(len(clause) for clause in clauses) >= _size(condition):
+        return condition
+    if not clauses:
+        return Constant(True, TRUTH)
+    if () in clauses:
+        return Constant(False, TRUTH)
+    terms = [reduce(_either, (literal.term for literal in clause)) for clause in clauses]
+    return reduce(_both, terms)
+
+
+def _clauses(condition: Term, holds: bool) -> tuple[_Clause, ...] | None:
+    """The conjunctive normal form of ``condition`` or of its opposite, without what is implied; None: too large."""
+    match condition:
+        case Named(_, operand):
+            return _clauses(operand, holds)
+        case Not(operand):
+            return _clauses(operand, not holds)
+        case Junction(operator, left, right):
+            first, second = _clauses(left, holds), _clauses(right, holds)
+            if first is None or second is None or len(first) * len(second) > CLAUSES:
+                return None
+            if (operator == "and") == holds:
+                return _subsumed([*first, *second])
+            return _subsumed([_weakened((*one, *other)) for one, other in product(first, second)])
+    truth = _truth(condition)
+    if truth is not None:
+        return () if truth == holds else ((),)
+    return ((_literal(condition, holds),),)
+
+
+def _subsumed(clauses: list[_Clause]) -> tuple[_Clause, ...]:
+    """Leave out each clause that another one implies; of two that imply each other, the later."""
+    kept: list[_Clause] = []
+    for number, clause in enumerate(clauses):
+        later = (other for other in clauses[number + 1 :] if _implies(other, clause) and not _implies(clause, other))
+        if not any(_implies(other, clause) for other in kept) and next(later, None) is None:
+            kept.append(clause)
+    return tuple(kept)
+
+
+def _implies(clause: _Clause, other: _Clause) -> bool:
+    return all(any(literal.implies(weaker) for weaker in other) for literal in clause)
+
+
+def _weakened(clause: _Clause) -> _Clause:
+    """Leave out of a disjunction each literal that implies another one."""
+    kept: list[_Literal] = []
+    for number, literal in enumerate(clause):
+        later = (other for other in clause[number + 1 :] if literal.implies(other) and not other.implies(literal))
+        if not any(literal.implies(other) for other in kept) and next(later, None) is None:
+            kept.append(literal)
+    return tuple(kept)
+
+
+def _truth(condition: Term) -> bool | None:
+    """The truth value of what observes nothing, as far as it is simple; None for all else."""
+    match condition:
+        case Constant(value):
+            return bool(value)
+        case Comparison(operator, left, right) if is_constant(condition) and isinstance(left.kind, Measure):
+            sides = _evaluated(left, left.kind), _evaluated(right, left.kind)
+            return Numbers.that("==", sides[0]).within(Numbers.that(operator, sides[1]))
+    return None
+
+
+def _literal(condition: Term, holds: bool) -> _Literal:
+    term = condition if holds else Not(condition)
+    if isinstance(condition, Comparison):
+        operator, left, right = condition.operator, condition.left, condition.right
+        if is_constant(left):
+            operator, left, right = MIRRORED[operator], right, left
+        operator = operator if holds else OPPOSITE[operator]
+        if is_constant(right) and not is_constant(left):
+            if isinstance(left.kind, Measure):
+                return _Literal(term, repr(left), Numbers.that(operator, _evaluated(right, left.kind)))
+            if isinstance(right, Constant):
+                values = Choices(frozenset({right.value}), all_but=operator == "!=")
+                return _Literal(term, repr(left), values)
+    return _Literal(term, repr(condition), Choices(frozenset({holds})))
+
+
+def _evaluated(constant: Term, measure: Measure) -> Fraction:
+    """The constant with which a comparison is evaluated: converted, and rounded as floats are."""
+    return Fraction(constant_in(constant, measure))
+
+
+def _size(condition: Term) -> int:
+    """The number of literals."""
+    if isinstance(condition, Junction | Not | Named):
+        return sum(_size(operand) for operand in operands(condition))
+    return 1
+
+
+def _both(left: Term, right: Term) -> Term:
+    return Junction("and", left, right)
+
+
+def _either(left: Term, right: Term) -> Term:
+    return Junction("or", left, right)

@@ -1,0 +1,216 @@
+"""Drafts: what the page that edits a file of rules may ask, as plain data in and out. No server, no state.
+
+A draft is the whole text, which the page sends with every question; so nothing is kept here, and nothing can be lost.
+What the rule language refuses is an answer too: the message, which shows the line with a caret. `File` is the file on
+disk: it is replaced in one step, its last content is kept beside it, and a file that changed meanwhile is not touched.
+
+Source: issue 6, "Rules as text".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, final
+
+import attrs
+
+from cartesius.errors import CartesiusError, InvalidArgument
+from dsl.editor.editing import added, deleted, moved, replaced
+from dsl.editor.outline import Outline
+from dsl.refusals.errors import refusal
+from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Measure
+from dsl.terms.instants import instant_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsl.editor.outline import Json
+    from dsl.terms.dimensions import Kind
+
+BACKUP: Final = ".bak"
+"""What is added to a file's name for its last content."""
+
+
+class FileChanged(CartesiusError, RuntimeError):
+    """The file is not what was loaded: somebody else saved it meanwhile. Nobody's fault; load it again, or copy.
+
+    >>> from dsl.editor.drafts import FileChanged
+    >>> issubclass(FileChanged, RuntimeError)
+    True
+    """
+
+
+@final
+@attrs.frozen
+class File:
+    """A file of rules."""
+
+    path: Path
+
+    def load(self) -> Json:
+        """Return the text, and a version by which `save` knows whether the file is still this one."""
+        content = self.path.read_bytes()
+        return {"text": content.decode("utf-8"), "version": _version(content), "file": self.path.name}
+
+    def save(self, text: str, version: str) -> Json:
+        """Replace the file by ``text``, in one step, and keep what it held in a file beside it.
+
+        Raises:
+            FileChanged: The file is no longer the one that was loaded as ``version``.
+            InvalidRule: The text does not read as a pack; nor would it when it is opened again.
+            DimensionMismatch: Likewise.
+            UnknownField: Likewise.
+        """
+        Outline(text, self.path.name)
+        if not self.path.exists() or _version(self.path.read_bytes()) != version:
+            fix = [("fix", "copy what you need from the text, and load the file again")]
+            raise FileChanged(refusal(f"{self.path.name}: expected the file as it was loaded but it changed", fix, ""))
+        target = self.path.resolve()
+        shutil.copy2(target, target.with_name(target.name + BACKUP))
+        content = text.encode("utf-8")
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as written:
+                written.write(content)
+                written.flush()
+                os.fsync(written.fileno())
+            shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return {"version": _version(content), "backup": target.name + BACKUP}
+
+
+def read(draft: Json, file: str) -> Json:
+    """Return the outline of a draft."""
+    return Outline(_text(draft), file).described()
+
+
+def edit(draft: Json, file: str) -> Json:
+    """Return the draft's new text and its outline after one edit: replace, add, delete or move.
+
+    Raises:
+        InvalidArgument: It is none of these.
+        InvalidRule: The new text does not read as a pack.
+        DimensionMismatch: Likewise.
+        UnknownField: Likewise.
+    """
+    outline = Outline(_text(draft), file)
+    number, head, properties = draft.get("number"), str(draft.get("head", "")), dict(draft.get("properties", {}))
+    match draft.get("edit"), number:
+        case "replace", int():
+            text = replaced(outline, number, head, properties)
+        case "add", int() | None:
+            text = added(outline, number, head, properties)
+        case "delete", int():
+            text = deleted(outline, number)
+        case ("up" | "down") as way, int():
+            text = moved(outline, number, way == "down")
+        case other:
+            message = f"edit: expected replace, add, delete, up or down of a numbered rule but got {other!r}"
+            raise InvalidArgument(message)
+    return {"text": text, "outline": Outline(text, file).described()}
+
+
+def expression(draft: Json, file: str) -> Json:
+    """Return the kind of an expression of a draft, and the units it may be compared in."""
+    return Outline(_text(draft), file).expression(str(draft.get("expression", "")))
+
+
+def judge(draft: Json, file: str) -> Json:
+    """Return the verdict of a draft on one situation: lists of rows, of texts as people type them; "" is missing.
+
+    Raises:
+        InvalidArgument: A value is none of its field's kind.
+    """
+    outline = Outline(_text(draft), file)
+    rows: dict[str, Any] = {}
+    given = dict(draft.get("rows", {}))
+    for source in outline.described()["sources"]:
+        name, kinds = source["name"], _kinds(outline, source["name"])
+        found = [_row(name, kinds, each) for each in given.get(name, [])]
+        known = [row for row in found if any(value is not None for value in row.values())]
+        rows[name] = known if source["isTable"] else next(iter(known), None)
+    subject = next(iter(outline.pack.sources))
+    rows[subject] = rows[subject] or {}
+    instant = _value("now", INSTANT, str(draft.get("now", "")))
+    verdict = outline.pack.check(rows, now=instant)
+    return {
+        "status": verdict.status,
+        "because": [
+            {
+                "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
+                "missing": list(reason.missing), "others": list(map(str, reason.others)),
+                "severity": reason.severity, "reference": reason.reference,
+                "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
+                "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
+            }
+            for reason in verdict.because
+        ],
+    }  # fmt: skip
+
+
+ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
+    "read": read, "edit": edit, "expression": expression, "judge": judge,
+}  # fmt: skip
+"""The questions by name."""
+
+
+def _row(name: str, kinds: Mapping[str, Kind], typed: Mapping[str, Any]) -> dict[str, Any]:
+    values = {field: str(value) for field, value in typed.items() if field in kinds}
+    return {field: _value(f"{name} {field}", kinds[field], value) for field, value in values.items()}
+
+
+def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
+    vocabulary = outline.terms.vocabulary
+    return dict(next(source.fields for source in vocabulary.sources if source.name == name))
+
+
+def _value(label: str, kind: Kind, typed: str) -> Any:
+    typed = typed.strip()
+    if not typed:
+        return None
+    try:
+        return _typed(kind, typed)
+    except ValueError:
+        examples = {POSITION: "51.95, 4.14", INSTANT: "2026-05-01 14:30Z", TRUTH: "yes"}
+        example = "15" if isinstance(kind, Measure) else examples.get(kind, "a text")
+        message = f"the example situation: expected {label} such as {example} but got {typed!r}"
+        raise InvalidArgument(message) from None
+
+
+def _typed(kind: Kind, typed: str) -> Any:
+    if kind == NUMBER and typed.lstrip("-").isdigit():
+        return int(typed)
+    if isinstance(kind, Measure):
+        return float(typed)
+    if kind == TRUTH:
+        return bool(("no", "yes").index(typed))
+    if kind == INSTANT:
+        return int(typed) if typed.isdigit() else instant_of(datetime.fromisoformat(typed))
+    if kind == POSITION:
+        latitude, longitude = map(float, typed.split(","))
+        return latitude, longitude
+    return typed
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _text(draft: Json) -> str:
+    return str(draft.get("text", ""))
+
+
+def _version(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

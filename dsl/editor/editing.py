@@ -1,0 +1,124 @@
+"""Edits of a text of rules: lines in, lines out; what is not edited stays as it is, letter by letter.
+
+Each edit returns a new text and changes nothing else; whoever made it reads the new text, and keeps the old one if
+that is refused. Comments right above a sentence belong to it and move with it.
+
+Source: issue 6, "Rules as text".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from dsl.refusals.errors import InvalidRule, refusal
+from dsl.refusals.quoting import free
+from dsl.text.parsing import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsl.editor.outline import Item, Outline
+
+LABELS: Final = ("name", "because", "severity", "reference")
+
+
+def replaced(outline: Outline, number: int, head: str, properties: Mapping[str, str]) -> str:
+    """Return the text with the item ``number`` written anew: of a block its head alone.
+
+    Args:
+        outline: The text.
+        number: Which item.
+        head: The sentence with its conditions, or a block's conditions and a colon.
+        properties: Name, because, severity and reference, as far as they are said.
+
+    Raises:
+        InvalidRule: There is no such item, or ``head`` has more than one line.
+    """
+    item, lines = _item(outline, number), outline.page.lines
+    is_block = item.node.data == "guarded" and item.node.children[-1].data == "block"
+    end = item.first + 1 if is_block else item.end
+    margin = _margin(lines[item.first])
+    kept = [line for line in lines[item.first + 1 : end] if line.lstrip().startswith("#")]
+    after = max((token.end_column or 0 for token in tokens(item.node) if token.line == item.first + 1), default=1)
+    remark = lines[item.first][after - 1 :].lstrip(": \t") if "#" in lines[item.first][after - 1 :] else ""
+    written = _written(margin, head, properties)
+    written[0] += f"   {remark}" if remark else ""
+    return "\n".join([*lines[: item.first], *kept, *written, *lines[end:]])
+
+
+def added(outline: Outline, after: int | None, head: str, properties: Mapping[str, str]) -> str:
+    """Return the text with a new sentence: below the item ``after``, on its level; None: at the end.
+
+    Raises:
+        InvalidRule: There is no such item, or ``head`` has more than one line.
+    """
+    lines = outline.page.lines
+    if after is None:
+        body = "\n".join(lines).rstrip("\n")
+        return "\n".join([body, "", *_written("", head, properties), ""])
+    item = _item(outline, after)
+    written = _written(_margin(lines[item.first]), head, properties)
+    apart = [""] if not item.depth else []
+    return "\n".join([*lines[: item.end], *apart, *written, *lines[item.end :]])
+
+
+def deleted(outline: Outline, number: int) -> str:
+    """Return the text without the item ``number`` and what belongs to it. A block that is left empty says so.
+
+    Raises:
+        InvalidRule: There is no such item.
+    """
+    item, lines = _item(outline, number), list(outline.page.lines)
+    first = _with_comments(lines, item.first)
+    siblings = [each for each in outline.items if each.parent == item.parent]
+    if item.parent is not None and len(siblings) == 1:
+        block = outline.items[item.parent]
+        head, guards = block.first, block.node.children[:-1]
+        colon = lines[head].index(":", max(token.end_column or 0 for guard in guards for token in tokens(guard)) - 1)
+        lines[head] = f"{lines[head][:colon]}: nothing{lines[head][colon + 1 :]}"
+    blank = item.end < len(lines) and not lines[item.end].strip() and first > 0 and not lines[first - 1].strip()
+    return "\n".join([*lines[:first], *lines[item.end + int(blank) :]])
+
+
+def moved(outline: Outline, number: int, down: bool) -> str:
+    """Return the text with the item ``number`` moved before, or after, its neighbour on the same level.
+
+    Raises:
+        InvalidRule: There is no such item, or no neighbour there.
+    """
+    item, lines = _item(outline, number), outline.page.lines
+    siblings = [each for each in outline.items if each.parent == item.parent]
+    place = siblings.index(item) + (1 if down else -1)
+    if not 0 <= place < len(siblings):
+        fix = [("fix", "move it the other way")]
+        where = "last" if down else "first"
+        raise InvalidRule(refusal(f"move: expected a neighbour but the rule is the {where}", fix, place=""))
+    above, below = sorted((item, siblings[place]), key=lambda each: each.first)
+    first, second = _with_comments(lines, above.first), _with_comments(lines, below.first)
+    whole = [lines[second : below.end], lines[above.end : second], lines[first : above.end]]
+    return "\n".join([*lines[:first], *(line for part in whole for line in part), *lines[below.end :]])
+
+
+def _item(outline: Outline, number: int) -> Item:
+    if not 0 <= number < len(outline.items):
+        fix = [("fix", "load the text again")]
+        raise InvalidRule(refusal(f"edit: expected a rule of the text but got number {number}", fix, place=""))
+    return outline.items[number]
+
+
+def _written(margin: str, head: str, properties: Mapping[str, str]) -> list[str]:
+    if "\n" in head or "\r" in head:
+        fix = [("fix", "write the sentence on one line")]
+        raise InvalidRule(refusal("edit: expected a sentence on one line but it has several", fix, place=""))
+    said = ((label, properties.get(label, "")) for label in LABELS)
+    return [f"{margin}{head.strip()}", *(f"{margin}    {label}: {free(value)}" for label, value in said if value)]
+
+
+def _margin(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _with_comments(lines: list[str], first: int) -> int:
+    while first > 0 and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return first

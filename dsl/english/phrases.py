@@ -1,0 +1,269 @@
+"""Terms as English: "the draught is at least 15 m", "the under-keel clearance must be at least 0.5 m".
+
+A condition is first brought to a form without negations inside (De Morgan, and the opposite comparison: both hold in
+Kleene's logic), then said clause by clause; what is said of one thing is said together ("is at least 3 m and below
+9 m", "is neither a tanker nor a barge"). What has no words of its own is shown as `texts` writes it.
+
+Invariant: a phrase has the truth of its term: only equivalences of Kleene's logic are used.
+
+Source: DESIGN.md, section 6; the style of port regulations: subject, condition, "must".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import attrs
+
+from dsl.terms.aggregates import Total
+from dsl.terms.dimensions import INSTANT, TRUTH, Measure
+from dsl.terms.negations import conjuncts, operands_of, positive
+from dsl.terms.ranges import turn
+from dsl.terms.terms import (
+    Arithmetic,
+    Between,
+    Coalesce,
+    Comparison,
+    Constant,
+    Distance,
+    Junction,
+    Known,
+    Named,
+    Nearest,
+    Not,
+    Now,
+    Observation,
+    Sign,
+    is_constant,
+)
+from dsl.terms.texts import constant, text
+from dsl.terms.timed_terms import Prediction, Throughout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsl.terms.terms import Comparator, Declaration, Term
+
+Form: TypeAlias = Literal["is", "must"]
+
+_SUM, _PRODUCT, _ATOM = range(3)
+_TOTALS = {"sum": "total", "mean": "mean", "min": "least", "max": "greatest"}
+_WORDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "==": "", "!=": ""}
+_TIMES = {">=": "at or after", ">": "after", "<=": "at or before", "<": "before", "==": "", "!=": ""}
+_TURNED: Final[dict[str, Comparator]] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "==", "!=": "!="}
+
+
+@attrs.frozen
+class Phrase:
+    """Something said of one thing: "the draught" · is · not · "at least 15 m"; or a whole sentence, without a thing."""
+
+    thing: str | None
+    said: str
+    negative: bool = False
+    own: Observation | None = None
+    """The field that it is said of, if it is a field."""
+    holds: bool = False
+    """Whether the thing is a condition: it holds, where others are something."""
+
+    def text(self, form: Form) -> str:
+        """Return the clause, as a statement or as a demand.
+
+        >>> Phrase("the draught", "at least 15 m").text("must")
+        'the draught must be at least 15 m'
+        """
+        return self.said if self.thing is None else f"{self.thing} {self.predicate(form)}"
+
+    def predicate(self, form: Form) -> str:
+        """Return the clause without its thing.
+
+        >>> Phrase("the type", "oil", negative=True).predicate("is")
+        'is not oil'
+        """
+        opposite = "not " if self.negative else ""
+        if self.holds:
+            return f"must {opposite}hold" if form == "must" else "does not hold" if self.negative else "holds"
+        return f"is {opposite}{self.said}" if form == "is" else f"must {opposite}be {self.said}"
+
+
+def phrase(condition: Term, form: Form, subject: str) -> Phrase:
+    """Return what ``condition`` says.
+
+    >>> from dsl import Source
+    >>> from dsl.units import metres
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, draught=metres)
+    >>> phrase((vessel.draught >= 15 * metres).term, "must", "vessel").text("must")
+    'the draught must be at least 15 m'
+
+    Args:
+        condition: A term that is true or false.
+        form: How it is said, where it takes several clauses.
+        subject: The name of the pack's subject, whose fields go without it.
+    """
+    return _phrase(positive(condition), form, subject)
+
+
+def noun(term: Term, subject: str, article: bool = True) -> str:
+    """Return the words for a value: "the berth depth", "15 m", "berth depth + tide height - draught".
+
+    >>> from dsl import Source
+    >>> wind = Source("wind", key=None, velocity=float)
+    >>> noun(wind.velocity.term, "vessel")
+    'the wind velocity'
+    """
+    the = "the " if article else ""
+    match term:
+        case Observation(source, field):
+            own = field.replace("_", " ")
+            if source.another_of is not None:
+                return f"the {source.name.replace('_', ' ')}'s {own}"
+            return the + (own if source.name == subject else f"{source.name.replace('_', ' ')} {own}")
+        case Constant(value, kind):
+            return constant(value, kind)
+        case Named(name, _):
+            return name if name.lower().startswith(("the ", "a ", "an ")) else the + name
+        case Arithmetic(operator, left, right):
+            level = _SUM if operator in "+-" else _PRODUCT
+            sign = "×" if operator == "*" else operator  # noqa: RUF001 - the sign of multiplication is meant
+            return f"{_within_level(left, level, subject)} {sign} {_within_level(right, level + 1, subject)}"
+        case Sign("abs", operand):
+            return f"{the}absolute value of {_within_level(operand, _ATOM, subject)}"
+        case Sign(_, operand):
+            return f"-{_within_level(operand, _ATOM, subject)}"
+        case Coalesce(operand, default):
+            return f"{noun(operand, subject, article)} (or {noun(default, subject)} where that is unknown)"
+        case Distance(left, right):
+            return f"{the}distance from {noun(left, subject)} to {noun(right, subject)}"
+        case Nearest(places, position, _):
+            return f"{the}nearest of {len(places)} places to {noun(position, subject)}"
+        case Now():
+            return "now"
+        case Total():
+            return the + _total(term)
+        case Prediction(source, field, at):
+            return f"{noun(Observation(source, field), subject, article)} predicted for {noun(at, subject)}"
+    return text(term)
+
+
+def _phrase(condition: Term, form: Form, subject: str) -> Phrase:
+    match condition:
+        case Comparison(operator, left, right) if left.kind != TRUTH:
+            if is_constant(left) and not is_constant(right):
+                operator, left, right = _TURNED[operator], right, left
+            words = (_TIMES if left.kind == INSTANT else _WORDS)[operator]
+            limit = f"{words} {noun(right, subject)}".strip()
+            return Phrase(noun(left, subject), limit, operator == "!=", _field(left))
+        case Between(operand, low, high):
+            return _within(operand, low, high, subject)
+        case Not(Between(operand, low, high)):
+            return attrs.evolve(_within(operand, low, high, subject), negative=True)
+        case Known(operand):
+            return Phrase(noun(operand, subject), "known", own=operand)
+        case Not(Known(operand)):
+            return Phrase(noun(operand, subject), "known", negative=True, own=operand)
+        case Not(Observation() | Named() as operand):
+            return attrs.evolve(_phrase(operand, "is", subject), negative=True)
+        case Observation() | Named():
+            return Phrase(f'"{noun(condition, subject, article=False)}"', "", own=_field(condition), holds=True)
+        case Throughout(first, last, inner):
+            span = f"throughout the time from {noun(first, subject)} to {noun(last, subject)}"
+            return Phrase(None, f"{span}, {_phrase(positive(inner), form, subject).text(form)}")
+        case Not(operand):
+            said = "must not be so" if form == "must" else "is not so"
+            return Phrase(None, f"it {said} that {_phrase(operand, 'is', subject).text('is')}")
+        case Junction():
+            return _joined(condition, form, subject)
+    return Phrase(None, f"it {'must be' if form == 'must' else 'is'} true that {text(condition)}")
+
+
+def _within(operand: Term, low: Term, high: Term, subject: str) -> Phrase:
+    bounds = noun(low, subject), noun(high, subject)
+    is_angle = isinstance(operand.kind, Measure) and turn(operand.kind) is not None
+    said = "from {} clockwise to {}" if is_angle else "between {} and {}"
+    return Phrase(noun(operand, subject), said.format(*bounds), own=_field(operand))
+
+
+def _joined(condition: Junction, form: Form, subject: str) -> Phrase:
+    """Say a junction: together what is said of one thing, and otherwise clause by clause."""
+    word = condition.operator
+    said = together([_phrase(each, form, subject) for each in operands_of(word, condition)], word)
+    if len(said) == 1:
+        return said[0]
+    clauses = [f"({each.said})" if each.thing is None and " " in each.said else each.text(form) for each in said]
+    return Phrase(None, f"either {listed(clauses, 'or')}" if word == "or" else listed(clauses, ", and"))
+
+
+def together(said: Sequence[Phrase], word: str) -> list[Phrase]:
+    """Say together what is said of one thing: "at least 3 m and below 9 m", "neither oil nor gas".
+
+    >>> together([Phrase("the type", "oil", negative=True), Phrase("the type", "gas", negative=True)], "and")[0].said
+    'neither oil nor gas'
+    """
+    groups: dict[object, list[Phrase]] = {}
+    for number, each in enumerate(said):
+        mixes = each.thing is None or (each.negative and word == "or")
+        groups.setdefault(number if mixes else (each.thing, each.negative), []).append(each)
+    return [_one(group, word) for group in groups.values()]
+
+
+def _one(group: list[Phrase], word: str) -> Phrase:
+    first, *others = group
+    if not others:
+        return first
+    if first.negative:
+        return attrs.evolve(first, said="neither " + " nor ".join(each.said for each in group), negative=False)
+    return attrs.evolve(first, said=listed([each.said for each in group], word))
+
+
+def listed(parts: list[str], word: str) -> str:
+    """Return an enumeration: "a, b and c"; with ``", and"`` what has commas or "and" of its own stays apart.
+
+    >>> listed(["a", "b", "c"], "or")
+    'a, b or c'
+    """
+    word = word if word.startswith(",") else f" {word}"
+    return f"{word} ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}{word} {parts[-1]}"
+
+
+def _field(term: Term) -> Observation | None:
+    return term if isinstance(term, Observation) else None
+
+
+def _total(total: Total) -> str:
+    """Return the words for a total, without article: "number of tugs whose power is at least 5 kW"."""
+    name = total.source.name
+    which = [] if total.key is None or total.group is None else [Comparison("==", total.key, total.group)]
+    terms = [*which, *([] if total.condition is None else conjuncts(positive(total.condition)))]
+    said = [_phrase(term, "is", "") for term in terms]
+    possessive = " " if total.source.another_of is None else "'s "
+    start = f"the {name.replace('_', ' ')}{possessive}"
+    whose = [
+        f"whose {each.thing.removeprefix(start)} {each.predicate('is')}"
+        if each.thing is not None and each.thing.startswith(start)
+        else f"for which {each.text('is')}"
+        for each in said
+    ]
+    rows = " ".join([_rows(total.source), *([listed(whose, "and")] if whose else [])])
+    if total.value is None:
+        return f"number of {rows}"
+    return f"{_TOTALS[total.operation]} {noun(total.value, name, article=False)} of the {rows}"
+
+
+def _rows(source: Declaration) -> str:
+    return plural(source.name) if source.another_of is None else f"other {plural(source.another_of)}"
+
+
+def plural(name: str) -> str:
+    """Return the plural of a source's name.
+
+    >>> plural("fishing_boat"), plural("tugs")
+    ('fishing boats', 'tugs')
+    """
+    words = name.replace("_", " ")
+    return words if words.endswith("s") else f"{words}s"
+
+
+def _within_level(term: Term, level: int, subject: str) -> str:
+    """Return the words for an operand, in parentheses where it binds less tightly than what it stands in."""
+    own = (_SUM if term.operator in "+-" else _PRODUCT) if isinstance(term, Arithmetic) else _ATOM
+    said = noun(term, subject, article=False)
+    return said if own >= level else f"({said})"

@@ -1,0 +1,257 @@
+"""Packs in plain English: one sentence a requirement, complete in itself, for people to read and to sign.
+
+A sentence says whom it is about, under which conditions, what must be so, why, and in parentheses the requirement's
+name, severity and reference. Sentences stand under their location; names, sources and the columns of the table of
+verdicts are explained below them. The text form for editing is another one (`RulePack.to_text`).
+
+Source: DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import TYPE_CHECKING, final
+
+import attrs
+
+from dsl.english.phrases import listed, noun, phrase, plural, together
+from dsl.terms.aggregates import Total
+from dsl.terms.dimensions import Choice, Measure
+from dsl.terms.negations import conjuncts, positive
+from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
+from dsl.terms.terms import Comparison, Junction, Named, Observation, parts
+from dsl.terms.texts import text
+from dsl.terms.timed_terms import Prediction, Throughout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dsl.terms.links import Link
+    from dsl.terms.statements import Statement
+    from dsl.terms.terms import Declaration, Term
+
+COLUMNS = (
+    ("subject", "the key of the {subject} that the verdict is about"),
+    (
+        "status",
+        "restricted where a requirement fails; unknown where none fails but one is undecided; else allowed",
+    ),
+    ("because", "one entry for each requirement that fails, then for each that cannot be decided:"),
+)
+"""The columns of the table of verdicts, explained."""
+ENTRIES = (
+    ("name", "what the requirement is called"),
+    ("text", "its condition, as it was written"),
+    ("location", "the location that it is about, if it is about one"),
+    ("because", "why it is required"),
+    ("missing", "what is not known; empty where the requirement fails"),
+    ("stale", "those of the missing whose last row is too old to count"),
+    ("values", "the values that were judged, and what they were compared with, in the units of the rule"),
+    ("severity", "how grave it is: minor, major or critical"),
+    ("reference", "the regulation that it comes from"),
+    ("margin", "how far the values are from the limit, in the unit of the rule; negative is beyond the limit"),
+    ("others", "the other subjects with which a requirement about pairs failed, or is not decided"),
+)
+"""The fields of an entry of the column `because`, explained."""
+
+_SHOWN = {"position": "latitude and longitude", "truth value": "yes or no"}
+
+
+@final
+@attrs.frozen
+class Describer:
+    """The sentences of a pack.
+
+    >>> from dsl import Source
+    >>> from dsl.declarations.sources import declaration
+    >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
+    >>> print(Describer("port", (vessel,), ()).text(()).splitlines()[2])
+    There are no requirements: every vessel is allowed.
+    """
+
+    pack: str
+    sources: tuple[Declaration, ...]
+    """What the pack observes, the subject first."""
+    links: tuple[Link, ...]
+    only: Term | None = None
+    """Which subjects are considered."""
+
+    def text(self, statements: Sequence[Statement]) -> str:
+        """Return the whole description."""
+        blocks = [f'The rules "{self.pack}" for each {self._subject}', *self._considered(), *self._rules(statements)]
+        blocks += [block for block in (self._names(statements), self._origins(statements), self._columns()) if block]
+        return "\n\n".join(blocks) + "\n"
+
+    @property
+    def _subject(self) -> str:
+        return self.sources[0].name.replace("_", " ")
+
+    def _considered(self) -> list[str]:
+        if self.only is None:
+            return []
+        said = phrase(self.only, "is", self.sources[0].name).text("is")
+        return [f"A {self._subject} is considered unless it is known to be otherwise: {said}."]
+
+    def _rules(self, statements: Sequence[Statement]) -> list[str]:
+        groups: dict[str, list[str]] = {}
+        for guards, requirement in _requirements(statements, ()):
+            located = [guard for guard in guards if isinstance(guard, Located)]
+            place = self._place(located[-1]) if located else "everywhere"
+            groups.setdefault(place, []).append(self.sentence(guards, requirement))
+        if not groups:
+            return [f"There are no requirements: every {self._subject} is allowed."]
+        numbers = count(1)
+        return [
+            "\n".join([_capital(place), *(f"  {next(numbers)}. {sentence}" for sentence in sentences)])
+            for place, sentences in groups.items()
+        ]
+
+    def sentence(self, guards: tuple[Statement, ...], requirement: Requirement) -> str:
+        """Return the sentence of one requirement under its conditions, outer first."""
+        subject = self.sources[0]
+        about = [self._bound(guard) for guard in guards if isinstance(guard, Located)]
+        others = [guard.other.name.replace("_", " ") for guard in guards if isinstance(guard, Against)]
+        plain = [
+            guard.condition for guard in guards if not isinstance(guard, Located) and guard.condition != EVERY_PAIR
+        ]
+        clauses = [phrase(each, "is", subject.name) for condition in plain for each in conjuncts(positive(condition))]
+        said = together(clauses, "and")
+        own = [each for each in said if each.own is not None and each.own.source == subject]
+        whose = [f"whose {(each.thing or '').removeprefix('the ')} {each.predicate('is')}" for each in own]
+        circumstances = [each.text("is") for each in said if each not in own]
+        who = f"For {plural(subject.name)}" if about or whose else f"For every {self._subject}"
+        if about:
+            who += f" {listed(about, 'and')}"
+        if whose:
+            who += f" {listed(whose, 'and')}"
+        if others:
+            who += f"{',' if about or whose else ''} and each other one (the {', the '.join(others)})"
+        if circumstances:
+            who += f", when {listed(circumstances, ', and')}"
+        must = phrase(requirement.condition, "must", self.sources[0].name).text("must")
+        because = f", because {requirement.because.strip().rstrip('.')}" if requirement.because else ""
+        name = None if requirement.name in {"", text(requirement.condition)} else requirement.name
+        notes = [note for note in (name, requirement.severity, requirement.reference) if note]
+        return f"{who}: {must}{because}. ({'; '.join(notes)})"
+
+    def _place(self, located: Located) -> str:
+        """Return what a location is called: the row that the subject is linked to, and its id."""
+        place, where = str(located.place), _where(located)
+        kind = next((link.source.name for link in self.links if link.value == where), None)
+        if kind is None or place.lower().startswith(kind.lower()):
+            return place
+        return f"{kind.replace('_', ' ')} {place}"
+
+    def _bound(self, located: Located) -> str:
+        place, where = self._place(located), _where(located)
+        if not (isinstance(where, Observation) and where.source == self.sources[0]):
+            return f"for which {noun(where, self.sources[0].name)} is {place}"
+        if where.field == "destination":
+            return f"bound for {place}"
+        said = noun(where, self.sources[0].name, article=False)
+        return f"at {place}" if where.field in {"location", "berth", "place"} else f"whose {said} is {place}"
+
+    def _names(self, statements: Sequence[Statement]) -> str:
+        """Explain the named expressions that the rules use."""
+        named = dict.fromkeys(
+            part for condition in conditions(tuple(statements)) for part in parts(condition) if isinstance(part, Named)
+        )
+        lines = [f"  {each.name}: {self._meaning(each.operand)}" for each in named]
+        return "\n".join(["What the names mean", *lines]) if lines else ""
+
+    def _meaning(self, operand: Term) -> str:
+        subject = self.sources[0].name
+        if isinstance(operand.kind, Measure) or isinstance(operand, Observation):
+            return noun(operand, subject, article=False)
+        said = phrase(operand, "is", subject).text("is")
+        return said if isinstance(operand, Junction) else said.removeprefix("the ")
+
+    def _origins(self, statements: Sequence[Statement]) -> str:
+        """Say which row of each source is looked at, and in which units its figures are."""
+        terms = [
+            *conditions(tuple(statements)),
+            *(link.value for link in self.links),
+            *([self.only] if self.only else []),
+        ]
+        used = dict.fromkeys(each for term in terms for each in _fields(term))
+        looked_at = {(source.another_of or source.name, field) for source, field in used}
+        counted = (source for source, _ in used if source.another_of is None)
+        lines = []
+        for source in dict.fromkeys((*self.sources, *counted)):
+            fields = [
+                f"{field.replace('_', ' ')} ({_unit(source, field)})"
+                for field, _ in source.fields
+                if (source.name, field) in looked_at
+            ]
+            age = "" if source.stale_after is None else f", missing when older than {_duration(source.stale_after)}"
+            name = source.name.replace("_", " ")
+            lines.append(f"  {name}: {self._rows(source)}{age}{'; ' if fields else ''}{', '.join(fields)}")
+        return "\n".join(["Where the figures come from", *lines])
+
+    def _rows(self, source: Declaration) -> str:
+        """Say which row of a source is looked at."""
+        key = (source.key or "").replace("_", " ")
+        if source == self.sources[0]:
+            return f"one row each, by {key}"
+        link = next((link for link in self.links if link.source == source), None)
+        if link is not None:
+            return f"the row whose {key} is {noun(link.value, self.sources[0].name)}"
+        return f"one row for every {self._subject}" if source.key is None else "all rows"
+
+    def _columns(self) -> str:
+        lines = [f"  {name}: {meaning.format(subject=self._subject)}" for name, meaning in COLUMNS]
+        lines += [f"    {name}: {meaning}" for name, meaning in ENTRIES]
+        return "\n".join(["The columns of the table of verdicts", *lines])
+
+
+def _where(located: Located) -> Term:
+    """Return the term that says where a subject is."""
+    assert isinstance(located.condition, Comparison)
+    return located.condition.left
+
+
+def _requirements(
+    statements: Sequence[Statement], guards: tuple[Statement, ...]
+) -> Iterator[tuple[tuple[Statement, ...], Requirement]]:
+    """Yield each requirement with the statements around it, in the order written."""
+    for statement in statements:
+        if isinstance(statement, Requirement):
+            yield guards, statement
+        else:
+            yield from _requirements(statement.body, (*guards, statement))
+
+
+def _unit(source: Declaration, field: str) -> str:
+    kind = source.kind(field)
+    match kind:
+        case Measure():
+            shown = f"in {kind.symbol}" if kind.symbol else "a number"
+        case Choice(members=members):
+            shown = listed([json.dumps(each, ensure_ascii=False) for each in members], "or")
+        case _:
+            shown = _SHOWN.get(kind.name, kind.name)
+    return f"{shown}, optional" if field in source.optional else shown
+
+
+def _fields(term: Term) -> Iterator[tuple[Declaration, str]]:
+    """Yield every field that ``term`` looks at, predicted or not."""
+    for part in parts(term):
+        if isinstance(part, Observation | Prediction):
+            yield part.source, part.field
+        elif isinstance(part, Throughout):
+            yield from _fields(part.condition)
+        elif isinstance(part, Total):
+            for inner in (part.value, part.key, part.condition):
+                yield from () if inner is None else _fields(inner)
+
+
+def _duration(microseconds: int) -> str:
+    """Return a duration in the largest unit that it is a whole number of."""
+    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"), (1, "µs"))
+    size, symbol = next(each for each in units if microseconds % each[0] == 0)
+    return f"{microseconds // size} {symbol}"
+
+
+def _capital(said: str) -> str:
+    return said[:1].upper() + said[1:]

@@ -1,0 +1,289 @@
+"""Judging: a pack's statements compiled to one function from rows to a verdict.
+
+The statement tree is walked as it is written: a condition that is false skips its whole block, one that is unknown
+makes what would fail inside it undecided. So a requirement r under conditions a, b means (a ∧ b) ⇒ r in Kleene's
+logic, and a requirement that fails regardless of what is missing restricts. Reasons are made only for what failed or
+is undecided.
+
+A judge remembers what it last made of each subject (`remembering`), and evaluates again only what depends on a
+leaf that changed (`dependencies`, `reevaluation`). Whether a condition holds is evaluated from its simplified
+form (`simplifying`); what a reason says, from the condition as written.
+
+Invariant: a judgement is what it would be without any memory, to the values shown and their order.
+
+Source: thesis, Table 2.2; DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import attrs
+
+from cartesius.errors import InvalidArgument, places_of
+from cartesius.missing_values import Asked, Form
+from dsl.columns.forms import form_of_pack
+from dsl.columns.simplifying import simplified
+from dsl.judgements.dependencies import Leaves
+from dsl.judgements.presence import comparable, situated, time_of
+from dsl.judgements.remembering import Judged, Memory
+from dsl.meaning import foreseen
+from dsl.meaning.evaluation import compiled
+from dsl.meaning.margins import margin, written_measure
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised
+from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
+from dsl.meaning.sharing import Slots
+from dsl.meaning.verdicts import Reason, Verdict, folded
+from dsl.terms.dimensions import Measure
+from dsl.terms.relations import alone, pair_slots, slot_of
+from dsl.terms.relations import slots as slots_of
+from dsl.terms.statements import Against, Located, Requirement, Statement, conditions
+from dsl.terms.terms import Between, Comparison, Declaration, Observation, observations, operands, parts
+from dsl.terms.texts import label, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from dsl.judgements.related import Related
+    from dsl.meaning.evaluation import Evaluate, Row, Situation
+    from dsl.meaning.reevaluation import Check, Doubt
+    from dsl.terms.links import Link
+    from dsl.terms.terms import Term
+
+
+@attrs.define
+class Evaluations:
+    """What a judge has done since it was made: how many judgements, and what they took.
+
+    >>> from dsl import RulePack, Source, require
+    >>> vessel = Source("vessel", key="mmsi", mmsi=int, crew=int)
+    >>> port = RulePack("port", subject=vessel)
+    >>> with port:
+    ...     require(vessel.crew >= 3)
+    >>> verdict = port.check({"vessel": {"mmsi": 7, "crew": 5}})
+    >>> port.stats
+    Evaluations(judgements=1, remembered=0, requirements=1, conditions=0, expressions=0)
+    """
+
+    judgements: int = 0
+    """How often the judge was asked."""
+    remembered: int = 0
+    """How many of these were of the very same rows as one of the last two of that subject."""
+    requirements: int = 0
+    """Requirements evaluated."""
+    conditions: int = 0
+    """Conditions of `when`, `otherwise` and `location` evaluated."""
+    expressions: int = 0
+    """Shared expressions computed."""
+
+    def add(self, run: Run) -> None:
+        """Count what ``run`` evaluated."""
+        self.requirements += run.requirements
+        self.conditions += run.conditions
+        self.expressions += len(run.situation.cells)
+
+
+@final
+@attrs.frozen
+class Judge:
+    """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
+
+    After them come the rows of the tables of its relations (`relations`), if it has any; ``related`` makes of all
+    these what the relations come to.
+
+    Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state. What it
+    remembers is no part of that, nor of its equality, and is not pickled.
+
+    >>> from dsl import Source
+    >>> from dsl.declarations.sources import declaration
+    >>> vessel = declaration(Source("vessel", key="mmsi", mmsi=int))
+    >>> Judge((vessel,), ())({"mmsi": 7})
+    Verdict(subject=7, status='allowed', because=())
+    """
+
+    sources: tuple[Declaration, ...]
+    statements: tuple[Statement, ...]
+    related: Related | None = attrs.field(default=None, eq=False, repr=False)
+    links: tuple[Link, ...] = attrs.field(default=(), eq=False, repr=False)
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
+    evaluations: Evaluations = attrs.field(init=False, eq=False, repr=False, factory=Evaluations)
+    memory: Memory = attrs.field(init=False, eq=False, repr=False, factory=Memory)
+    leaves: Leaves = attrs.field(init=False, eq=False, repr=False)
+    _checks: tuple[Guarded | Required, ...] = attrs.field(init=False, eq=False, repr=False)
+    _sizes: tuple[int, int] = attrs.field(init=False, eq=False, repr=False)
+    _links_raised: Callable[[Sequence[Row]], Mapping[str, str]] = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the statements."""
+        positions, own = slots_of(self.sources, self.statements), tuple(conditions(self.statements, of_pairs=False))
+        slots = Slots(positions, own)
+        leaves = Leaves(own, positions, [positions[name] for name in pair_slots(self.statements)])
+        compiler = _Compiler(slots, leaves, self.compilation)
+        object.__setattr__(self, "leaves", leaves)
+        object.__setattr__(self, "_checks", compiler.checks(self.statements, None))
+        object.__setattr__(self, "_sizes", (compiler.guards, compiler.requirements))
+        object.__setattr__(self, "_links_raised", links_raised(self.links, positions, self.compilation))
+
+    def __call__(self, *rows: Mapping[str, Any] | None, now: int | None = None) -> Verdict:
+        """Judge one combination of rows, at an instant."""
+        self.evaluations.judgements += 1
+        try:
+            return self._judged(rows, now)
+        except KeyError as error:
+            message = f"judge: expected rows with all declared fields but one has no {error}; give None if unknown"
+            found = InvalidArgument(message)
+            for place in places_of(error):
+                found.add_note(place)
+            raise found from error
+
+    def in_columns(self) -> Form | Asked | str:
+        """Return what it computes as expressions, or why it is judged row by row."""
+        form = form_of_pack(self.sources, self.statements)
+        has_forecasts = any(source.forecast for source in self.sources)
+        return form if isinstance(form, Form) or self.related is None or has_forecasts else Asked(form)
+
+    def leniently(self) -> Judge:
+        """Return the judge for whom a condition that raises is unknown; both count what they do together."""
+        related = None if self.related is None else self.related.leniently()
+        found = Judge(self.sources, self.statements, related, self.links, LENIENT)
+        object.__setattr__(found, "evaluations", self.evaluations)
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what it was made from; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of a judge stays in it
+        return Judge, (self.sources, self.statements, self.related, self.links)
+
+    def _judged(self, rows: tuple[Mapping[str, Any] | None, ...], now: int | None) -> Verdict:
+        subject = rows[0][self.sources[0].key]  # type: ignore[index]  # the subject is there
+        now = time_of(rows[0]) if now is None else now
+        known = self.memory.of(subject)
+        for judged in known:
+            if judged.is_of(rows) and (judged.now == now or not judged.readings):
+                self.evaluations.remembered += 1
+                return judged.verdict
+        width = len(self.sources)
+        derived = () if self.related is None else self.related(rows)
+        situation = situated(self.sources, rows[:width], now, derived)
+        situation.raised = self._links_raised(rows)
+        readings = self.leaves.read(situation)
+        last = known[0] if known else None
+        before = None if last is None else last.rows()
+        if last is None or before is None:
+            run = Run(situation, EVERYTHING, [None] * self._sizes[0], [None] * self._sizes[1])
+        else:
+            changed = self._changed((*before[:width], *last.derived), (*rows[:width], *derived))
+            changed |= self.leaves.changed_readings(last.readings, readings)
+            if self._links_raised(before) != situation.raised:
+                changed = EVERYTHING
+            run = Run(situation, changed, [*last.answers], [*last.reasons])
+        run.visit(self._checks, (), run.changed == EVERYTHING)
+        self.evaluations.add(run)
+        references = self.memory.references(subject, rows[:width], rows[width:])
+        verdict = run.verdict(subject)
+        if references is not None:
+            judged = Judged(references, derived, now, readings, run.answers, run.reasons, verdict)
+            self.memory.remember(subject, judged, last)
+        return verdict
+
+    def _changed(self, before: Sequence[Row], rows: Sequence[Row]) -> int:
+        return self.leaves.changed(comparable(self.sources, before), comparable(self.sources, rows))
+
+
+@final
+class _Compiler:
+    """Numbers the conditions and requirements in the order written, and compiles them."""
+
+    def __init__(self, slots: Slots, leaves: Leaves, compilation: Compilation) -> None:
+        self.slots, self.leaves, self.compilation = slots, leaves, compilation
+        self.guards = self.requirements = 0
+
+    def checks(self, statements: Iterable[Statement], place: str | int | None) -> tuple[Guarded | Required, ...]:
+        return tuple(check for statement in statements for check in self.check(statement, place))
+
+    def check(self, statement: Statement, place: str | int | None) -> Iterator[Guarded | Required]:
+        if isinstance(statement, Against):
+            for requirement in alone(statement):
+                slot = self.slots[slot_of(statement, requirement)]
+                yield self.required(self.leaves.mask_of(slot), _paired(slot, place), called(requirement))
+            return
+        mask = self.leaves.mask(statement.condition)
+        if isinstance(statement, Requirement):
+            yield self.required(mask, _required(statement, self.slots, place, self.compilation), called(statement))
+            return
+        number, first = self.guards, self.requirements
+        self.guards += 1
+        inner = statement.place if isinstance(statement, Located) else place
+        body = self.checks(statement.body, inner)
+        reach = mask
+        for each in body:
+            reach |= each.reach
+        holds = self.compilation.condition(simplified(statement.condition), self.slots)
+        doubt = self.compilation.doubt(statement.condition, self.slots)
+        inside = (first, self.requirements)
+        yield Guarded(number, mask, reach, holds, doubt, body, inside, called(statement))
+
+    def required(self, mask: int, check: Check, shown: str) -> Required:
+        self.requirements += 1
+        return Required(self.requirements - 1, mask, mask, check, shown)
+
+
+def _required(
+    statement: Requirement, slots: Mapping[str, int], place: str | int | None, compilation: Compilation
+) -> Check:
+    condition = statement.condition
+    holds, own_doubt = compilation.condition(simplified(condition), slots), compilation.doubt(condition, slots)
+    shown = tuple((name, compilation.shown(value), symbol) for name, value, symbol in _shown(condition, slots))
+    name, written, because, distance = statement.name, text(condition), statement.because, margin(condition, slots)
+    by_how_much = None if distance is None else compilation.shown(distance[0])
+
+    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
+        answer = holds(situation)
+        if answer:
+            return None
+        if answer is None:
+            doubts = (*doubts, own_doubt)
+        missing = _missing(situation, doubts)
+        values = tuple((each, evaluate(situation), symbol) for each, evaluate, symbol in shown)
+        by = None if by_how_much is None else by_how_much(situation)
+        limit = None if distance is None or by is None else (by, distance[1].symbol)
+        stale = tuple(name for name in missing if name in situation.stale)
+        severity, reference = statement.severity, statement.reference
+        return Reason(name, written, place, because, missing, values, severity, reference, limit, stale)
+
+    return check
+
+
+def _paired(slot: int, place: str | int | None) -> Check:
+    """Check a requirement about pairs, of which it was found with which others it does not hold."""
+
+    def check(situation: Situation, doubts: tuple[Doubt, ...]) -> Reason | None:
+        findings = (situation.rows[slot] or {})["findings"]
+        if not findings:
+            return None
+        missing = _missing(situation, doubts)
+        return folded(findings, missing, tuple(name for name in missing if name in situation.stale), place)
+
+    return check
+
+
+def _missing(situation: Situation, doubts: tuple[Doubt, ...]) -> tuple[str, ...]:
+    names = (name for doubt in doubts for name in doubt(situation))
+    return tuple(dict.fromkeys(situation.raised.get(name, name) for name in names))
+
+
+def _shown(condition: Term, slots: Mapping[str, int]) -> tuple[tuple[str, Evaluate, str], ...]:
+    """What a reason shows: every observation in its unit, then what is compared, in the unit written in the rule."""
+    shown = {label(each): (compiled(each, slots), _symbol(each)) for each in observations(condition)}
+    shown.update(foreseen.shown(condition, slots))
+    for comparison in (part for part in parts(condition) if isinstance(part, Comparison | Between)):
+        first, second, *_ = operands(comparison)
+        measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
+        for side in operands(comparison):
+            if not isinstance(side, Observation):
+                shown[text(side)] = (compiled(side, slots, measure), measure.symbol if measure else "")
+    return tuple((name, evaluate, symbol) for name, (evaluate, symbol) in shown.items())
+
+
+def _symbol(term: Term) -> str:
+    return term.kind.symbol if isinstance(term.kind, Measure) else ""

@@ -1,0 +1,120 @@
+"""What a verdict says of predictions: their values, and what is missing of them.
+
+A prediction that is missing is called by the source and the instant that was asked for, "wind at vessel.eta"; of a
+condition that must hold throughout a span the reason shows the first instant at which it does not.
+
+Source: DESIGN.md, section 6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dsl.meaning.evaluation import compiled, span
+from dsl.meaning.margins import written_measure
+from dsl.terms.dimensions import Measure
+from dsl.terms.terms import Between, Comparison, Observation, operands, parts
+from dsl.terms.texts import label, text
+from dsl.terms.timed_terms import Prediction, Throughout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dsl.meaning.evaluation import Evaluate, Situation
+    from dsl.meaning.lookups import Span
+    from dsl.terms.terms import Term
+
+    Absence = Callable[[Situation], str | None]
+
+FIRST = "first at"
+"""What the instant is called at which a condition over a span first does not hold."""
+
+
+def shown(condition: Term, slots: Mapping[str, int]) -> dict[str, tuple[Evaluate, str]]:
+    """Return what a reason shows of the predictions in ``condition``: label → value, and symbol of the unit."""
+    found: dict[str, tuple[Evaluate, str]] = {}
+    for part in parts(condition):
+        if isinstance(part, Prediction):
+            found[text(part)] = (compiled(part, slots), _symbol(part))
+        elif isinstance(part, Throughout):
+            found.update(_shown_of_span(part, slots))
+    return found
+
+
+def _shown_of_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[tuple[str, tuple[Evaluate, str]]]:
+    over = span(term, slots)
+    yield FIRST, (lambda situation: None if (moment := over.witness(situation).moment) is None else moment.instant, "")
+    for part in parts(term.condition):
+        if isinstance(part, Observation) and part.source.forecast:
+            yield label(part), (_there(over, compiled(part, slots)), _symbol(part))
+        elif isinstance(part, Comparison | Between):
+            first, second, *_ = operands(part)
+            measure = written_measure(first, second) if isinstance(first.kind, Measure) else None
+            for side in operands(part):
+                if not isinstance(side, Observation):
+                    symbol = measure.symbol if measure else ""
+                    yield text(side), (_there(over, compiled(side, slots, measure)), symbol)
+
+
+def _there(over: Span, evaluate: Evaluate) -> Evaluate:
+    """The value at the first moment that shows that the condition does not hold."""
+
+    def look(situation: Situation) -> Any:
+        moment = over.witness(situation).moment
+        return None if moment is None else evaluate(moment.situation)
+
+    return look
+
+
+def _symbol(term: Term) -> str:
+    return term.kind.symbol if isinstance(term.kind, Measure) else ""
+
+
+def absences(term: Term, slots: Mapping[str, int]) -> Iterator[Absence]:
+    """Yield the functions that say what is missing for ``term``, a prediction or a span; none for other terms."""
+    if isinstance(term, Prediction):
+        yield _absence(term, slots)
+    elif isinstance(term, Throughout):
+        yield from _absences_in_span(term, slots)
+
+
+def _absence(term: Prediction, slots: Mapping[str, int]) -> Absence:
+    slot, name = slots[term.source.name], f"{term.source.name} at {text(term.at)}"
+    at, value = compiled(term.at, slots), compiled(term, slots)
+
+    def absent(situation: Situation) -> str | None:
+        if situation.rows[slot] is None:
+            return term.source.name
+        return name if at(situation) is not None and value(situation) is None else None
+
+    return absent
+
+
+def _absences_in_span(term: Throughout, slots: Mapping[str, int]) -> Iterator[Absence]:
+    over, where = span(term, slots), f"from {text(term.first)} to {text(term.last)}"
+    for part in dict.fromkeys(parts(term.condition)):
+        if isinstance(part, Prediction):
+            yield _absence(part, slots)
+        elif isinstance(part, Observation):
+            name = f"{part.source.name} {where}" if part.source.forecast else label(part)
+            value = _there(over, compiled(part, slots))
+            yield _absence_in_span(part.source.name, name, slots[part.source.name], over, value)
+
+
+def _absence_in_span(source: str, name: str, slot: int, over: Span, value: Evaluate) -> Absence:
+    def absent(situation: Situation) -> str | None:
+        if situation.rows[slot] is None:
+            return source
+        undecided = over.witness(situation).moment is not None and value(situation) is None
+        return name if undecided else None
+
+    return absent
+
+
+def reading(leaf: Term, slots: Mapping[str, int]) -> Evaluate:
+    """Return what is compared of a leaf: its value; what is missing of it; of a span also where it first fails."""
+    value = compiled(leaf, slots)
+    if not isinstance(leaf, Prediction | Throughout):
+        return value
+    beside = [*absences(leaf, slots), *(evaluate for evaluate, _ in shown(leaf, slots).values())]
+    return lambda situation: (value(situation), *(evaluate(situation) for evaluate in beside))

@@ -1,0 +1,187 @@
+"""Raising: what a rule is called where it raises, and how rules are compiled that are undecided where they raise.
+
+What cannot be computed, such as a division by zero, is missing (`evaluation`). What raises is something else: a
+value of the wrong type, such as a text where a number was declared. By default it is an error; where the caller says so
+(``on_error="unknown"``) the smallest condition that raises is unknown, in Kleene's logic as if it were missing, and
+what it raised is named among what is missing.
+
+Invariant: where nothing raises, both ways of compiling give the same.
+
+Source: DESIGN.md, section 6 (missing data must never read as safe); issue 8 (a rule that raises).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from cartesius.errors import shortened
+from cartesius.missing_values import both, either, opposite
+from dsl.meaning.doubts import doubt_of
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.terms.statements import Requirement
+from dsl.terms.terms import Junction, Named, Not, operands, parts
+from dsl.terms.texts import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cartesius.lenience import OnError
+    from dsl.meaning.evaluation import Evaluate, Row
+    from dsl.meaning.reevaluation import Doubt
+    from dsl.terms.links import Link
+    from dsl.terms.statements import Statement
+    from dsl.terms.terms import Term
+
+
+def called(statement: Statement) -> str:
+    """Return what a rule is called in the notes of an error: its name and text, or, of a block, its condition.
+
+    >>> from dsl.terms.statements import EVERY_PAIR
+    >>> called(Requirement(EVERY_PAIR, "always", None))
+    "requirement 'always': True"
+    """
+    written = text(statement.condition)
+    if isinstance(statement, Requirement):
+        return f"requirement {statement.name!r}" + (f": {written}" if written != statement.name else "")
+    return f"condition {written!r}"
+
+
+@attrs.frozen
+class Compilation:
+    """How rules are compiled."""
+
+    condition: Callable[[Term, Mapping[str, int]], Evaluate]
+    """To whether a condition holds."""
+    doubt: Callable[[Term, Mapping[str, int]], Doubt]
+    """To what keeps it undecided, where it is."""
+    shown: Callable[[Evaluate], Evaluate]
+    """To a value that a reason shows."""
+    value: Callable[[Evaluate], Evaluate]
+    """To any other value: what is summed up, what links, when something changes."""
+    raised: Callable[[Evaluate, str], Doubt]
+    """To what an evaluation raised, of which it is given what was written, if this keeps it undecided."""
+
+    def why(self, term: Term, evaluate: Evaluate, slots: Mapping[str, int]) -> Doubt:
+        """Return what keeps the value of ``term`` unknown, where it is, if ``evaluate`` computes it."""
+        raised, known = self.raised(evaluate, text(term)), doubt_of(term, slots)
+        return lambda situation: raised(situation) or known(situation)
+
+
+def _holding(term: Term, slots: Mapping[str, int]) -> Evaluate:
+    match term:
+        case Junction(operator, left, right):
+            function = both if operator == "and" else either
+            first, second = _holding(left, slots), _holding(right, slots)
+            return lambda situation: function(first(situation), second(situation))
+        case Not(operand):
+            inner = _holding(operand, slots)
+            return lambda situation: opposite(inner(situation))
+        case Named(_, operand):
+            return _holding(operand, slots)
+    return _guarded(compiled(term, slots))
+
+
+def _doubting(term: Term, slots: Mapping[str, int]) -> Doubt:
+    if any(isinstance(part, Junction) for part in parts(term)):
+        inner = tuple((_holding(part, slots), _doubting(part, slots)) for part in operands(term))
+
+        def doubt(situation: Situation) -> tuple[str, ...]:
+            undecided = (why(situation) for holds, why in inner if holds(situation) is None)
+            return tuple(dict.fromkeys(name for names in undecided for name in names))
+
+        return doubt
+    return LENIENT.why(term, compiled(term, slots), slots)
+
+
+def _raised(evaluate: Evaluate, written: str) -> Doubt:
+    def raised(situation: Situation) -> tuple[str, ...]:
+        try:
+            evaluate(situation)
+        except Exception as error:
+            return (f"{written} raised {type(error).__name__}: {shortened(str(error))}",)
+        return ()
+
+    return raised
+
+
+def _guarded(evaluate: Evaluate) -> Evaluate:
+    def found(situation: Situation) -> Any:
+        try:
+            return evaluate(situation)
+        except Exception:
+            return None
+
+    return found
+
+
+def _showing(evaluate: Evaluate) -> Evaluate:
+    known = _guarded(evaluate)
+
+    def show(situation: Situation) -> Any:
+        # What makes a rule raise may be nothing that a reason can hold, such as bytes.
+        value = known(situation)
+        return value if value is None or isinstance(value, str | int | float | Decimal | tuple) else str(value)
+
+    return show
+
+
+def hashed(evaluate: Evaluate) -> Evaluate:
+    """Return a function whose values can be keys: it raises where a value cannot be hashed.
+
+    >>> hashed(lambda situation: "A")(None)
+    'A'
+    """
+
+    def key(situation: Situation) -> Any:
+        value = evaluate(situation)
+        hash(value)
+        return value
+
+    return key
+
+
+def _itself(evaluate: Evaluate) -> Evaluate:
+    return evaluate
+
+
+def _nothing(evaluate: Evaluate, written: str) -> Doubt:
+    return lambda situation: ()
+
+
+AS_WRITTEN: Final = Compilation(compiled, doubt_of, _itself, _itself, _nothing)
+"""What raises, raises."""
+LENIENT: Final = Compilation(_holding, _doubting, _showing, _guarded, _raised)
+"""What raises is unknown."""
+
+
+def links_raised(
+    links: Iterable[Link], slots: Mapping[str, int], compilation: Compilation
+) -> Callable[[Sequence[Row]], Mapping[str, str]]:
+    """Return the function from rows to what links raised: source → what is said of it instead of that it is missing.
+
+    >>> links_raised((), {}, LENIENT)([])
+    {}
+    """
+    asked = []
+    for link in links if compilation is LENIENT else ():
+        written = f"{link.source.name}.{link.source.key} == {text(link.value)}"
+        asked.append((link.source.name, compilation.raised(compiled(link.value, slots), written)))
+
+    def raised(rows: Sequence[Row]) -> Mapping[str, str]:
+        here = Situation(rows)
+        told = ((name, why(here)) for name, why in asked if rows[slots[name]] is None)
+        return {name: names[0] for name, names in told if names}
+
+    return raised
+
+
+def compilation_for(on_error: OnError) -> Compilation:
+    """Return how rules are compiled for a choice.
+
+    >>> compilation_for("unknown") is LENIENT
+    True
+    """
+    return LENIENT if on_error == "unknown" else AS_WRITTEN

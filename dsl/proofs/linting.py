@@ -1,0 +1,207 @@
+"""Linting: flaws of a pack that follow from the rules alone, each proved.
+
+A finding is about situations of which all is known, in exact arithmetic: what is said to be impossible has no
+counterexample there (`proving`). What is not proved is not reported, so that there are flaws that are not found,
+but no false alarm. A contradiction comes with an example of a situation that both rules apply to, which was evaluated.
+
+Source: thesis, section 2.4; SOURCES B4; R. M. Smullyan, First-Order Logic, 1968.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import attrs
+
+from dsl.proofs.findings import Finding
+from dsl.proofs.formulas import All, Some, formula, literals
+from dsl.proofs.proving import cannot_hold
+from dsl.proofs.witnesses import witness
+from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, requirement_names
+from dsl.terms.texts import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dsl.proofs.findings import Flaw
+    from dsl.terms.statements import Conditional, Statement
+    from dsl.terms.terms import Term
+
+
+@attrs.frozen
+class _Around:
+    """What is around a statement."""
+
+    guards: tuple[Term, ...]
+    """Conditions, the outermost first."""
+    place: str | int | None = None
+    is_of_pairs: bool = False
+    """Whether it is about a subject and another one."""
+
+    @property
+    def applies(self) -> All:
+        return All(tuple(formula(guard) for guard in self.guards))
+
+    def inside(self, statement: Conditional | Located | Against) -> _Around:
+        """Return what is around the statements in the block of ``statement``."""
+        guards = self.guards if statement.condition == EVERY_PAIR else (*self.guards, statement.condition)
+        place = statement.place if isinstance(statement, Located) else self.place
+        return _Around(guards, place, self.is_of_pairs or isinstance(statement, Against))
+
+
+@attrs.frozen(eq=False)
+class _Rule:
+    """A requirement that can hold and fail, with what is around it."""
+
+    requirement: Requirement
+    around: _Around
+    kept: All
+    """It applies and holds."""
+    met: Some
+    """It does not apply, or holds."""
+    violated: All
+    """It applies and fails."""
+    subjects: frozenset[str]
+    """What its condition speaks of."""
+
+    @classmethod
+    def of(cls, requirement: Requirement, around: _Around) -> _Rule:
+        holds, fails = formula(requirement.condition), formula(requirement.condition, holds=False)
+        met = Some((*(formula(guard, holds=False) for guard in around.guards), holds))
+        subjects = frozenset(literal.subject for literal in literals(holds))
+        applies = around.applies
+        return cls(requirement, around, All((applies, holds)), met, All((applies, fails)), subjects)
+
+    def implies(self, other: _Rule) -> bool:
+        """Whether it is proved that wherever this one fails, the other does."""
+        if other.around.is_of_pairs and not self.around.is_of_pairs:
+            return False  # there need not be another one
+        return cannot_hold(self.violated, other.met)
+
+
+def flaws(statements: Sequence[Statement], considered: Term | None = None) -> tuple[Finding, ...]:
+    """Return what is wrong with the statements by themselves, in the order written.
+
+    >>> flaws(())
+    ()
+
+    Args:
+        statements: The rules of a pack.
+        considered: The condition under which a subject is judged at all; None: always.
+    """
+    live: list[_Rule] = []
+    found = list(_each(statements, _Around(() if considered is None else (considered,)), live))
+    return (*found, *_pairs(live), *_names(live))
+
+
+def _each(statements: Sequence[Statement], around: _Around, live: list[_Rule]) -> Iterator[Finding]:
+    """Look at each condition and requirement by itself; collect in ``live`` the requirements that can fail and hold."""
+    outer, where = around.applies, _where(around.guards)
+    for statement in statements:
+        written = text(statement.condition)
+        holds, fails = formula(statement.condition), formula(statement.condition, holds=False)
+        never, always = cannot_hold(outer, holds), cannot_hold(outer, fails)
+        if isinstance(statement, Requirement):
+            if always:
+                yield _finding("never fails", statement, f"{written} holds{where or _ANYWHERE}")
+            elif never and (example := witness(around.guards)) is not None:
+                said = f"{written} cannot hold{where}{_so(example, around)}"
+                yield _finding("always fails", statement, said)
+            elif not never:
+                live.append(_Rule.of(statement, around))
+        elif never:
+            yield _finding("never applies", statement, f"{written} cannot hold{where or _ANYWHERE}")
+        else:
+            if always and statement.condition != EVERY_PAIR:
+                yield _finding("always applies", statement, f"{written} holds{where or _ANYWHERE}")
+            yield from _each(statement.body, around.inside(statement), live)
+
+
+def _pairs(rules: list[_Rule]) -> Iterator[Finding]:
+    """Look at each two requirements that speak of something in common."""
+    pairs = [(one, other) for one, other in combinations(rules, 2) if one.subjects & other.subjects]
+    redundant: list[_Rule] = []
+    for one, other in pairs:
+        if one in redundant or other in redundant:
+            continue
+        for weak, strong in ((other, one), (one, other)):
+            if weak.implies(strong):
+                redundant.append(weak)
+                yield _subsumed(weak, strong)
+                break
+    for one, other in pairs:
+        if one in redundant or other in redundant or one.around.is_of_pairs != other.around.is_of_pairs:
+            continue
+        guards = tuple(dict.fromkeys((*one.around.guards, *other.around.guards)))
+        if cannot_hold(one.kept, other.kept) and (example := witness(guards)) is not None:
+            yield _contradiction(one, other, guards, example)
+
+
+def _subsumed(weak: _Rule, strong: _Rule) -> Finding:
+    said = (
+        f"wherever {text(weak.requirement.condition)} fails{_where(weak.around.guards)},"
+        f" {_called(strong)} fails too: {text(strong.requirement.condition)}{_where(strong.around.guards)}"
+    )
+    fix = "leave it out, unless its own reason is wanted in verdicts"
+    names = weak.requirement.name, strong.requirement.name
+    return Finding("subsumed", weak.requirement.name, said, names, weak.requirement.written, fix)
+
+
+def _contradiction(one: _Rule, other: _Rule, guards: tuple[Term, ...], example: str) -> Finding:
+    said = (
+        f"{text(one.requirement.condition)} and {text(other.requirement.condition)} cannot both hold{_where(guards)}"
+        f"{_so(example, one.around)}"
+    )
+    fix = f"change one of them, or the conditions around {_called(other)}, so that they do not meet"
+    names = one.requirement.name, other.requirement.name
+    return Finding("contradiction", one.requirement.name, said, names, one.requirement.written, fix)
+
+
+def _names(rules: list[_Rule]) -> Iterator[Finding]:
+    seen: dict[tuple[str, str | int | None], Requirement] = {}
+    for rule in rules:
+        requirement = rule.requirement
+        if requirement.name == text(requirement.condition):
+            continue
+        first = seen.setdefault((requirement.name, rule.around.place), requirement)
+        if first is not requirement and first.condition != requirement.condition:
+            said = f"it names {text(requirement.condition)} as well as {text(first.condition)}"
+            fix = "give each requirement a name of its own"
+            yield Finding("duplicate name", first.name, said, (first.name,), requirement.written, fix)
+
+
+_ANYWHERE = ", whatever is observed"
+_FIXES: dict[Flaw, str] = {
+    "never applies": "leave it out with all that is inside, or correct the condition",
+    "always applies": "write what is inside without it, or correct the condition",
+    "never fails": "leave it out, or correct the limit",
+    "always fails": "correct the limit, or the conditions around it",
+}
+
+
+def _finding(kind: Flaw, statement: Statement, said: str) -> Finding:
+    return Finding(kind, _title(statement), said, requirement_names([statement]), statement.written, _FIXES[kind])
+
+
+def _title(statement: Statement) -> str:
+    if isinstance(statement, Requirement):
+        return statement.name
+    if isinstance(statement, Located):
+        return f"location({statement.place!r})"
+    if isinstance(statement, Against):
+        return f"against({statement.other.name}, where={text(statement.condition)})"
+    return f"when({text(statement.condition)})"
+
+
+def _called(rule: _Rule) -> str:
+    name = rule.requirement.name
+    return "another" if name == text(rule.requirement.condition) else repr(name)
+
+
+def _where(guards: tuple[Term, ...]) -> str:
+    return f" where {' and '.join(text(guard) for guard in guards)}" if guards else ""
+
+
+def _so(example: str, around: _Around) -> str:
+    return f"{f', such as {example}' if example else ''}: each such {'pair' if around.is_of_pairs else 'subject'} fails"

@@ -1,0 +1,88 @@
+"""Proving that conditions cannot hold together: a tableau over formulas, with sets of values as its theory.
+
+A branch of the tableau collects what each thing's value must lie in; it closes when that is empty. If all branches
+close, no situation makes the formulas true: that is a proof, whatever the rows are. If one stays open, they may hold
+together, or not: relations between different linear forms are not looked at.
+
+Source: R. M. Smullyan, First-Order Logic, 1968 (analytic tableaux).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from dsl.proofs.formulas import All, Literal
+from dsl.terms.intervals import meet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dsl.proofs.formulas import Formula
+    from dsl.terms.intervals import Values
+    from dsl.terms.terms import Term
+
+    Branch: TypeAlias = Mapping[str, tuple[Values, tuple[Term, ...]]]
+
+BRANCHES = 2_000
+"""How many branches are followed before the search gives up without a proof."""
+
+
+def cannot_hold(*formulas: Formula) -> bool:
+    """Whether it is proved that the formulas do not hold together.
+
+    >>> from fractions import Fraction
+    >>> from dsl.proofs.formulas import Some
+    >>> from dsl.terms.intervals import Numbers
+    >>> deep, shallow = (Literal("draught", Numbers.that(sign, Fraction(15)), ()) for sign in (">", "<"))
+    >>> cannot_hold(deep, shallow), cannot_hold(Some((deep, shallow)))
+    (True, False)
+    """
+    return next(branches(formulas), None) is None
+
+
+def branches(formulas: Iterable[Formula]) -> Iterator[Branch]:
+    """Yield the open branches: for each thing mentioned a set of values, and its variables; if too many, an empty one.
+
+    >>> list(branches([All()]))
+    [{}]
+    """
+    # Literals first: they close branches before alternatives multiply them.
+    waiting: list[tuple[tuple[Formula, ...], Branch]] = [(tuple(formulas), {})]
+    for _ in range(BRANCHES):
+        if not waiting:
+            return
+        pending, known = waiting.pop()
+        step = _decided(pending, dict(known))
+        if step is None:
+            continue
+        alternatives, branch = step
+        if not alternatives:
+            yield branch
+            continue
+        first, *others = alternatives
+        assert not isinstance(first, Literal)
+        waiting.extend(((part, *others), branch) for part in reversed(first.parts))
+    yield {}
+
+
+def _decided(
+    pending: tuple[Formula, ...], known: dict[str, tuple[Values, tuple[Term, ...]]]
+) -> tuple[list[Formula], Branch] | None:
+    """Add all literals and conjunctions to what is known, and return the alternatives left; None if it closes."""
+    alternatives: list[Formula] = []
+    open_ = list(pending)
+    while open_:
+        part = open_.pop(0)
+        if isinstance(part, Literal):
+            before = known.get(part.subject)
+            values = part.values if before is None else meet(before[0], part.values)
+            if values.is_empty:
+                return None
+            known[part.subject] = (values, part.variables)
+        elif isinstance(part, All) or len(part.parts) == 1:
+            open_.extend(part.parts)
+        elif part.parts:
+            alternatives.append(part)
+        else:
+            return None
+    return sorted(alternatives, key=lambda each: len(each.parts)), known  # type: ignore[union-attr]  # literals are no alternatives

@@ -1,0 +1,237 @@
+"""Lowering: a pack becomes one correlation of its sources' tables, and its verdicts a table.
+
+One slot a source, the subject's first; the links become equalities between a key and an expression, which the engine
+turns into indexes; every slot but the subject's is optional, because a missing row makes a verdict unknown, not
+absent; results are retracted when a row is replaced; and the table shows one verdict a subject, changed only when its
+meaning does.
+
+Source: thesis, chapter 5 (there: one join per operator); DESIGN.md, sections 3 and 6.
+"""
+
+from __future__ import annotations
+
+import operator
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import attrs
+
+from cartesius import Reactive, correlate
+from cartesius.expressions import Apply, Constant, Field, Part
+from cartesius.missing_values import Form
+from dsl.columns.forms import form_of_status
+from dsl.columns.term_forms import InexpressibleError, expressed
+from dsl.judgements.considering import Considered, considered, presence, rows_by_the_clock, schedules
+from dsl.judgements.passing import Passage, Passing
+from dsl.judgements.presence import Presence
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.verdicts import Verdict
+from dsl.terms.negations import conjuncts
+from dsl.terms.terms import Constant as Written
+from dsl.terms.terms import Declaration, Observation, Term, observations
+from dsl.terms.texts import text
+from restrictions import as_table, optionally, retracting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cartesius.columnar.vectors import Vector
+    from cartesius.expressions import Expression
+    from dsl.judgements.judging import Judge
+    from dsl.meaning.evaluation import Evaluate
+    from dsl.tables.relation_tables import Table
+    from dsl.terms.links import Link
+
+    Relations: TypeAlias = Callable[[Mapping[str, Reactive]], Sequence[Table]]
+
+
+@cache
+def reactive(source: Declaration) -> Reactive:
+    """Return the input of ``source``: a table of mappings; of a forecast, a stream of them.
+
+    Equal declarations share one, so packs can share inputs.
+
+    >>> reactive(Declaration("tugs", None, ())) is reactive(Declaration("tugs", None, ()))
+    True
+    """
+    fields = tuple(name for name, _ in source.fields)
+    if source.forecast:
+        return Reactive(source.name, fields=fields)
+    return Reactive(source.name, table=True, key=source.key, fields=fields)
+
+
+@cache
+def rows(source: Declaration) -> Reactive:
+    """Return the table of the rows of ``source``: its input, or, of a forecast, one schedule a key."""
+    return schedules(source, reactive(source)) if source.forecast else reactive(source)
+
+
+def table(
+    name: str,
+    judge: Judge | Passing,
+    links: Sequence[Link],
+    only: Term | None = None,
+    relations: Relations | None = None,
+) -> Reactive:
+    """Return the table of verdicts, or of passages, by subject.
+
+    Args:
+        name: The table's name.
+        judge: The judgement of the pack, of one row a source, and then of one a table of its relations; or what makes
+            passages of them.
+        links: How the rows of the others are found.
+        only: Which subjects are considered: those for which it is not false. What it says of the subject and the clock
+            alone is decided before anything is linked.
+        relations: The tables of its relations, as a function of the tables of its sources, by name.
+    """
+    parts = () if only is None else conjuncts(only)
+    alone = presence(judge, parts)
+    linked = tuple(part for part in parts if part not in alone.only)
+    slots = {
+        source.name: rows_by_the_clock(alone if source == alone.source else Presence(source), rows(source))
+        for source in judge.sources
+    }
+    related = () if relations is None else relations(slots)
+    slots.update({each.slot: each.table for each in related})
+    where = conjunction([*map(equality, links), *(each.link for each in related)])
+    if linked:
+        everything = _results(f"{name} of all", slots, where, Considered(judge, linked), None)
+        return considered(name, everything, _type(judge))
+    return _results(name, slots, where, judge, _type(judge))
+
+
+def _type(judge: Judge | Passing) -> type:
+    return Passage if isinstance(judge, Passing) else Verdict
+
+
+def _results(
+    name: str,
+    slots: Mapping[str, Reactive],
+    where: Expression | None,
+    result: Judge | Passing | Considered,
+    type_: type | None,
+) -> Reactive:
+    subject, *others = slots
+    restrict = retracting() | as_table(subject)
+    if others:
+        restrict = optionally(*others) | restrict
+    results: Reactive = correlate(
+        slots=slots,
+        where=where,
+        yields=Apply(result, tuple(map(Part, slots)), "judge"),
+        restrict=restrict,
+        name=name,
+        type=type_,
+    )
+    return results
+
+
+def equality(link: Link) -> Expression:
+    """Return the condition under which a row is the one that is linked."""
+    return Apply(operator.eq, (Field(Part(link.source.name), link.source.key or ""), _expression(link.value)), "==")
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression | None:
+    """Return the conjunction of conditions, None of none."""
+    return reduce(lambda left, right: Apply(operator.and_, (left, right), "&"), conditions) if conditions else None
+
+
+def warnings(name: str, verdicts: Reactive) -> Reactive:
+    """Return the status changes of a table of verdicts: verdicts without reasons, one a transition.
+
+    Args:
+        name: The pack's name.
+        verdicts: Its table.
+    """
+    changes: Reactive = correlate(
+        slots={"verdict": verdicts},
+        yields=Apply(StatusOnly(), (Part("verdict"),), "status_only"),
+        restrict=retracting() | as_table("verdict"),
+        name=f"{name}.warnings",
+        type=Verdict,
+    )
+    return changes
+
+
+@final
+@attrs.frozen
+class StatusOnly:
+    """A verdict without its reasons, so that it changes only with its status.
+
+    >>> StatusOnly()(Verdict(1, "restricted", ()))
+    Verdict(subject=1, status='restricted', because=())
+    """
+
+    def __call__(self, verdict: Verdict) -> Verdict:
+        """Leave the reasons out."""
+        return Verdict(verdict.subject, verdict.status)
+
+    def in_columns(self) -> Form:
+        """Return what it computes as expressions."""
+        return form_of_status("verdict")
+
+
+@final
+@attrs.frozen
+class Computed:
+    """A term of a link as a function of its observations' values, in the order of their first mention.
+
+    >>> from dsl import Source
+    >>> berth = Source("berth", key="id", id=int, number=int)
+    >>> Computed((berth.number * 10 + berth.id).term)(2, 7)
+    27
+    """
+
+    term: Term
+    compilation: Compilation = attrs.field(default=AS_WRITTEN, eq=False, repr=False)
+    _fields: tuple[str, ...] = attrs.field(init=False, eq=False, repr=False)
+    _evaluate: Evaluate = attrs.field(init=False, eq=False, repr=False)
+    _form: Form | None = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Compile the term, which observes at most one source."""
+        seen = observations(self.term)
+        object.__setattr__(self, "_fields", tuple(each.field for each in seen))
+        evaluate = compiled(self.term, {each.source.name: 0 for each in seen})
+        object.__setattr__(self, "_evaluate", self.compilation.value(evaluate))
+        object.__setattr__(self, "_form", _form(self.term))
+
+    def __call__(self, *values: Any) -> Any:
+        """Compute the value; None where it is missing."""
+        return self._evaluate(Situation([dict(zip(self._fields, values, strict=True))]))
+
+    def of_vectors(self, *columns: Vector) -> Vector | None:
+        """Compute the values of many rows at once, if columns can."""
+        from cartesius.columnar.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
+
+        return None if self._form is None else column_of(self._form, self._fields, columns)
+
+    def leniently(self) -> Computed:
+        """Return the term that is missing where it raises."""
+        return Computed(self.term, LENIENT)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the term; closures are compiled anew."""
+        assert self.compilation is AS_WRITTEN  # Invariant: what an engine makes of it stays in the engine
+        return Computed, (self.term,)
+
+
+def _form(term: Term) -> Form | None:
+    """Return what a term that observes one source computes, None if that cannot be said."""
+    try:
+        value = expressed(term)
+    except InexpressibleError:
+        return None
+    return Form((), value) if len({each.source for each in observations(term)}) == 1 else None
+
+
+def _expression(value: Term) -> Expression:
+    """The expression for the value that a key must equal."""
+    match value:
+        case Observation(source, field):
+            return Field(Part(source.name), field)
+        case Written(constant, _):
+            return Constant(constant)
+    arguments = tuple(Field(Part(each.source.name), each.field) for each in observations(value))
+    return Apply(Computed(value), arguments, text(value))

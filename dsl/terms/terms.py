@@ -1,0 +1,327 @@
+"""Terms: the expressions of a rule as frozen data, without behaviour.
+
+Rules are written with the fluent face (`fluent`), which checks and builds these nodes; evaluation, lowering, and
+whatever comes later read them. They are plain and comparable, pickle, and their `repr` is deterministic: it is part
+of the fingerprint of a saved state.
+
+Invariant: a term is well typed: it was built by `checking`.
+
+This module is over 300 lines because the nodes, and the walks over all of them, are read together.
+
+Source: thesis, section 2.2 and Listing 8 (an expression tree typed by its result); ibis (nodes apart from their face).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from dsl.terms.aggregates import Total
+from dsl.terms.dimensions import INSTANT, TRUTH, Kind
+from dsl.terms.timed_terms import Prediction, Throughout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Comparator: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
+Value: TypeAlias = "str | int | float | bool | tuple[float, float] | None"
+"""What a field of a row may hold: a bare value, in the field's declared unit."""
+
+
+@attrs.frozen
+class Declaration:
+    """What a `Source` declares: its name, its key field (None: one row for the whole port), and its fields."""
+
+    name: str
+    key: str | None
+    fields: tuple[tuple[str, Kind], ...]
+    optional: tuple[str, ...] = ()
+    """The fields that a row may lack."""
+    stale_after: int | None = None
+    """From which age on, in microseconds, a row counts as missing."""
+    forecast: bool = False
+    """Whether its rows are predictions, each with a validity (`schedules`)."""
+    retention: int = 0
+    """How long after its end, in microseconds, a prediction is kept."""
+    another_of: str | None = None
+    """The source, a pack's subject, whose rows these are under a second name: those of the other subjects."""
+
+    def kind(self, field: str) -> Kind:
+        """Return the kind of ``field``, which is declared.
+
+        >>> from dsl.terms.dimensions import NUMBER
+        >>> Declaration("tugs", None, (("available", NUMBER),)).kind("available") == NUMBER
+        True
+        """
+        return dict(self.fields)[field]
+
+
+def _name(declaration: Declaration) -> str:
+    return repr(declaration.name)
+
+
+@attrs.frozen
+class Observation:
+    """The value of a field in the row of a source."""
+
+    source: Declaration = attrs.field(repr=_name)
+    field: str
+
+    @property
+    def kind(self) -> Kind:
+        """The declared kind of the field."""
+        return self.source.kind(self.field)
+
+
+@attrs.frozen
+class Constant:
+    """A value written in the rule, in the unit written there."""
+
+    value: str | int | float | bool
+    kind: Kind
+
+
+@attrs.frozen
+class Arithmetic:
+    """Sum, difference, product or quotient. The result's measure is that of the left operand, for + and -."""
+
+    operator: Literal["+", "-", "*", "/"]
+    left: Term
+    right: Term
+    kind: Kind = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Sign:
+    """Negation or absolute value of a quantity."""
+
+    operator: Literal["-", "abs"]
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the operand."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Comparison:
+    """Two terms of one kind compared."""
+
+    operator: Comparator
+    left: Term
+    right: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Junction:
+    """Conjunction or disjunction."""
+
+    operator: Literal["and", "or"]
+    left: Term
+    right: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Not:
+    """The opposite of a condition."""
+
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Between:
+    """Whether a quantity lies between two others, both included; for angles clockwise from the first to the second."""
+
+    operand: Term
+    low: Term
+    high: Term
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Known:
+    """Whether an optional field has a value: never unknown itself, unless its row is missing."""
+
+    operand: Observation
+
+    @property
+    def kind(self) -> Kind:
+        """A truth value."""
+        return TRUTH
+
+
+@attrs.frozen
+class Coalesce:
+    """The value of an optional field, or that of another term where the field has none."""
+
+    operand: Observation
+    default: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the field."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Named:
+    """A term with a name of its own, by which people read it."""
+
+    name: str
+    operand: Term
+
+    @property
+    def kind(self) -> Kind:
+        """That of the operand."""
+        return self.operand.kind
+
+
+@attrs.frozen
+class Distance:
+    """The great-circle distance of two positions."""
+
+    left: Term
+    right: Term
+    kind: Kind
+
+
+@attrs.frozen
+class Now:
+    """The instant at which a situation is judged: the clock of the engine."""
+
+    @property
+    def kind(self) -> Kind:
+        """An instant."""
+        return INSTANT
+
+
+@attrs.frozen
+class Nearest:
+    """The id, of a fixed table of positions (id, latitude, longitude), that is closest to a position."""
+
+    places: tuple[tuple[str | int, float, float], ...]
+    position: Term
+    kind: Kind
+
+
+Term: TypeAlias = (
+    Observation
+    | Constant
+    | Arithmetic
+    | Sign
+    | Comparison
+    | Junction
+    | Not
+    | Between
+    | Known
+    | Coalesce
+    | Named
+    | Distance
+    | Now
+    | Nearest
+    | Prediction
+    | Throughout
+    | Total
+)
+
+
+def operands(term: Term) -> tuple[Term, ...]:
+    """Return the direct parts of ``term``, left to right.
+
+    >>> operands(Not(Constant(True, TRUTH)))
+    (Constant(value=True, kind=Sort(name='truth value')),)
+    """
+    match term:
+        case Observation() | Constant() | Now():
+            return ()
+        case Arithmetic() | Comparison() | Junction() | Distance():
+            return (term.left, term.right)
+        case Sign() | Not() | Known() | Named():
+            return (term.operand,)
+        case Between():
+            return (term.operand, term.low, term.high)
+        case Coalesce():
+            return (term.operand, term.default)
+        case Nearest():
+            return (term.position,)
+        case Prediction():
+            return (term.at,)
+        case Throughout():
+            return (term.first, term.last)
+        case Total():
+            return () if term.group is None else (term.group,)
+
+
+def parts(term: Term) -> Iterator[Term]:
+    """Yield ``term`` and everything in it, left to right, the whole before its parts.
+
+    >>> [type(part).__name__ for part in parts(Not(Constant(True, TRUTH)))]
+    ['Not', 'Constant']
+    """
+    yield term
+    for operand in operands(term):
+        yield from parts(operand)
+
+
+def observations(term: Term) -> tuple[Observation, ...]:
+    """Return the observations in ``term``, each once, in the order of their first mention; no predictions.
+
+    >>> observations(Constant(True, TRUTH))
+    ()
+    """
+    return tuple(dict.fromkeys(_observed(term)))
+
+
+def _observed(term: Term) -> Iterator[Observation]:
+    for part in parts(term):
+        if isinstance(part, Observation):
+            yield part
+        elif isinstance(part, Throughout):
+            yield from (each for each in _observed(part.condition) if not each.source.forecast)
+
+
+def sources(term: Term) -> tuple[Declaration, ...]:
+    """Return the sources that ``term`` observes, each once, in the order of their first mention.
+
+    >>> sources(Constant(True, TRUTH))
+    ()
+    """
+    return tuple(dict.fromkeys(_sources(term)))
+
+
+def _sources(term: Term) -> Iterator[Declaration]:
+    for part in parts(term):
+        if isinstance(part, Observation | Prediction):
+            yield part.source
+        elif isinstance(part, Throughout):
+            yield from _sources(part.condition)
+
+
+def is_constant(term: Term) -> bool:
+    """Whether ``term`` observes nothing, not even the clock.
+
+    >>> is_constant(Constant(True, TRUTH)), is_constant(Now())
+    (True, False)
+    """
+    return not any(isinstance(part, Observation | Now | Prediction | Throughout | Total) for part in parts(term))
