@@ -21,8 +21,8 @@ import numpy as np
 from cartesius.columnar.rows import Rows, joined
 from cartesius.columnar.saving import load, save
 from cartesius.columnar.vectors import Struct
-from spark_bridge.bucket_states import BucketStates, Opened
-from spark_bridge.state_columns import decoded, encoded
+from spark_bridge.state.bucket_states import BucketStates, Opened
+from spark_bridge.state.state_columns import decoded, encoded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,8 +32,8 @@ from bench.spark_streams import SECONDS, START, scratch, streams, write
 from cartesius import Reactive, correlate
 from restrictions import key_by, most_recently
 from spark_bridge import correlate_frames
-from spark_bridge.emission import PART
-from spark_bridge.wire import written
+from spark_bridge.transport.emission import PART
+from spark_bridge.transport.wire import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cartesius import Reactive as Output
-    from spark_bridge.bucket_states import BucketStates
-    from spark_bridge.buckets import Buckets
+    from spark_bridge.running.buckets import Buckets
+    from spark_bridge.state.bucket_states import BucketStates
 
 CONFIGURATION: Final = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",

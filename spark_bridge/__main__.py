@@ -8,7 +8,7 @@ import sys
 from pyspark.sql import SparkSession
 
 from cartesius import CartesiusError
-from spark_bridge.state_reports import state_report
+from spark_bridge.state.state_reports import state_report
 
 
 def main() -> None:

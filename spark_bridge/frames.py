@@ -25,15 +25,8 @@ from cartesius.partition_choice import chosen_partition
 from cartesius.partitioning import Partitioning
 from cartesius.programs import Program
 from cartesius.world import World
-from spark_bridge.bucket_states import BucketStates
-from spark_bridge.buckets import Buckets
-from spark_bridge.checkpoints import CheckpointNote, settled
-from spark_bridge.dead_letters import Plausible
-from spark_bridge.emission import Layout
-from spark_bridge.envelope import letters_of, opened, results_of, tagged, united
-from spark_bridge.memory_limits import check_bounded, checked_limit
-from spark_bridge.migration import Migration
-from spark_bridge.options import (
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.reading.options import (
     by_source,
     check_options,
     check_partition_types,
@@ -46,15 +39,22 @@ from spark_bridge.options import (
     splittable,
     timed_frames,
 )
-from spark_bridge.prefixes import clock_rows
-from spark_bridge.queries import Share, log_warnings, start_query
-from spark_bridge.raising import checked_policy, for_engines
-from spark_bridge.reads import check_reads
-from spark_bridge.schemas import result_schema
-from spark_bridge.shuffles import bucket_numbers, partitioned
-from spark_bridge.sources import make_source, value_schema
-from spark_bridge.stateful import run_batch, run_streaming
-from spark_bridge.static_frames import StaticRows, static_rows
+from spark_bridge.reading.prefixes import clock_rows
+from spark_bridge.reading.reads import check_reads
+from spark_bridge.running.buckets import Buckets
+from spark_bridge.running.queries import Share, log_warnings, start_query
+from spark_bridge.running.raising import checked_policy, for_engines
+from spark_bridge.running.stateful import run_batch, run_streaming
+from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.state.checkpoints import CheckpointNote, settled
+from spark_bridge.state.memory_limits import check_bounded, checked_limit
+from spark_bridge.state.migration import Migration
+from spark_bridge.transport.dead_letters import Plausible
+from spark_bridge.transport.emission import Layout
+from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
+from spark_bridge.transport.shuffles import bucket_numbers, partitioned
+from spark_bridge.transport.sources import make_source, value_schema
+from spark_bridge.transport.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from cartesius import Reactive
-    from spark_bridge.queries import Sink
-    from spark_bridge.raising import OnError
-    from spark_bridge.schemas import ResultSchema
-    from spark_bridge.sources import Source
+    from spark_bridge.columns.schemas import ResultSchema
+    from spark_bridge.running.queries import Sink
+    from spark_bridge.running.raising import OnError
+    from spark_bridge.transport.sources import Source
 
     Columns: TypeAlias = str | Mapping[str, str]
     Schema: TypeAlias = str | t.StructType

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.emission import LETTERS
+from spark_bridge.transport.emission import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,14 +17,14 @@ from pyspark.sql import Window
 from pyspark.sql import functions as f
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.envelope import column
+from spark_bridge.transport.envelope import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pyspark.sql import Column, DataFrame
 
-    from spark_bridge.queries import Sink
+    from spark_bridge.running.queries import Sink
 
 _POSITION: Final = "cartesius_position"  # helper columns; a value's field may have any other name
 _WHERE: Final = ("output", "key")

@@ -18,7 +18,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.outputs import is_unchanged
 from cartesius.records import Record
 from cartesius.testing import Dependence, Monitor, assert_streams_equivalent, same_key
-from spark_bridge.envelope import column
+from spark_bridge.transport.envelope import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
 
     from cartesius.matching import Equivalence, Relation
-    from spark_bridge.queries import Sink
+    from spark_bridge.running.queries import Sink
 
 __all__ = ["assert_frames_equivalent", "frames_equivalent", "row_monitor", "to_monitor"]
 

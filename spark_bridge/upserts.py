@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from spark_bridge.envelope import column, quoted
+from spark_bridge.transport.envelope import column, quoted
 
 if TYPE_CHECKING:
     from psycopg import Cursor, sql
     from pyspark.sql import Column, DataFrame
 
-    from spark_bridge.queries import Sink
+    from spark_bridge.running.queries import Sink
 
 _KEY: Final = ("output", "key")
 _POSTGRESQL: Final[dict[type[t.DataType], str]] = {

@@ -55,7 +55,7 @@ SILENCED = re.compile(
 )
 """How that is written: ``# type: ignore[code]  # why``, ``# noqa: CODE - why``, or the former before the latter."""
 MOST_IN_A_ROOM = 15
-ROOMED = ("dsl",)
+ROOMED = ("dsl", "spark_bridge")
 """The packages whose folders are rooms, each of which stands on those below it."""
 COLUMNAR = {"numpy", "pyarrow"}
 COLUMNAR_IN = "cartesius/columnar"

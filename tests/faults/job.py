@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_bridge import Frames
-    from spark_bridge.queries import Sink
+    from spark_bridge.running.queries import Sink
 
 ROOT = Path(__file__).resolve().parents[2]
 START = datetime(2024, 6, 30, tzinfo=UTC)

@@ -22,18 +22,18 @@ from cartesius.records import Record
 from cartesius.world import World
 from restrictions import retracting
 from restrictions.tables import changelog
-from spark_bridge.dead_letters import kind_of_late
-from spark_bridge.emission import CHANGES, Emission
-from spark_bridge.packing import EARLIEST
-from spark_bridge.reads import check_reads
-from spark_bridge.schemas import result_schema
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.reading.reads import check_reads
+from spark_bridge.transport.dead_letters import kind_of_late
+from spark_bridge.transport.emission import CHANGES, Emission
+from spark_bridge.transport.packing import EARLIEST
 from tests.laws.spark_model import Row
 from tests.oracle.tier_programs import FAMILIES, Case, Choices, case_of, fresh, used_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spark_bridge.emission import Layout
+    from spark_bridge.transport.emission import Layout
 
 START = 1_700_000_000_000_000
 FIELDS = ("n", "k", "j", "v")

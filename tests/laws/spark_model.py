@@ -24,20 +24,20 @@ import pandas as pd
 import pyarrow as pa
 
 from spark_bridge import correlate_frames
-from spark_bridge.emission import CHANGES, DELETE, PART, kind_of
-from spark_bridge.engine_cache import ENGINES
-from spark_bridge.packing import EVERYWHERE, chunk_schema, packer
-from spark_bridge.prefixes import CLOCK
-from spark_bridge.stateful import batch_call, streaming_call
-from spark_bridge.values import arrow_type
+from spark_bridge.columns.values import arrow_type
+from spark_bridge.reading.prefixes import CLOCK
+from spark_bridge.running.stateful import batch_call, streaming_call
+from spark_bridge.state.engine_cache import ENGINES
+from spark_bridge.transport.emission import CHANGES, DELETE, PART, kind_of
+from spark_bridge.transport.packing import EVERYWHERE, chunk_schema, packer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import types as t
 
-    from spark_bridge.buckets import Buckets
-    from spark_bridge.sources import Source
+    from spark_bridge.running.buckets import Buckets
+    from spark_bridge.transport.sources import Source
 
 MILLISECOND = 1_000
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
@@ -118,7 +118,7 @@ def planned(
             run_streaming=streaming,
             run_batch=batch,
         ),
-        mock.patch("spark_bridge.static_frames.gathered", gathered),
+        mock.patch("spark_bridge.transport.static_frames.gathered", gathered),
     ):
         correlate_frames(program, frames, **{"event_time": "at", **options})
     return Plan(sources=tuple(sorted(sources, key=lambda source: source.number)), **found)

@@ -22,7 +22,7 @@ from cartesius.testing import streams_equivalent
 from restrictions import key_by, most_recently, sliding, tumbling, without
 from restrictions.tables import aggregate, changelog, sum_
 from restrictions.windows import final, on_close, on_content_change
-from spark_bridge.packing import BEFORE_ALL
+from spark_bridge.transport.packing import BEFORE_ALL
 from tests.laws.bridge_programs import as_rows, by_output, drawn_from, drawn_of, in_order, in_process, unit_of
 from tests.laws.spark_model import MicroBatches, planned
 from tests.oracle.tier_programs import FAMILIES, Case

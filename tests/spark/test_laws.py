@@ -13,7 +13,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.partitioning import Partitioning
 from cartesius.testing import streams_equivalent
 from spark_bridge import correlate_frames
-from spark_bridge.values import arrow_type
+from spark_bridge.columns.values import arrow_type
 from tests.laws.bridge_programs import as_rows, by_output, in_order, in_process, together
 from tests.laws.spark_model import Row, planned
 from tests.spark.test_frames import Folder, micros

@@ -17,8 +17,8 @@ from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import as_table, cartesian, retracting
 from spark_bridge import correlate_frames, migrate, state_report
-from spark_bridge.bucket_states import BucketStates
-from spark_bridge.shuffles import PARTITIONS, bucket_numbers, spark_hash
+from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.transport.shuffles import PARTITIONS, bucket_numbers, spark_hash
 
 START = datetime(2024, 6, 30, tzinfo=UTC)
 ship, berth = Reactive("ship", table=True, key="mmsi"), Reactive("berth", table=True, key="id")

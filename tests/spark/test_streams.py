@@ -18,7 +18,7 @@ from cartesius.testing import streams_equivalent
 from restrictions import as_table, without
 from restrictions.tables import foreign_join, map_table
 from spark_bridge import correlate_frames
-from spark_bridge.values import arrow_type, to_arrow
+from spark_bridge.columns.values import arrow_type, to_arrow
 from tests.laws.bridge_programs import as_rows, by_output
 from tests.laws.spark_model import planned
 from tests.spark.test_frames import MICROS, START, Folder, micros

@@ -9,7 +9,7 @@ import pytest
 
 from bench import spark_segments
 from bench.spark_segments import ByKey, Log, Whole
-from spark_bridge.engine_cache import ENGINES
+from spark_bridge.state.engine_cache import ENGINES
 from tests.unit.spark_bridge.bucket_rows import Row, results, run
 from tests.unit.spark_bridge.test_bucket_states import buckets_of
 from tests.unit.spark_bridge.test_large_states import judged

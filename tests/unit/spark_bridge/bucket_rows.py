@@ -9,17 +9,17 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from spark_bridge.buckets import Buckets
-from spark_bridge.emission import CHANGES, Layout, kind_of
-from spark_bridge.packing import chunk_schema
-from spark_bridge.schemas import ResultSchema, result_schema
-from spark_bridge.wire import written
+from spark_bridge.columns.schemas import ResultSchema, result_schema
+from spark_bridge.running.buckets import Buckets
+from spark_bridge.transport.emission import CHANGES, Layout, kind_of
+from spark_bridge.transport.packing import chunk_schema
+from spark_bridge.transport.wire import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spark_bridge.arrivals import Input
-    from spark_bridge.buckets import Outcome
+    from spark_bridge.running.buckets import Outcome
+    from spark_bridge.transport.arrivals import Input
 
 
 @attrs.frozen

@@ -15,12 +15,12 @@ from pyspark.sql import types as t
 from cartesius import Reactive, correlate
 from cartesius.errors import SnapshotMismatch
 from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting, within
-from spark_bridge import bucket_states
-from spark_bridge.arrivals import Input
-from spark_bridge.bucket_states import BucketStates
-from spark_bridge.buckets import Buckets
-from spark_bridge.engine_cache import EngineCache, Kept
-from spark_bridge.schemas import result_schema
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.running.buckets import Buckets
+from spark_bridge.state import bucket_states
+from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.state.engine_cache import EngineCache, Kept
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, by_output, layout_of, results, run
 
 PAIR = t.StructType([t.StructField("k", t.StringType()), t.StructField("n", t.LongType())])
@@ -141,7 +141,7 @@ def test_equal_versions_with_other_rows_are_told_apart(engines):
 def test_an_engine_whose_call_failed_is_not_used_again(engines, monkeypatch):
     program = buckets_of(latest, query="q")
     state = run(program, 0, None, make_rows(0, 50)).state
-    monkeypatch.setattr("spark_bridge.buckets.Arrivals", lambda *_: 1 / 0)
+    monkeypatch.setattr("spark_bridge.running.buckets.Arrivals", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run(program, 0, state, make_rows(1, 5))
     monkeypatch.undo()

@@ -17,10 +17,10 @@ from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import SnapshotMismatch
 from restrictions import aligning, as_table, cartesian, key_by, most_recently, retracting, tumbling
 from restrictions.tables import aggregate, count
-from spark_bridge.arrivals import Input
-from spark_bridge.buckets import Buckets
-from spark_bridge.schemas import result_schema
-from spark_bridge.values import to_arrow
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.columns.values import to_arrow
+from spark_bridge.running.buckets import Buckets
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, layout_of, letters, results, run, shown
 from tests.unit.spark_bridge.bucket_rows import buckets_of as program_of
 from tests.unit.spark_bridge.typed_values import typed

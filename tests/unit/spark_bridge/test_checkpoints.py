@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spark_bridge.checkpoints import objection
+from spark_bridge.state.checkpoints import objection
 
 NOTE: dict[str, Any] = {
     "waits": True,

@@ -10,8 +10,8 @@ from pyspark.sql import types as t
 from cartesius import Engine
 from dsl import RulePack, Source, between, require
 from dsl.units import centimetres, metres
-from spark_bridge.arrivals import Input
-from spark_bridge.buckets import _MANY
+from spark_bridge.running.buckets import _MANY
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, run, shown
 
 SHIP = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("draught", t.DecimalType(20, 10))])

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import types as t
 
 from cartesius import Delete, Event, Update
-from spark_bridge.emission import LETTER, LETTERS, PART, Emission, Layout
-from spark_bridge.queries import Share, log_warnings
-from spark_bridge.schemas import ResultSchema
-from spark_bridge.wire import written
+from spark_bridge.columns.schemas import ResultSchema
+from spark_bridge.running.queries import Share, log_warnings
+from spark_bridge.transport.emission import LETTER, LETTERS, PART, Emission, Layout
+from spark_bridge.transport.wire import written
 
 ROW = t.StructType([t.StructField("n", t.LongType())])
 LAYOUT = Layout(

@@ -12,11 +12,11 @@ from cartesius.expressions import Apply
 from cartesius.missing_values import _FORMS, Form, form_of
 from dsl import RulePack, Source, require
 from dsl.units import metres
-from spark_bridge.arrivals import Input
-from spark_bridge.bucket_states import BucketStates
-from spark_bridge.buckets import Buckets
-from spark_bridge.emission import Layout
-from spark_bridge.engine_cache import once_a_worker
+from spark_bridge.running.buckets import Buckets
+from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.state.engine_cache import once_a_worker
+from spark_bridge.transport.arrivals import Input
+from spark_bridge.transport.emission import Layout
 
 ship = Source("ship", key="id", id=int, draught=metres)
 

@@ -12,7 +12,7 @@ from cartesius import Engine, Reactive, correlate
 from cartesius.columnar.batch_sizes import is_large
 from cartesius.columnar.running import Attempt
 from restrictions import key_by, most_recently
-from spark_bridge import buckets
+from spark_bridge.running import buckets
 from tests.unit.spark_bridge.bucket_rows import Row, results, run
 from tests.unit.spark_bridge.test_bucket_states import buckets_of
 

@@ -8,7 +8,7 @@ from cartesius import Reactive, correlate
 from cartesius.errors import InvalidArgument
 from restrictions import key_by, most_recently, tumbling, within
 from restrictions.tables import aggregate, count, foreign_join, inner_join, to_table
-from spark_bridge.memory_limits import check_bounded, checked_limit, unbounded_slots, warning
+from spark_bridge.state.memory_limits import check_bounded, checked_limit, unbounded_slots, warning
 
 left, right = Reactive("left"), Reactive("right")
 table = Reactive("table", table=True, key="id")

@@ -15,8 +15,8 @@ from dsl.units import metres
 from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, within
 from restrictions.tables import map_table
 from spark_bridge import migrate
-from spark_bridge.arrivals import Input
-from spark_bridge.bucket_states import BucketStates
+from spark_bridge.state.bucket_states import BucketStates
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge import bucket_rows
 from tests.unit.spark_bridge.bucket_rows import Row, results, run, shown
 from tests.unit.spark_bridge.test_bucket_states import buckets_of, left, make_rows, right

@@ -11,7 +11,7 @@ HOLLOW = """
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as t
-from spark_bridge.packing import chunk_schema, packer, unpacked
+from spark_bridge.transport.packing import chunk_schema, packer, unpacked
 
 NOWHERE = pa.foreign_buffer(4096, 0)  # who reads a byte of it is killed
 

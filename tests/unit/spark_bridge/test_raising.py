@@ -15,10 +15,10 @@ from cartesius.errors import InvalidArgument, RuleRaised
 from dsl import RulePack, Source, distance, position, require
 from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
-from spark_bridge.arrivals import Input
-from spark_bridge.buckets import _MANY, Buckets
-from spark_bridge.raising import checked_policy
-from spark_bridge.schemas import result_schema
+from spark_bridge.columns.schemas import result_schema
+from spark_bridge.running.buckets import _MANY, Buckets
+from spark_bridge.running.raising import checked_policy
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, layout_of, letters, results, run, shown
 
 SHIP = t.StructType([t.StructField("mmsi", t.LongType()), t.StructField("berth", t.StringType())])

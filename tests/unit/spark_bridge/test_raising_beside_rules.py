@@ -11,7 +11,7 @@ from cartesius import Engine
 from cartesius.errors import RuleRaised
 from dsl import RulePack, Source, count, distance, nearest, position, require
 from dsl.units import metres
-from spark_bridge.arrivals import Input
+from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, letters, run, shown
 
 PLACE = t.ArrayType(t.DoubleType())
@@ -105,7 +105,7 @@ def test_a_link_that_raises_in_a_large_batch_does_what_it_does_row_by_row(monkey
     ships = [Row(0, 2, 0, {"mmsi": mmsi, "place": [40.0, -74.0]}) for mmsi in range(40)]
     rows = [*gauges, *ships, Row(0, 3, 0, {"mmsi": 99, "place": [NOWHERE, -74.0]})]
     at_once = outcome_of(rows, policy)
-    monkeypatch.setattr("spark_bridge.buckets._MANY", 1 << 30)
+    monkeypatch.setattr("spark_bridge.running.buckets._MANY", 1 << 30)
     assert at_once == outcome_of(rows, policy)
     if policy == "fail":
         assert "math domain error" in at_once

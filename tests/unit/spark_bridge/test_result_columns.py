@@ -18,8 +18,8 @@ from cartesius.columnar.making import chained, constant, constant_kind, labelled
 from cartesius.columnar.vectors import Leaf, Struct
 from cartesius.errors import InvalidArgument
 from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
-from spark_bridge.result_columns import array_of
-from spark_bridge.values import to_arrow
+from spark_bridge.columns.result_columns import array_of
+from spark_bridge.columns.values import to_arrow
 
 TEXT = t.StringType()
 TEXTS = t.ArrayType(TEXT)
@@ -166,7 +166,9 @@ def test_what_does_not_fit_is_named_as_one_by_one(vector, kind):
 
 def test_constants_take_no_work_for_each_row(monkeypatch):
     asked = []
-    monkeypatch.setattr("spark_bridge.result_columns.to_arrow", lambda *given: asked.append(given) or to_arrow(*given))
+    monkeypatch.setattr(
+        "spark_bridge.columns.result_columns.to_arrow", lambda *given: asked.append(given) or to_arrow(*given)
+    )
     text = json.dumps("a constant of this test alone")[1:-1]
     vector = constant(constant_kind(text), 1000)
     assert array_of(vector, TEXT, "x").to_pylist() == [text] * 1000

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_bridge.row_order import ordered
+from spark_bridge.transport.row_order import ordered
 
 if TYPE_CHECKING:
     import random

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from spark_bridge.row_texts import json_texts, value_text
-from spark_bridge.values import to_arrow
+from spark_bridge.columns.row_texts import json_texts, value_text
+from spark_bridge.columns.values import to_arrow
 from tests.unit.spark_bridge.typed_values import typed
 
 

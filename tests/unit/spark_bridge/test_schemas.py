@@ -18,7 +18,7 @@ from dsl.units import metres
 from restrictions import as_table, cartesian, combine_latest, retracting, tumbling
 from restrictions.folding import buffering
 from restrictions.tables import aggregate, combine_updates, count, outer_join, reduce, sum_
-from spark_bridge.schemas import result_schema
+from spark_bridge.columns.schemas import result_schema
 
 LONG, DOUBLE, TEXT = t.LongType(), t.DoubleType(), t.StringType()
 

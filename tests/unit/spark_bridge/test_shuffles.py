@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_bridge.shuffles import PERIOD, bucket_numbers, partitions_for, spark_hash
+from spark_bridge.transport.shuffles import PERIOD, bucket_numbers, partitions_for, spark_hash
 
 
 def test_the_hash_is_that_of_spark():

@@ -16,7 +16,7 @@ from cartesius.columnar.vectors import Leaf
 from cartesius.errors import NotStorable
 from cartesius.queues import Queue
 from cartesius.stored import Stored
-from spark_bridge.state_columns import decoded, encoded
+from spark_bridge.state.state_columns import decoded, encoded
 from tests.unit.cartesius.columnar.values import columns, values
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.errors import SnapshotMismatch
-from spark_bridge.state_headers import FORMAT, MAGIC, Header, joined, split
+from spark_bridge.state.state_headers import FORMAT, MAGIC, Header, joined, split
 
 HEADER = Header(bucket=3, version=7, program="ab" * 16, inputs="cd" * 16, about='{"what": "a program"}')
 BODY = bytes(range(256))

@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive, correlate
 from restrictions import as_table, without
-from spark_bridge.buckets import Buckets
+from spark_bridge.running.buckets import Buckets
 from tests.laws.spark_model import MicroBatches, Row, planned
 
 SHIP = t.StructType([t.StructField("at", t.TimestampType()), t.StructField("mmsi", t.LongType())])

@@ -18,9 +18,9 @@ from pyspark.sql import types as t
 from cartesius.columnar.vectors import Leaf
 from cartesius.errors import InvalidArgument
 from cartesius.records import Record
-from spark_bridge.payloads import vector_of
-from spark_bridge.result_columns import array_of
-from spark_bridge.values import arrow_type, check_supported, to_arrow
+from spark_bridge.columns.payloads import vector_of
+from spark_bridge.columns.result_columns import array_of
+from spark_bridge.columns.values import arrow_type, check_supported, to_arrow
 from tests.unit.spark_bridge.typed_values import typed
 
 

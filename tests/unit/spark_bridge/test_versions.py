@@ -9,8 +9,8 @@ import pyspark
 import pytest
 
 from cartesius.errors import InvalidArgument
-from spark_bridge.stateful import run_streaming
-from spark_bridge.versions import check_versions
+from spark_bridge.running.stateful import run_streaming
+from spark_bridge.running.versions import check_versions
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_stream_is_refused_where_it_is_made(monkeypatch):
         def withColumn(self, *_):
             pytest.fail("nothing is asked of the frame")
 
-    monkeypatch.setattr("spark_bridge.stateful.f", mock.MagicMock())
+    monkeypatch.setattr("spark_bridge.running.stateful.f", mock.MagicMock())
     monkeypatch.setattr(pyarrow, "__version__", "26.0.1")
     monkeypatch.setattr(pyspark, "__version__", "4.1.3")
     with pytest.raises(InvalidArgument, match=r"beside PySpark 4\.1\.3"):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from spark_bridge.wire import read, written
+from spark_bridge.transport.wire import read, written
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WHOLE = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}

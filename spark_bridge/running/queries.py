@@ -1,0 +1,97 @@
+"""One streaming query for all that a program gives: each micro-batch is computed once, and split.
+
+Invariant: every sink of the caller's is called once a micro-batch, with rows or without.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from spark_bridge.progress import counted
+from spark_bridge.transport.emission import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence, Set
+
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Sink: TypeAlias = Callable[[DataFrame, int], object]
+"""What is given a micro-batch and its number."""
+
+_LOG = logging.getLogger("spark_bridge")
+_SHOWN = 5  # reasons in one warning
+
+
+@attrs.frozen
+class Share:
+    """What one sink is given of a micro-batch.
+
+    Args:
+        sink: The sink; None: the number of rows and their reasons are logged.
+        kinds: Of which kinds its rows are: ``result``, or some of `LETTERS`.
+        view: Makes its rows of parts (see `emission`).
+    """
+
+    sink: Sink | None
+    kinds: tuple[str, ...]
+    view: Callable[[DataFrame], DataFrame]
+
+    def hand_over(self, parts: DataFrame, there: Set[str], number: int) -> None:
+        """Hand a micro-batch over, in which there are rows of the kinds ``there``."""
+        if not there.isdisjoint(self.kinds):
+            (self.sink or _warn)(self.view(parts), number)
+        elif self.sink not in (None, log_warnings):
+            self.sink(self.view(parts.limit(0)), number)  # no parts, no task of Python's for each partition
+
+
+def start_query(
+    parts: DataFrame,
+    shares: Sequence[Share],
+    *,
+    checkpoint: str,
+    trigger: Mapping[str, Any] | None,
+    name: str | None,
+    options: Mapping[str, Any],
+) -> StreamingQuery:
+    """Start one query that gives each sink its share of every micro-batch; what has no sink is logged.
+
+    The parts of a micro-batch are kept meanwhile, not the rows that they hold, which take Spark longer to keep than
+    it takes to make them again.
+    """
+
+    def hand_over(batch: DataFrame, number: int) -> None:
+        batch.persist()
+        try:
+            there = {kind_of(row.output) for row in batch.select("output").distinct().collect()}
+            for share in shares:
+                share.hand_over(batch, there, number)
+        finally:
+            batch.unpersist()
+
+    stream = counted(parts).writeStream.outputMode("append")
+    writer = stream.option("checkpointLocation", checkpoint).foreachBatch(hand_over)
+    for option, value in options.items():
+        writer = writer.option(option, value)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    return writer.start()
+
+
+def _warn(letters: DataFrame, number: int) -> None:
+    counted = letters.groupBy("source", "reason").count().orderBy(f.desc("count")).limit(_SHOWN).collect()
+    for row in counted:
+        _LOG.warning("micro-batch %d: %d rows of %r were not used: %s", number, row["count"], row.source, row.reason)
+
+
+def log_warnings(warnings: DataFrame, number: int) -> None:
+    """Log what buckets have to say of themselves."""
+    for row in warnings.select("bucket", "reason").limit(_SHOWN).collect():
+        _LOG.warning("micro-batch %d: bucket %d: %s", number, row.bucket, row.reason)

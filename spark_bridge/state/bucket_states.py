@@ -1,0 +1,201 @@
+"""The state of a bucket between calls: opened before a call, sealed after it. Nothing else writes or reads blobs.
+
+A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`cartesius.columnar.saving`)
+and the rows that wait. It belongs to one program and to one set of columns; the header tells which, and what differs is
+said when it is refused.
+
+Invariant: an engine opened from a blob goes on as the one that was sealed into it, whether it was kept or is decoded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import attrs
+
+from cartesius import Engine
+from cartesius.columnar.saving import load, save
+from cartesius.errors import SnapshotMismatch
+from cartesius.inflating import loading
+from spark_bridge.columns.column_drifts import drifted, moved
+from spark_bridge.state.engine_cache import ENGINES, Kept
+from spark_bridge.state.memory_limits import warning
+from spark_bridge.state.migration import carried_over
+from spark_bridge.state.program_cards import differences, program_card, shown
+from spark_bridge.state.state_columns import decoded, encoded
+from spark_bridge.state.state_headers import Header, joined, split
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius import Event, Reactive
+    from cartesius.lenience import OnError
+    from spark_bridge.transport.arrivals import Input
+
+
+@attrs.define(eq=False)
+class Opened:
+    """A bucket at work.
+
+    Args:
+        bucket: Its number.
+        version: How many calls its state has seen.
+        engine: Its engine.
+        held: The rows that wait, a chunk of each source that has some, by its name; None if rows do not wait.
+        waiting: How many they are.
+        size: How many bytes its state had before the call.
+        changes: What comes of carrying its state over from another program.
+        warning: What its state's size gives reason to say, once it is sealed; empty for nothing.
+    """
+
+    bucket: int
+    version: int
+    engine: Engine
+    held: Any
+    waiting: int = 0
+    size: int = 0
+    changes: list[Event] = attrs.field(factory=list)
+    warning: str = ""
+
+
+@attrs.frozen(eq=False)
+class BucketStates:
+    """Opens and seals the states of the buckets of one program.
+
+    Args:
+        outputs: The program.
+        inputs: Its sources, with the columns of their values.
+        query: What tells it from all other queries of a worker; empty: no engine is kept.
+        soft_limit: From how many bytes on a state warns; None: never.
+        keys: The column by which each source is partitioned, for `state_report`.
+        before: Programs whose state is carried over, by their fingerprints.
+        on_error: What becomes of a rule that raises. It is no part of a state.
+        buckets: How many buckets there are.
+        static: The digests of the rows of static frames, by source.
+        card: The fingerprint and the `program_card` of the outputs.
+    """
+
+    outputs: tuple[Reactive, ...]
+    inputs: tuple[Input, ...]
+    query: str = ""
+    soft_limit: int | None = None
+    keys: Mapping[str, str] = attrs.field(factory=dict)
+    before: Mapping[str, tuple[Reactive, ...]] = attrs.field(factory=dict)
+    on_error: OnError = "fail"
+    buckets: int = 1
+    static: Mapping[str, str] = attrs.field(factory=dict)
+    card: tuple[str, str] = attrs.field(repr=False)  # it travels: a worker need not make it for each task
+
+    @card.default
+    def _card_of_outputs(self) -> tuple[str, str]:
+        return program_card(self.outputs)
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Mapping[str, str]]:
+        return {
+            one.name: {field.name: field.dataType.simpleString() for field in one.value_schema} for one in self.inputs
+        }
+
+    @cached_property
+    def _header(self) -> Header:
+        program, card = self.card
+        columns = json.dumps(self._columns, sort_keys=True)
+        inputs = hashlib.blake2b(columns.encode(), digest_size=16).hexdigest()
+        spread = {"buckets": self.buckets, "keys": dict(self.keys), "static": dict(self.static)}
+        about = json.dumps({"program": json.loads(card), "inputs": self._columns, **spread})
+        return Header(0, 0, program, inputs, about)
+
+    def note(self, *, waits: bool) -> dict[str, Any]:
+        """Return what is noted in a checkpoint (`checkpoints`)."""
+        about = json.loads(self._header.about)
+        return {"program": self._header.program, "about": about, "waits": waits}
+
+    def open(self, bucket: int, blob: bytes | None, *, holds: bool = False) -> Opened:
+        """Return the bucket as its last call left it, or as new.
+
+        Args:
+            bucket: Its number.
+            blob: What `seal` returned at the end of the last call; None: there was none.
+            holds: Whether each row is used at its own time, so that the clock follows the rows.
+
+        Raises:
+            SnapshotMismatch: The blob is damaged, or of another bucket, program, order or set of columns, or its rows
+                were spread otherwise.
+        """
+        lateness = 0 if holds else None
+        if blob is None:
+            engine = Engine(*self.outputs, lateness=lateness, on_error=self.on_error)
+            return Opened(bucket, 0, engine, {} if holds else None)
+        header, body = split(blob, bucket)
+        self._check(header)
+        changes: list[Event] = []
+        kept = ENGINES.take(self.query, bucket, header.digest)
+        if kept is not None:
+            engine, held, waiting = kept.engine, kept.held, kept.waiting
+        else:
+            found = decoded(body)
+            held, waiting = found["held"], found["waiting"]
+            if header.program in self.before:
+                before = self.before[header.program]
+                engine, changes = carried_over(found["engine"], before, self.outputs, lateness, self.on_error)
+            else:
+                engine = loading(lambda: load(found["engine"], self.outputs, lateness, self.on_error))
+        if (held is not None) != holds:
+            message = (
+                f"restore: expected the state of {header} {'with' if holds else 'without'} rows that wait but it was"
+                " written with another order; keep order= and sequence= as they were"
+            )
+            raise SnapshotMismatch(message)
+        return Opened(bucket, header.version, engine, held, waiting, len(blob), changes)
+
+    def seal(self, opened: Opened) -> bytes:
+        """Return the blob of a bucket after a call, and keep its engine for the next one.
+
+        Raises:
+            NotStorable: Its state holds something that is not plain data.
+        """
+        body = encoded({"engine": save(opened.engine), "held": opened.held, "waiting": opened.waiting})
+        header = attrs.evolve(self._header, bucket=opened.bucket, version=opened.version + 1)
+        blob, digest = joined(header, body)
+        ENGINES.put(self.query, opened.bucket, Kept(digest, opened.engine, opened.held, opened.waiting, len(blob)))
+        opened.warning = warning(opened.size, len(blob), self.soft_limit)
+        return blob
+
+    def refuse(self, blob: bytes) -> NoReturn:
+        """Raise for the state of a bucket that there is not, as there are fewer of them now.
+
+        Raises:
+            SnapshotMismatch: Always.
+        """
+        header, _ = split(blob)
+        self._check(header)
+        message = (
+            f"restore: expected one of {self.buckets} buckets but got the state of {header}; keep buckets= as it was"
+        )
+        raise SnapshotMismatch(message)
+
+    def _check(self, header: Header) -> None:
+        mine = self._header
+        is_known = header.program == mine.program or header.program in self.before
+        if is_known and header.inputs == mine.inputs and header.about == mine.about:
+            return
+        before, now = json.loads(header.about), json.loads(mine.about)
+        if reason := moved(before, now):
+            message = (
+                f"restore: expected the state of {header} to be of this query but {reason}, or begin a new checkpoint"
+            )
+            raise SnapshotMismatch(message)
+        if is_known and header.inputs == mine.inputs:
+            return
+        if not is_known:
+            found = differences(json.dumps(before["program"]), json.dumps(now["program"]))
+            message = (
+                f"restore: expected the state of this program but that of {header} belongs to another one:"
+                f" {shown(found)}; run the program that wrote it, carry the state over with spark_bridge.migrate, or"
+                " begin a new checkpoint"
+            )
+            raise SnapshotMismatch(message)
+        raise SnapshotMismatch(drifted(before["inputs"], now["inputs"], header))

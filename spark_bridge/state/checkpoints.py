@@ -1,0 +1,110 @@
+"""Notes in checkpoints: what a query was, in its checkpoint's folder, so that a restart is checked before it runs.
+
+The states themselves refuse what does not fit, but in a worker, at the first row. The note lets `Frames.start` say it
+at once, and ignore columns that are new. It stands beside Spark's own files, which nothing of it depends on: without
+it the states still decide.
+
+Source: DESIGN.md, section 7.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from cartesius.errors import SnapshotMismatch
+from spark_bridge.columns.column_drifts import gained, lost, moved
+from spark_bridge.state.program_cards import differences, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+_NOTE: Final = "cartesius.json"
+_LOG = logging.getLogger("spark_bridge")
+
+
+class CheckpointNote:
+    """The note of one checkpoint.
+
+    Args:
+        spark: A session with a JVM; Spark Connect has no way to the files.
+        checkpoint: The folder, of any file system that Spark knows.
+    """
+
+    def __init__(self, spark: SparkSession, checkpoint: str) -> None:
+        jvm: Any = spark.sparkContext._jvm
+        self._hadoop = jvm.org.apache.hadoop.fs
+        self._folder = self._hadoop.Path(checkpoint)
+        configuration: Any = spark.sparkContext._jsc
+        self._files = self._folder.getFileSystem(configuration.hadoopConfiguration())
+
+    def _path(self, name: str) -> Any:
+        return self._hadoop.Path(self._folder, name)
+
+    def read(self) -> dict[str, Any] | None:
+        """Return the note; None if no micro-batch was committed, so that there is no state to fit."""
+        if not (self._files.exists(self._path("commits")) and self._files.exists(self._path(_NOTE))):
+            return None
+        stream = self._files.open(self._path(_NOTE))
+        try:
+            found: dict[str, Any] = json.loads(bytes(stream.readAllBytes()))
+        finally:
+            stream.close()
+        return found
+
+    def write(self, note: Mapping[str, Any]) -> None:
+        """Write the note, in the place of the one there is."""
+        stream = self._files.create(self._path(_NOTE), True)
+        try:
+            stream.write(bytearray(json.dumps(note).encode()))
+        finally:
+            stream.close()
+
+
+def objection(before: Mapping[str, Any], now: Mapping[str, Any], carried: Mapping[str, Any]) -> str:
+    """Return why a query cannot go on from a checkpoint; empty if it can.
+
+    Args:
+        before: The note in the checkpoint.
+        now: That of the query.
+        carried: The fingerprints of the programs whose state it carries over.
+    """
+    if "buckets" not in before["about"]:
+        return "it was written by an earlier release, whose states say less of their query; go on with that one"
+    if reason := moved(before["about"], now["about"]):
+        return reason
+    if before["waits"] != now["waits"]:
+        return "its rows wait for the watermark in one of the two, but not in the other; keep order= and sequence="
+    if before["program"] != now["program"] and before["program"] not in carried:
+        found = differences(json.dumps(before["about"]["program"]), json.dumps(now["about"]["program"]))
+        return f"it belongs to another program: {shown(found)}; carry it over with spark_bridge.migrate"
+    return lost(before["about"]["inputs"], now["about"]["inputs"])
+
+
+def settled(note: CheckpointNote, now: dict[str, Any], carried: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Check a query against its checkpoint and note it there; return the new columns of each source, to be ignored.
+
+    Raises:
+        SnapshotMismatch: It cannot go on from there.
+    """
+    before = note.read()
+    if before is None:
+        note.write(now)
+        return {}
+    reason = objection(before, now, carried)
+    if reason:
+        message = f"start: expected the query of this checkpoint but {reason}, or begin a new checkpoint"
+        raise SnapshotMismatch(message)
+    new = gained(before["about"]["inputs"], now["about"]["inputs"])
+    told = before.get("ignored", {})
+    for source, names in new.items():
+        untold = [name for name in names if name not in told.get(source, ())]
+        if untold:
+            listed = ", ".join(map(repr, untold))
+            _LOG.warning("new columns of %r are ignored, as the state of the checkpoint has none: %s", source, listed)
+    about = {**now["about"], "inputs": before["about"]["inputs"]}
+    note.write({**now, "about": about, "ignored": {**told, **new}})
+    return new

@@ -1,0 +1,142 @@
+"""State reports: what a checkpoint holds, by bucket and slot, and where it is heaviest; ``python -m spark_bridge``.
+
+The states are read by Spark's own state data source, from the last batch that was committed or the one that is asked
+for; the query may go on meanwhile.
+
+Source: Spark, State Data Source Integration Guide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cartesius.errors import InvalidArgument
+from spark_bridge.state.state_contents import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spark_bridge.state.state_contents import BucketContents
+
+_SHOWN: Final = 20
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@attrs.frozen
+class StateReport:
+    """What a checkpoint holds; its text is a table.
+
+    >>> from spark_bridge.state.state_reports import StateReport
+    >>> print(StateReport(()))
+    no bucket has a state yet
+
+    Args:
+        buckets: What each bucket holds, the largest first.
+    """
+
+    buckets: tuple[BucketContents, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes all states have."""
+        return sum(one.size for one in self.buckets)
+
+    @property
+    def heaviest_key(self) -> tuple[str, int] | None:
+        """The partition key with most rows, and how many; None if no source is partitioned."""
+        counted: Counter[str] = sum((one.keys for one in self.buckets), Counter())
+        return max(counted.items(), key=lambda item: item[1], default=None)
+
+    def __str__(self) -> str:
+        """Show a line for each bucket and slot, the largest buckets first, and below them what is heaviest."""
+        if not self.buckets:
+            return "no bucket has a state yet"
+        lines = [("bucket", "version", "bytes", "output", "slot", "rows", "oldest event")]
+        for one in self.buckets[:_SHOWN]:
+            head = (str(one.bucket), str(one.version), f"{one.size:,}")
+            for slot in one.slots:
+                lines.append((*head, slot.output, slot.slot, f"{slot.rows:,}", _shown(slot.oldest)))
+                head = ("", "", "")
+            if one.waiting:
+                lines.append((*head, "(waiting)", "", f"{one.waiting:,}", ""))
+        more = len(self.buckets) - _SHOWN
+        first = self.buckets[0]
+        rows = sum(one.rows for one in self.buckets)
+        below = [f"… and {more} smaller buckets"] if more > 0 else []
+        below += [f"in all: {len(self.buckets)} buckets, {self.size:,} bytes, {rows:,} rows"]
+        below += [f"heaviest bucket: {first.bucket}, {first.size:,} bytes, {first.rows:,} rows"]
+        if self.heaviest_key is not None:
+            key, count = self.heaviest_key
+            below += [f"heaviest key: {key}, {count:,} rows"]
+        return "\n".join([*_table(lines), *below])
+
+
+def _shown(time: Any) -> str:
+    if time is None:
+        return ""
+    try:
+        return (_EPOCH + timedelta(microseconds=time)).isoformat(sep=" ", timespec="seconds")
+    except (OverflowError, ValueError):  # it is infinite, or of no calendar
+        return str(time)
+
+
+def _table(lines: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    right = (0, 1, 2, 5)  # numbers
+    for line in lines:
+        cells = [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def report_of(blobs: Iterable[bytes]) -> StateReport:
+    """Return the report on the states of buckets."""
+    found = sorted(map(contents, blobs), key=lambda one: (-one.size, one.bucket))
+    return StateReport(tuple(found))
+
+
+def state_report(checkpoint: str, *, batch: int | None = None, spark: SparkSession | None = None) -> StateReport:
+    """Return what the states in a checkpoint hold: rows per slot, bytes, the oldest event, the heaviest key and bucket.
+
+    >>> from spark_bridge import state_report
+    >>> print(state_report("out/checkpoint"))  # doctest: +SKIP
+
+    Args:
+        checkpoint: The folder that was given to `Frames.start`.
+        batch: The number of a micro-batch whose state is not cleaned up yet; None: the last one.
+        spark: The session; by default the active one.
+
+    Raises:
+        InvalidArgument: There is no session, or the checkpoint has no state of the bridge.
+        SnapshotMismatch: A state is damaged, or has values of a type that is not registered here: import its module.
+    """
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        message = "state_report: expected a Spark session but none is active; give spark="
+        raise InvalidArgument(message)
+    reader = session.read.format("statestore")
+    if batch is not None:
+        reader = reader.option("batchId", batch)
+    try:
+        frame = reader.load(checkpoint)
+    except PySparkException as error:
+        message = (
+            f"state_report: expected a checkpoint with a committed micro-batch but {checkpoint!r} has none that can be"
+            f" read ({error.getCondition()}); give the folder that Frames.start was given"
+        )
+        raise InvalidArgument(message) from error
+    state = frame.schema["value"].dataType.simpleString()
+    if "groupState:struct<engine:binary>" not in state:
+        message = (
+            f"state_report: expected the checkpoint of a query of the bridge but the state of {checkpoint!r} is {state}"
+        )
+        raise InvalidArgument(message)
+    return report_of(bytes(row[0]) for row in frame.select("value.groupState.engine").toLocalIterator())

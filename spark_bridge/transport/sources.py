@@ -1,0 +1,168 @@
+"""Sources: the frames of a program, checked against its inputs before anything runs.
+
+Every message names the source and the column, and the near names.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from pyspark.sql import types as t
+
+from cartesius.errors import InvalidArgument
+from cartesius.lineage import hints_of
+from cartesius.partitioning import ANYHOW
+from cartesius.reactives import UNDECLARED
+from spark_bridge.columns.values import check_supported
+from spark_bridge.transport.arrivals import Input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame
+
+    from cartesius import Reactive
+
+KEY_TYPES: Final = (
+    t.StringType,
+    t.IntegralType,
+    t.BooleanType,
+    t.DateType,
+    t.TimestampType,
+    t.DecimalType,
+    t.BinaryType,
+)
+"""The types that rows are spread over buckets by."""
+
+
+@attrs.frozen(eq=False)
+class Source:
+    """One frame and what its columns are.
+
+    Args:
+        number: Its place in the caller's mapping.
+        frame: The DataFrame.
+        event_time: The column of the event times, a timestamp; None: its rows are there before all time.
+        sequence: The column that gives the arrival order, or None.
+        partition: The column that its rows are split by, or `ANYHOW`, by all of them, or None.
+        schema: The columns that travel.
+        needed: The columns that must not be null, and what each is.
+        input: How its rows become events.
+    """
+
+    number: int
+    frame: DataFrame
+    event_time: str | None
+    sequence: str | None
+    partition: str | None
+    schema: t.StructType
+    needed: Mapping[str, str]
+    input: Input
+
+
+def make_source(
+    number: int,
+    name: str,
+    frame: DataFrame,
+    reactive: Reactive,
+    *,
+    event_time: str,
+    is_static: bool = False,
+    sequence: str | None,
+    partition: str | None,
+    deleted: str | None,
+) -> Source:
+    """Check one frame against the input that it is bound to.
+
+    Raises:
+        InvalidArgument: A column is missing, there twice, or of the wrong type; or a table declares no key.
+    """
+    columns = frame.schema
+    for column in columns.names:
+        if columns.names.count(column) > 1:
+            message = f"correlate_frames: expected columns of different names in {name!r} but {column!r} is there twice"
+            raise InvalidArgument(message)
+    if not is_static:
+        expected = "a timestamp; cast it: to_timestamp(…)"
+        _check_column(columns, name, event_time, "event_time", (t.TimestampType,), expected)
+    if sequence is not None:
+        _check_column(columns, name, sequence, "sequence", (t.IntegralType,), "a whole number")
+    if deleted is not None:
+        _check_column(columns, name, deleted, "deleted", (t.BooleanType,), "a Boolean")
+    if partition is not None and partition != ANYHOW:
+        _check_column(columns, name, partition, "partition_by", KEY_TYPES, "a text, a whole number, or a date")
+    fields = value_schema(columns, name, reactive, (event_time, sequence, deleted)).names
+    key = None
+    if reactive.table:
+        key = table_key(name, reactive)
+        if key is not None:
+            _check_there(columns, name, key, "the key")
+    carried = list(dict.fromkeys([*fields, *([] if key is None else [key]), *([] if deleted is None else [deleted])]))
+    schema = t.StructType([columns[column] for column in carried])
+    check_supported(schema, name, "correlate_frames")
+    needed: dict[str, str] = {}
+    for helper, what in ((sequence, "sequence"), (key, "key")):
+        if helper is not None:
+            needed.setdefault(helper, what)
+    is_split = partition is not None
+    return Source(
+        number,
+        frame,
+        None if is_static else event_time,
+        sequence,
+        partition,
+        schema,
+        needed,
+        Input(name, schema, tuple(fields), reactive.table, key, deleted, reactive.type, is_split),
+    )
+
+
+def value_schema(columns: t.StructType, name: str, reactive: Reactive, helpers: Iterable[str | None]) -> t.StructType:
+    """Return the columns that are the value of an event; raise `InvalidArgument` if one that is declared is missing."""
+    wanted = list(reactive.fields or hints_of(reactive.type) or ())
+    for field in wanted:
+        _check_there(columns, name, field, "a field")
+    unused = tuple(helpers)
+    return t.StructType([columns[field] for field in wanted or [c for c in columns.names if c not in unused]])
+
+
+def table_key(name: str, reactive: Reactive) -> str | None:
+    """Return the column of a table's key, or None if it has one row; raise `InvalidArgument` if it does not say."""
+    if reactive.key is None or isinstance(reactive.key, str):
+        return reactive.key
+    shown = "declares none" if reactive.key is UNDECLARED else f"got key={reactive.key!r}"
+    message = (
+        f"correlate_frames: expected a table with a declared key for {name!r}, which {shown};"
+        f' write Reactive({name!r}, table=True, key="column")'
+    )
+    raise InvalidArgument(message)
+
+
+def _check_there(columns: t.StructType, name: str, column: str, what: str) -> None:
+    if column not in columns.names:
+        message = (
+            f"correlate_frames: expected the frame of {name!r} to have the column {column!r} ({what}) but it has"
+            f" {', '.join(columns.names)}{near(column, columns.names)}"
+        )
+        raise InvalidArgument(message)
+
+
+def _check_column(
+    columns: t.StructType, name: str, column: str, what: str, kinds: tuple[Any, ...], expected: str
+) -> None:
+    _check_there(columns, name, column, what)
+    kind = columns[column].dataType
+    if not isinstance(kind, kinds):
+        message = (
+            f"correlate_frames: expected {what}={column!r} of {name!r} to be {expected}, but it is"
+            f" of type {kind.simpleString()}"
+        )
+        raise InvalidArgument(message)
+
+
+def near(name: str, known: list[str]) -> str:
+    """Return the hint at the names that ``name`` may have been meant as; empty if there is none."""
+    found = difflib.get_close_matches(name, known, n=2)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
