@@ -8,7 +8,7 @@ state has seen, as nothing here fails or moves. They stand for three designs:
 - `ByKey`: the rows of each memory in segments by a hash of their key, of which those that have changed are written;
 - `Log`: the state whole, and after it what each call has changed: rows that are new, numbers of rows that have gone.
 
-Only for programs whose state columns own (`cartesius.columnar.saving`), without rows that wait.
+Only for programs whose state columns own (`saving`), without rows that wait.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import attrs
 import numpy as np
 
-from cartesius.columnar.rows import Rows, joined
-from cartesius.columnar.saving import load, save
-from cartesius.columnar.vectors import Struct
+from cartesius.columns.batches.saving import load, save
+from cartesius.columns.stages.rows import Rows, joined
+from cartesius.columns.vectors.vectors import Struct
 from spark_bridge.state.bucket_states import BucketStates, Opened
 from spark_bridge.state.state_columns import decoded, encoded
 

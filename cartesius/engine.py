@@ -45,8 +45,8 @@ from cartesius.world import World
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
-    from cartesius.columnar.results import ArrowTable
-    from cartesius.columnar.running import Compiled
+    from cartesius.columns.batches.running import Compiled
+    from cartesius.columns.results import ArrowTable
     from cartesius.direct_pushes import Direct
     from cartesius.doors import At, Tier
     from cartesius.events import Time
@@ -374,7 +374,7 @@ class Engine:
 
         Returns:
             A table with the columns ``reactive``, ``value``, ``start``, ``end``, ``weight``, and if an output is a
-            table ``key`` and ``deleted``. `cartesius.columnar.results.events_of` makes events of it.
+            table ``key`` and ``deleted``. `cartesius.columns.results.events_of` makes events of it.
 
         Raises:
             InvalidArgument: Columns that are none of a batch; nothing was changed.
@@ -382,7 +382,7 @@ class Engine:
                 ``emitted`` of the error.
         """
         self._check_own_thread("push_many")
-        from cartesius.columnar.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+        from cartesius.columns.batches.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
 
         return push_many(self, batch)
 

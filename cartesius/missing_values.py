@@ -2,7 +2,7 @@
 
 A function that is no expression itself, such as the judgement of a pack of rules, can say what it computes as one, in
 these functions and in those of `made_values` (`Columnwise`); None is *missing*. They are plain Python here, and run
-over columns in `cartesius.columnar`. Where a missing value decides nothing, a function of it is missing, too; `both`
+over columns in `cartesius.columns`. Where a missing value decides nothing, a function of it is missing, too; `both`
 and `either` decide without it where they can.
 
 Invariant: a function here gives over columns, row by row, what it gives here.
@@ -20,7 +20,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.expressions import Expression
 
 SUBJECT: Final = ""

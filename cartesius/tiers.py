@@ -41,14 +41,14 @@ def _but(engine: Engine, *inputs: Reactive) -> str:
 
 def columns_of(engine: Engine, join: Join) -> str:
     """Say how a batch of columns runs through a correlation."""
-    from cartesius.columnar.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+    from cartesius.columns.batches.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
 
     return way_of(engine, join)
 
 
 def sources_of(engine: Engine) -> str:
     """Return the generated functions, each with the pattern it came from, and for the rest why there is none."""
-    from cartesius.columnar.running import compiled_of  # noqa: PLC0415 - as above
+    from cartesius.columns.batches.running import compiled_of  # noqa: PLC0415 - as above
 
     texts = []
     for name, reactive in engine.inputs.items():

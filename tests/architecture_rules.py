@@ -58,7 +58,7 @@ MOST_IN_A_ROOM = 15
 ROOMED = ("dsl", "spark_bridge")
 """The packages whose folders are rooms, each of which stands on those below it."""
 COLUMNAR = {"numpy", "pyarrow"}
-COLUMNAR_IN = "cartesius/columnar"
+COLUMNAR_IN = "cartesius/columns"
 """What `import cartesius` must not load, and where it may be imported in cartesius, restrictions and dsl."""
 
 

@@ -151,9 +151,3 @@ def test_a_long_module_may_say_why(tmp_path: Path):
     text = '"""Tables.\n\nOver the cap, that is over 300\nlines because the table is one.\n"""\n' + "\n" * 400
     assert rules.long_modules(plant(tmp_path, {**GOOD_TREE, "dsl/x.py": text})) == []
 
-
-def test_the_tour_names_each_module_of_the_compiled_tier_once():
-    page = (ROOT / "docs/architecture.md").read_text()
-    tour = page[page.index("### Tiers") : page.index("### In place")]
-    modules = {path.name for path in (ROOT / "cartesius/columnar").glob("*.py")} - {"__init__.py"}
-    assert {name: tour.count(f"`{name}`") for name in modules} == dict.fromkeys(modules, 1)

@@ -36,7 +36,7 @@ from restrictions import as_table, optionally, retracting
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.expressions import Expression
     from dsl.judgements.judging import Judge
     from dsl.meaning.evaluation import Evaluate
@@ -203,7 +203,7 @@ class Computed:
 
     def of_vectors(self, *columns: Vector) -> Vector | None:
         """Compute the values of many rows at once, if columns can."""
-        from cartesius.columnar.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
+        from cartesius.columns.bodies.form_columns import column_of  # noqa: PLC0415 - with Arrow, which rules do without
 
         return None if self._form is None else column_of(self._form, self._fields, columns)
 

@@ -24,7 +24,7 @@ from dsl.writing.fluent import Expression, lift
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columns.vectors.vectors import Vector
 
 _POLE, _DATE_LINE = 90, 180
 _EARTH_RADIUS = 6_371_008.8
@@ -81,7 +81,7 @@ class Closest:
 
     def of_vectors(self, positions: Vector) -> Vector | None:
         """Return the ids for many positions: by columns where one place is closer by far, one by one elsewhere."""
-        from cartesius.columnar.spheres import closest_places  # noqa: PLC0415 - with Arrow, which rules do without
+        from cartesius.columns.vectors.spheres import closest_places  # noqa: PLC0415 - with Arrow, which rules do without
 
         return closest_places(self.places, positions, self)
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from cartesius.columnar.conversions import of_values
-from cartesius.columnar.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
 from cartesius.records import Record
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columns.vectors.vectors import Vector
 
     Mask = NDArray[np.bool_]
 

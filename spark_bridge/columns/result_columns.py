@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from cartesius.codec import registered
-from cartesius.columnar.vectors import DICT, RECORD, TUPLE, Leaf, Struct
+from cartesius.columns.vectors.vectors import DICT, RECORD, TUPLE, Leaf, Struct
 from spark_bridge.columns.values import arrow_type, to_arrow
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columnar.vectors import Indices, Vector
+    from cartesius.columns.vectors.vectors import Indices, Vector
 
 _PAIR, _TRIPLE = 2, 3
 

@@ -18,9 +18,9 @@ import attrs
 import numpy as np
 
 from cartesius import CartesiusError
-from cartesius.columnar.batch_sizes import is_large
-from cartesius.columnar.running import Attempt, attempt
-from cartesius.columnar.slicing import between
+from cartesius.columns.batches.batch_sizes import is_large
+from cartesius.columns.batches.running import Attempt, attempt
+from cartesius.columns.batches.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.columns.row_texts import value_text
 from spark_bridge.running.raising import failed_on_row, failed_without_row, for_engines, raised
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cartesius import Engine, Event, Reactive
-    from cartesius.columnar.feeds import Feed
+    from cartesius.columns.batches.feeds import Feed
     from spark_bridge.running.raising import OnError
     from spark_bridge.transport.arrivals import Input
     from spark_bridge.transport.emission import Layout

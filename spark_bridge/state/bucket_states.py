@@ -1,6 +1,6 @@
 """The state of a bucket between calls: opened before a call, sealed after it. Nothing else writes or reads blobs.
 
-A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`cartesius.columnar.saving`)
+A blob has a header (`state_headers`) and a body (`state_columns`): the engine's state (`saving`)
 and the rows that wait. It belongs to one program and to one set of columns; the header tells which, and what differs is
 said when it is refused.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 
 from cartesius import Engine
-from cartesius.columnar.saving import load, save
+from cartesius.columns.batches.saving import load, save
 from cartesius.errors import SnapshotMismatch
 from cartesius.inflating import loading
 from spark_bridge.columns.column_drifts import drifted, moved

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius import Delete, Engine, Event, Reactive, Update
-from cartesius.columnar.saving import load
+from cartesius.columns.batches.saving import load
 from cartesius.engine import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST, LATEST

@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from cartesius import Delete, Update
-from cartesius.columnar.feeds import Feed
-from cartesius.columnar.rows import Rows
-from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, Struct, any_nan
+from cartesius.columns.batches.feeds import Feed
+from cartesius.columns.stages.rows import Rows
+from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, Struct, any_nan
 from cartesius.errors import SnapshotMismatch
 from spark_bridge.columns.payloads import unreadable, vector_of
 from spark_bridge.columns.row_texts import json_texts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cartesius import Engine, Reactive
-    from cartesius.columnar.vectors import Vector
+    from cartesius.columns.vectors.vectors import Vector
 
 SEQUENCE, TIME, REASON, COLUMNS = 0, 1, 2, 3
 """Where a chunk has its helpers, and from where on the columns of the source."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cartesius import Event
-    from cartesius.columnar.rows import Flow
+    from cartesius.columns.stages.rows import Flow
     from spark_bridge.columns.schemas import ResultSchema
 
 CHANGES: Final = ("event", "retract", "update", "delete")

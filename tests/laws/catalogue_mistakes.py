@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import expressions, freed_windows, nulls, outputs, snapshots, stored
-from cartesius.columnar import keys
-from cartesius.columnar.scalars import Scalars
+from cartesius.columns.bodies.scalars import Scalars
+from cartesius.columns.vectors import keys
 from cartesius.following import precedes
 from cartesius.null_keys import NullKeys
 from cartesius.versions import Version

@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Update
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from tests.laws.catalogue import NOT_YET, TABLES, Sketch, declared
 from tests.laws.catalogue_scope import scope
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 from cartesius import Engine
-from cartesius.columnar import slicing
-from cartesius.columnar.results import events_of
+from cartesius.columns.batches import slicing
+from cartesius.columns.results import events_of
 from tests.conservation import agree
 
 if TYPE_CHECKING:

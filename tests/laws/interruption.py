@@ -11,7 +11,7 @@ import pytest
 
 import cartesius
 from cartesius import Engine
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from cartesius.errors import EngineBroken
 from tests import conservation
 from tests.laws.catalogue_tiers import _batch, told

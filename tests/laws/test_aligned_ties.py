@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import aligning, as_table, in_sequence, key_by, most_recently, retracting
 
 INPUTS = {"a": Reactive("in_a"), "b": Reactive("in_b"), "c": Reactive("in_c")}

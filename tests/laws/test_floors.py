@@ -33,7 +33,7 @@ from cartesius import (
     state,
     tick,
 )
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from cartesius.families import admit
 from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, sliding, within, without

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import CartesiusError, Engine, Reactive, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from dsl import RulePack
 from examples.port.inputs import read_day
 from examples.port.nmea import read_nmea

@@ -18,8 +18,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, coalesce, correlate
-from cartesius.columnar.plans import stage_of
-from cartesius.columnar.results import events_of
+from cartesius.columns.batches.plans import stage_of
+from cartesius.columns.results import events_of
 from cartesius.expressions import Part
 from cartesius.tracing import trace
 from restrictions import (

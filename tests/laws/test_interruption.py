@@ -22,9 +22,9 @@ from hypothesis import settings
 from cartesius import Engine, Reactive, Update, correlate
 from cartesius import engine as engine_module
 from cartesius import steps as steps_module
-from cartesius.columnar import slicing
-from cartesius.columnar.results import events_of
-from cartesius.columnar.slicing import SLICE
+from cartesius.columns.batches import slicing
+from cartesius.columns.batches.slicing import SLICE
+from cartesius.columns.results import events_of
 from cartesius.doors import check_usable
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.journals import Journal

@@ -23,7 +23,7 @@ from pyspark.sql import types as t
 
 import restrictions
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import (
     as_table,
     key_by,

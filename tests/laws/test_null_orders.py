@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import affinely, cartesian, first_match, ordered_by
 from restrictions.streams import distinct_until_changed
 from restrictions.tables import inner_join, map_table

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import most_recently, retracting, session, sliding, tumbling
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import aggregate, count, max_, mean, min_, reduce, sum_

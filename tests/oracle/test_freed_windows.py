@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import as_table, retracting, session, sliding, tumbling
 from restrictions.tables import (
     aggregate,

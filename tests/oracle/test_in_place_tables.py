@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import as_table, most_recently, optionally, retracting
 from restrictions.tables import filter_table, foreign_join, inner_join, left_join, map_table, outer_join
 from tests.oracle.test_in_place import Both, told

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from tests.documents import ROOT, of_language
 
 PAGE = ROOT / "README.md"

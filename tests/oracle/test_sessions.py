@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from restrictions import key_by, session
 from restrictions.tables import aggregate, sum_
 from restrictions.windows import final, on_close

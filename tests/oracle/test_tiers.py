@@ -15,16 +15,16 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columnar import slicing
-from cartesius.columnar.ageing import Ageing
-from cartesius.columnar.collating import Collating
-from cartesius.columnar.pairing import Pairing
-from cartesius.columnar.plans import plan
-from cartesius.columnar.rejudging import Rejudging
-from cartesius.columnar.results import events_of
-from cartesius.columnar.row_judging import RowJudging
-from cartesius.columnar.sifting import Sifting
-from cartesius.columnar.stages import Stage
+from cartesius.columns.batches import slicing
+from cartesius.columns.batches.plans import plan
+from cartesius.columns.judgements.ageing import Ageing
+from cartesius.columns.judgements.rejudging import Rejudging
+from cartesius.columns.judgements.row_judging import RowJudging
+from cartesius.columns.judgements.sifting import Sifting
+from cartesius.columns.results import events_of
+from cartesius.columns.stages.stages import Stage
+from cartesius.columns.tables.collating import Collating
+from cartesius.columns.tables.pairing import Pairing
 from restrictions import (
     aligning,
     at_most,

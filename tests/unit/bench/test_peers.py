@@ -25,7 +25,7 @@ from bench.workloads import (
     two_streams,
 )
 from cartesius import Engine
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from examples.experiments.program_rows import PROGRAMS
 
 STREAMS = stream_workloads(n_three=120, n_two=150, keys=6, seed=3)

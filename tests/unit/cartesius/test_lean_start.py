@@ -35,7 +35,7 @@ BATCHES = """
 engine = Engine(output)
 engine.push_many({left: {"value": [1, 2.5, "x"], "order": [0, 2, 4]}, right: {"value": [1, 2], "order": [1, 3]}})
 engine.push_many({left: {"a": [1, None], "b": [{"c": "x"}, None], "at": [7, 8]}})
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 import numpy
 events_of(engine.push_many({left: {"value": numpy.array(["2026-01-01"], "datetime64[ns]")}}))
 engine.push(left, 3)

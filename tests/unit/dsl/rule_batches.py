@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Delete, Engine
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

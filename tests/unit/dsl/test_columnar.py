@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dsl
 from cartesius import Engine
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import RulePack
 from dsl.terms.dimensions import POSITION, TRUTH, Choice, Measure

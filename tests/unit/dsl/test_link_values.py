@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dsl
-from cartesius.columnar.conversions import of_values
+from cartesius.columns.vectors.conversions import of_values
 from dsl import Source, coalesce, nearest
 from dsl.tables.lowering import Computed
 from dsl.terms.terms import observations

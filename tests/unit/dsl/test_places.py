@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius.columnar.arithmetic import at_once
-from cartesius.columnar.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
+from cartesius.columns.vectors.arithmetic import at_once
+from cartesius.columns.vectors.vectors import RECORD, TUPLE, Leaf, NotColumnar, Struct
 from dsl import DimensionMismatch, InvalidRule, nearest
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.writing.places import Closest, great_circle

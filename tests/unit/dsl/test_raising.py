@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columnar.results import events_of
+from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, against, another, not_, require, when
 from dsl.units import centimetres, metres

@@ -7,7 +7,7 @@ import gc
 from pyspark import cloudpickle
 from pyspark.sql import types as t
 
-from cartesius.columnar.forms import code_of
+from cartesius.columns.bodies.forms import code_of
 from cartesius.expressions import Apply
 from cartesius.missing_values import _FORMS, Form, form_of
 from dsl import RulePack, Source, require

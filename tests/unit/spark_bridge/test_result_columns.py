@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pyspark.sql import types as t
 
 from cartesius import storable
-from cartesius.columnar.absent import Absent
-from cartesius.columnar.making import chained, constant, constant_kind, labelled, made, named, noted, present
-from cartesius.columnar.vectors import Leaf, Struct
+from cartesius.columns.vectors.absent import Absent
+from cartesius.columns.vectors.making import chained, constant, constant_kind, labelled, made, named, noted, present
+from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.errors import InvalidArgument
 from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
 from spark_bridge.columns.result_columns import array_of

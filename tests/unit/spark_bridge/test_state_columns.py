@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.codec import pack
-from cartesius.columnar.conversions import of_values
-from cartesius.columnar.rows import BEFORE, Rows
-from cartesius.columnar.saving import FEW, Memory
-from cartesius.columnar.vectors import Leaf
+from cartesius.columns.batches.saving import FEW, Memory
+from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import Leaf
 from cartesius.errors import NotStorable
 from cartesius.queues import Queue
 from cartesius.stored import Stored
 from spark_bridge.state.state_columns import decoded, encoded
-from tests.unit.cartesius.columnar.values import columns, values
+from tests.unit.cartesius.columns.values import columns, values
 
 
 def exact(value):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from cartesius.columnar.vectors import Leaf
+from cartesius.columns.vectors.vectors import Leaf
 from cartesius.errors import InvalidArgument
 from cartesius.records import Record
 from spark_bridge.columns.payloads import vector_of

@@ -1,0 +1,123 @@
+"""Fates: what becomes of the deliveries of a batch, as far as columns tell.
+
+What comes, what is late, set aside, or a deletion, is counted batch by batch. What has left meanwhile is known when the
+objects own the state again, as nothing is lost: of a slot that only one kind of restriction lets go, by that; of others
+it is not told why (`Fate.UNTOLD`).
+
+Invariant: once the objects own the state, all deliveries are accounted for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from cartesius.conservation import Fate, count_late, number_held
+from cartesius.meanings import BANDS, Meaning
+from cartesius.versions import VersionMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.stages import Late, Outcome
+    from cartesius.conservation import Ledger
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+    from cartesius.programs import Program
+
+_BY: Final[Mapping[Meaning, Fate]] = {
+    Meaning.NEWEST: Fate.DISPLACED,
+    Meaning.OLDEST: Fate.DISPLACED,
+    Meaning.USES: Fate.USED_UP,
+    Meaning.MOMENTARY: Fate.EXPIRED,
+    Meaning.WINDOWS: Fate.EXPIRED,
+    **dict.fromkeys(BANDS, Fate.EXPIRED),
+}
+"""How what a restriction is about leaves by it."""
+_KEEP: Final = frozenset(
+    {
+        Meaning.KEYS, Meaning.ALIGNED, Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS, Meaning.COMPLETION,
+        Meaning.OLDEST_FIRST, Meaning.ALONE, Meaning.TOTALS, Meaning.FOLDS,
+    }
+)  # fmt: skip
+"""What lets nothing leave."""
+
+
+class Counting:
+    """What a batch brings to the slots of a program; counted once it stands."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[Ledger, Fate, int]] = []
+        self._late: list[Iterable[tuple[Join, int]]] = []  # of each late event the slots
+        self._known: set[int] = set()  # of memories that slots share, those that have been counted
+
+    def come_late(self, program: Program, late: Sequence[tuple[int, Late]]) -> None:
+        """Note what the clock has set aside of the inputs."""
+        for _, (_, name, _) in late:
+            self._late += [program.bound.get(program.inputs[name], ())]
+
+    def come(self, join: Join, arriving: Mapping[int, Rows], aside: Mapping[int, int], outcome: Outcome) -> None:
+        """Note what has come to a correlation, and how many of each slot were set aside before it."""
+        for slot in join.slots:
+            if id(slot.ledger) in self._known:
+                continue
+            self._known.add(id(slot.ledger))
+            self._note(slot.ledger, Fate.SET_ASIDE, aside.get(slot.index, 0))
+            self._note(slot.ledger, Fate.SET_ASIDE, sum(name == slot.name for _, (_, name, _) in outcome.late))
+            rows = arriving.get(slot.index)
+            if outcome.delivered is not None and slot.has_windows:
+                self._found.append((slot.ledger, Fate.DELIVERED, outcome.delivered.get(slot.index, 0)))
+            elif rows is not None:
+                self._found.append((slot.ledger, Fate.DELIVERED, len(rows)))
+                if rows.deletes is not None:  # a gate may have dropped one that deletes nothing
+                    fate = Fate.UNTOLD if join.gates[slot.index] else Fate.EXPIRED
+                    self._found.append((slot.ledger, fate, int(rows.deletes.sum())))
+
+    def _note(self, ledger: Ledger, fate: Fate, n: int) -> None:
+        self._found += [(ledger, Fate.DELIVERED, n), (ledger, fate, n)]
+
+    def count(self) -> None:
+        """Count it, as the batch stands."""
+        for ledger, fate, n in self._found:
+            ledger.count(fate, n)
+        for bound in self._late:
+            count_late(bound)
+
+
+def held_of(joins: Sequence[Join]) -> dict[tuple[int, int], tuple[Slot, list[int]]]:
+    """Return how many events of each slot its gates hold, by the numbers of the correlation and the slot."""
+    return {(join.number, slot.index): (slot, number_held(join, slot)) for join in joins for slot in join.slots}
+
+
+def balance(joins: Sequence[Join], held: Mapping[tuple[int, int], tuple[Slot, list[int]]]) -> None:
+    """Account for what has left while columns owned the state; ``held``: what gates held before that."""
+    ways = {join.number: join for join in joins}
+    for place, (slot, now) in held_of(joins).items():
+        for gate, (after, before) in enumerate(zip(now, held[place][1], strict=True)):
+            slot.ledger.give(gate, before - after)
+        lost = slot.ledger.unaccounted(slot)
+        if lost:
+            fate, gate = _way_out(ways[place[0]], slot)
+            if fate is not None:
+                slot.ledger.count(fate, lost)
+            else:
+                slot.ledger.give(gate, -lost)
+
+
+def _way_out(join: Join, slot: Slot) -> tuple[Fate | None, int]:
+    """Return the only fate that what leaves a slot has, or None and the only gate that drops it."""
+    fates = {Fate.DISPLACED} if slot.is_table else set()
+    gates = []
+    for one in join.installed:
+        meaning = one.restriction.meaning
+        if meaning in _KEEP or (one.named and slot not in one.named):
+            continue
+        if meaning is Meaning.FILTER and not slot.is_table:
+            gates.append(join.gates[slot.index].index(one))
+        elif one.restriction.forgets:
+            fates.add(Fate.EXPIRED)
+        else:
+            fates.add(Fate.UNTOLD if meaning is None else _BY.get(meaning, Fate.UNTOLD))
+    if isinstance(slot.memory, VersionMemory) or len(fates) + len(gates) != 1:
+        return Fate.UNTOLD, 0
+    return (None, gates[0]) if gates else (fates.pop(), 0)

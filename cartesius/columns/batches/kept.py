@@ -1,0 +1,44 @@
+"""The rows of input tables that are kept for all correlations, while columns own the state: what has changed of them.
+
+Source: SEMANTICS 2.3 (operators that add no state).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cartesius.columns.stages.rows import Flow, Rows, joined
+from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.ordering import last_of_each
+from cartesius.columns.vectors.vectors import MISSING
+from cartesius.entries import ABSENT
+
+if TYPE_CHECKING:
+    from cartesius.kept_rows import KeptRows
+
+
+def latest(before: Rows | None, coming: Rows) -> Rows:
+    """Return the latest change of each key."""
+    rows = coming if before is None else joined([before, coming])
+    assert rows.key is not None  # Invariant: rows of a table have keys
+    (codes,), count = encoded([[rows.key]], skips_null=False)
+    last = last_of_each(codes, count)
+    return rows.take(np.sort(last[last != MISSING]))
+
+
+def keep(kept: KeptRows, changes: Rows) -> None:
+    """Bring the rows that are kept up to date."""
+    assert changes.key is not None  # Invariant: rows of a table have keys
+    deletes = [False] * len(changes) if changes.deletes is None else changes.deletes.tolist()
+    for key, value, is_deleted in zip(changes.key.to_list(), changes.payload.to_list(), deletes, strict=True):
+        if is_deleted:
+            kept.present.pop(key, ABSENT)
+        else:
+            kept.present[key] = value
+
+
+def as_flow(rows: Rows) -> Flow:
+    """Return what an input gives that is an output as well."""
+    return Flow(rows.position, rows.payload, rows.start, rows.end, None, rows.key, rows.deletes)

@@ -1,0 +1,78 @@
+"""Row by row: what a batch becomes that stages cannot do, or cannot do to its end.
+
+Invariant: the rows before one at which a body raises stand, and what they gave goes with the error.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from cartesius.columns.batches.slicing import between, stacked
+from cartesius.columns.results import table_of
+from cartesius.errors import NotStorable, carried
+from cartesius.events import Delete, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from cartesius.columns.batches.feeds import Feed
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.engine import Engine
+    from cartesius.events import Event
+    from cartesius.reactives import Reactive
+
+
+def one_by_one(engine: Engine, feed: Feed, tables: Sequence[pa.Table], done: int) -> pa.Table:
+    """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
+    outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
+    out: list[Event] = []
+    begun = engine._events - done
+    try:
+        for reactive, value, at in _in_order(between(feed, done, feed.steps)):
+            out += engine.push(reactive, value, at)
+            done += 1
+        return stacked([*tables, table_of(out, outputs)])
+    except BaseException as error:
+        if engine._events - begun > done and isinstance(error.__dict__.get("emitted"), list):
+            out += error.__dict__.pop("emitted")  # of the row at which it was interrupted, which stands
+            done += 1
+        if isinstance(error, NotStorable) and done == feed.steps:
+            error.add_note("in push_many: all rows were pushed, but what they gave is nothing columns hold; use push")
+            raise
+        error.add_note(
+            f"in push_many, at row {done} of {feed.steps} in the order of arrival; those before it stand, and what they"
+            " gave is the attribute `emitted` of this error, a table"
+        )
+        with suppress(NotStorable):  # they may be no plain data
+            carried(error, stacked([*tables, table_of(out, outputs)]))
+        raise
+
+
+def _in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:
+    """Iterate over the rows as `push` takes them."""
+    items: list[tuple[Reactive, Any, tuple[int, int] | None] | None] = [None] * feed.steps
+    for reactive, rows in feed.rows.items():
+        values = payloads_of(reactive, rows)
+        times = zip(rows.start.tolist(), rows.end.tolist(), strict=True) if feed.is_timed else [None] * len(rows)
+        for position, value, at in zip(rows.position.tolist(), values, times, strict=True):
+            items[position] = (reactive, value, at)
+    return (item for item in items if item is not None)
+
+
+def payloads_of(reactive: Reactive, rows: Rows) -> list[Any]:
+    """Return what is pushed for each row."""
+    values = rows.payload.to_list()
+    if not reactive.table:
+        return values
+    assert rows.key is not None  # Invariant: rows of a table have keys
+    deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
+    keys = rows.key.to_list()
+    return [Delete(k, v) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]
+
+
+def is_table(engine: Engine, output: Reactive) -> bool:
+    """Whether an output is a table."""
+    return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table

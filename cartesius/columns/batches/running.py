@@ -1,0 +1,258 @@
+"""Running batches: through the stages of a program if all of it compiles, otherwise row by row.
+
+While columns own the state, the objects are out of date; `Compiled.settle` brings them up to date.
+
+Invariant: a batch that stages cannot do exactly has changed nothing when it is pushed row by row instead.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columns.batches.batch_times import by_the_clock, with_times
+from cartesius.columns.batches.fates import Counting, balance, held_of
+from cartesius.columns.batches.feeds import Feed, fed
+from cartesius.columns.batches.kept import as_flow, keep, latest
+from cartesius.columns.batches.null_keys import Keyless
+from cartesius.columns.batches.passing_time import advanced, next_deadline
+from cartesius.columns.batches.plans import plan
+from cartesius.columns.batches.row_by_row import is_table, one_by_one
+from cartesius.columns.batches.slicing import between, slice_length, stacked
+from cartesius.columns.judgements.ageing import Ageing
+from cartesius.columns.results import as_table
+from cartesius.columns.stages.rows import Flow, Rows, nothing
+from cartesius.columns.stages.stages import checked_keys
+from cartesius.columns.stages.turns import check_distinct
+from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.errors import NotStorable, carried
+from cartesius.generated import commented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.columns.stages.stages import Late, Stage, State
+    from cartesius.engine import Engine
+    from cartesius.reactives import Reactive
+
+    Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
+
+T = TypeVar("T")
+_WATCHED: Final = "somebody listens, an input has ended, or some input has events already"
+
+
+@attrs.define
+class Attempt(Generic[T]):
+    """How far a batch went through the stages of a program.
+
+    Args:
+        done: How many rows did, the first ones; the others have changed nothing, and are to be pushed one by one.
+        made: What was made of what the outputs gave, slice by slice.
+        late: What was late, with its step.
+    """
+
+    done: int = 0
+    made: list[T] = attrs.field(factory=list)
+    late: list[tuple[int, Late]] = attrs.field(factory=list)
+
+
+class Compiled:
+    """The program of an engine as stages, and the state while columns own it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.program = engine._program
+        found = plan(engine)
+        self.reason = found if isinstance(found, str) else ""
+        self.stages: list[Stage] = [] if isinstance(found, str) else found
+        self._keyless = [Keyless(stage.join) for stage in self.stages]
+        self.states: list[State] | None = None  # None: the objects own the state
+        self.kept: dict[Reactive, Rows] = {}  # what has changed since then of the rows that are kept once for all
+
+    def settle(self) -> None:
+        """Bring the objects up to date: they own the state from now on."""
+        if self.states is None:
+            return
+        journal = self.program.world.journal
+        journal.is_open = True
+        states, self.states = self.states, None
+        held = held_of(self.program.joins)
+        stored: set[int] = set()
+        for stage, state in zip(self.stages, states, strict=True):
+            stage.store(state, stored)
+        changes, self.kept = self.kept, {}
+        for table, rows in changes.items():
+            keep(self.program.kept[table], rows)
+        balance(self.program.joins, held)
+        journal.clear()
+        journal.is_open = False
+
+    def advance(self, clock: int) -> bool:
+        """Move the clock, if columns own the state and that decides nothing; return whether it was moved."""
+        return self.states is not None and advanced(self, self.states, clock)
+
+    def next_deadline(self) -> tuple[int | None] | None:
+        """Return the earliest clock at which something is due, or None; as a tuple, None if only the objects know."""
+        return None if self.states is None else next_deadline(self, self.states)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the rows that columns hold take, beside payload and keys."""
+        return sum(state.nbytes for state in self.states or ())
+
+    @property
+    def n_retained(self) -> int:
+        """How many rows columns hold."""
+        states = sum(len(rows) for state in self.states or () for rows in state.retained if rows is not None)
+        return states + sum(map(len, self.kept.values()))
+
+    def source(self) -> str:
+        """Return the generated code of all stages, each with its pattern, or why there is none."""
+        if self.reason:
+            return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
+        return "\n".join(stage.source() for stage in self.stages)
+
+    def run(self, engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
+        """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
+
+        The journal is open then: the caller closes it when it knows of the results.
+
+        Raises:
+            NotColumnar: It cannot be done exactly; nothing has changed.
+        """
+        world, program = engine._world, self.program
+        moment, late, feed = by_the_clock(engine, feed, [stage.join for stage in self.stages if not stage.keeps_time])
+        counting = Counting()
+        counting.come_late(program, late)
+        for one in feed.rows.values():
+            if one.key is not None:
+                checked_keys(one.key)
+        flows: dict[Reactive, Flow] = {}
+        number, tuples = world.number + 1, 0
+        rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
+        number += moment.steps
+        states = []
+        for place, stage in enumerate(self.stages):
+            arriving: dict[int, Rows] = {}
+            for slot in stage.join.slots:
+                if slot.reactive in rows:
+                    arriving[slot.index] = rows[slot.reactive]
+                elif len(flows.get(slot.reactive, ())):
+                    arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
+                    number += len(flows[slot.reactive])
+            without: dict[int, int] = {}
+            for index, one in arriving.items():
+                arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
+                late += aside
+                without[index] = len(aside)
+            arriving = {index: one for index, one in arriving.items() if len(one)}
+            state = stage.load(arriving) if self.states is None else self.states[place]
+            outcome = stage.run(state, arriving, moment)
+            states.append(outcome.state)
+            tuples += outcome.tuples
+            late += outcome.late
+            counting.come(stage.join, arriving, without, outcome)
+            flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
+        check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
+        kept = {
+            reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
+        }
+        given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
+        shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
+        world.journal.is_open = True
+        self.states = states
+        engine._direct = {}  # it works on the objects
+        self.kept |= kept
+        world.number, world.candidates = number - 1, world.candidates + tuples
+        world.steps += moment.steps
+        counting.count()
+        late.sort(key=itemgetter(0))
+        world.late.extend(item for _, item in late)
+        if moment.clock is not None and len(moment.clock):
+            world.clock = max(world.clock, int(moment.clock[-1]))
+        engine._events += moment.steps
+        ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
+        engine._latest = max([engine._latest, *ends])
+        engine._is_touched = engine._has_begun = True
+        return shaped, late
+
+
+def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:
+    """Return what one correlation gives as what comes to another."""
+    if flow.turn is not None and not stage.takes_turns:
+        reason = "what is due comes in steps of its own"
+        raise NotColumnar(reason)
+    if flow.weight is not None and (flow.weight < 0).any():
+        reason = "results that are taken back go on into another correlation"
+        raise NotColumnar(reason)
+    return flow.as_rows(number)
+
+
+def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
+    numbers = (rows.position + ordinal, rows.position + number)
+    return Rows(rows.payload, rows.start, rows.end, *numbers, rows.position, rows.key, rows.deletes)
+
+
+def compiled_of(engine: Engine) -> Compiled:
+    """Return the program of an engine, compiled as far as that goes."""
+    if engine._compiled is None or engine._compiled.program is not engine._program:
+        engine._settle()
+        engine._compiled = Compiled(engine)
+    return engine._compiled
+
+
+def push_many(engine: Engine, batch: object) -> pa.Table:
+    """Push a batch; see `Engine.push_many`."""
+    program = engine._program
+    feed = fed(program.inputs, program.names, batch)
+    for reactive, rows in feed.rows.items():
+        if len(rows):
+            engine._check_goes_on(reactive, "push_many")
+    has_tables = any(is_table(engine, output) for output in program.outputs)
+    found: Attempt[pa.Table] = Attempt()
+    try:
+        attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)
+        if found.done == feed.steps and found.made:
+            return stacked(found.made)
+        reason = f"push_many: {compiled_of(engine).reason or engine._why_row_by_row}"
+        engine._steps.given_up.count(None, reason, many=feed.steps - found.done)
+    except BaseException as error:
+        engine._steps.is_running = False
+        if found.made and not carried(error, stacked(found.made)):
+            engine._journal.is_open = True
+        raise
+    return one_by_one(engine, feed, found.made, found.done)
+
+
+def attempt(engine: Engine, feed: Feed, shape: Shape[T], found: Attempt[T]) -> Attempt[T]:
+    """Push a batch through the stages of a program, slice by slice, as far as that can be done exactly.
+
+    Args:
+        engine: The engine.
+        feed: The batch; its inputs go on.
+        shape: What makes something of what the outputs give in a slice, by their names.
+        found: How far it has come, also if it is interrupted: what was done until then stands.
+    """
+    compiled = compiled_of(engine)
+    engine._why_row_by_row = _WATCHED if engine._is_watched else ""
+    if compiled.reason or engine._why_row_by_row:
+        return found
+    try:
+        engine._steps.is_running = True
+        with np.errstate(all="ignore"):
+            feed = with_times(engine, feed)
+            while found.done < feed.steps or not found.made:
+                end = min(found.done + slice_length(compiled.n_retained), feed.steps)
+                made, late = compiled.run(engine, between(feed, found.done, end), shape)
+                found.made.append(made)
+                engine._journal.is_open = False
+                found.late += [(found.done + step, item) for step, item in late]
+                found.done = end
+    except (NotColumnar, NotStorable, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as why:
+        engine._why_row_by_row = str(why)
+    finally:
+        engine._steps.is_running = False
+    return found

@@ -1,0 +1,4 @@
+"""Groups: sums, extremes and firsts of many groups at once, exactly.
+
+In reading order: `fixed_point`, `totalling`, `sums`, `extremes`, `standing`.
+"""

@@ -1,0 +1,100 @@
+"""Judgements of judgements: a table made of another one whose values are objects, such as the warnings of a pack.
+
+Only those fields of the objects are columns that are looked at; the objects that were there when columns took over
+stay where they are until they are replaced.
+
+Invariant: of each row that is retained, either the memory has the object, or the state has all of its columns.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.columns.judgements.judging import Judging
+from cartesius.columns.stages.object_rows import left, store_beside
+from cartesius.columns.stages.stages import Outcome, State, rows_of
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import NotColumnar, Struct
+from cartesius.expressions import Apply, children
+from cartesius.made_values import Made, Sole
+from cartesius.missing_values import Form, Observed, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.expressions import Expression
+    from cartesius.join_shape import Join
+
+
+class Rejudging(Judging):
+    """A table of values of a function of the values of another."""
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that are looked at."""
+        found = (field for one in (*self.form.meaning, self.form.value) for field in _observed(one))
+        return list(dict.fromkeys(found))
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the fields of the objects that are there."""
+        (slot,) = self.join.slots
+        entries, like = list(slot.memory.all()), arriving.get(0)
+        model = like.payload if like is not None and isinstance(like.payload, Struct) else None
+        objects = [entry.value for entry in entries]
+        items = [
+            of_values([getattr(one, name) for one in objects], None if model is None else model.item(name))
+            for name in self.fields
+        ]
+        bare = [entry.with_value(None) for entry in entries]
+        for one, entry in zip(bare, entries, strict=True):
+            one.number = entry.number
+        rows = rows_of(slot, bare, None)
+        if rows is None:
+            return State((None,))
+        return State((attrs.evolve(rows, payload=Struct("made", self.fields, items, len(entries))),))
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Judge by the fields that are looked at."""
+        coming = arriving.get(0)
+        given = {} if coming is None or not len(coming) else {0: self._narrowed(coming)}
+        outcome = super().run(state, given, moment)
+        (rows,) = outcome.state.retained
+        more = [*(state.more or ()), *([coming] if coming is not None and given else ())]
+        return attrs.evolve(outcome, state=State((rows,), () if rows is None else left(more, rows.number)))
+
+    def _narrowed(self, rows: Rows) -> Rows:
+        payload = rows.payload
+        items = [payload.item(name) if isinstance(payload, Struct) else None for name in self.fields]
+        found = [item for item in items if item is not None]
+        if len(found) < len(items):
+            reason = "what is judged is no object"
+            raise NotColumnar(reason)
+        return attrs.evolve(rows, payload=Struct("made", self.fields, found, len(rows)))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the memory hold the objects that have come, beside those that are still there."""
+        store_beside(self.join, state, stored)
+
+
+def _observed(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Apply) and isinstance(expression.function, Observed):
+        yield expression.function.field
+    for one in children(expression):
+        yield from _observed(one)
+
+
+def is_rejudging(join: Join) -> bool:
+    """Whether what a correlation judges are judgements."""
+    if len(join.slots) != 1 or join.slots[0].reactive.pattern is None:
+        return False
+    pattern = join.slots[0].reactive.pattern
+    if isinstance(pattern.yields, Apply) and isinstance(pattern.yields.function, Sole):
+        return True
+    form = form_of(pattern.yields.function) if isinstance(pattern.yields, Apply) else None
+    return isinstance(form, Form) and isinstance(form.value, Apply) and isinstance(form.value.function, Made)

@@ -1,0 +1,288 @@
+"""The kernel of steps: any stack of restrictions of streams, by a loop that is written for it.
+
+Gates and filters come first, column by column; then the loop of `stepping_texts`, over row numbers and steps; then the
+values of what it has found, all at once. It is the most general kernel of streams, and comes after those that do
+without a loop.
+
+Invariant: of the state, `Rest` is what is noted beside the rows in memory, which are in order of arrival.
+
+Source: SEMANTICS 1.2 to 1.7, 1.13, 1.14, 2.6 and 3.8.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columns.bodies.computed import linking, of_predicates
+from cartesius.columns.bodies.headings import heading
+from cartesius.columns.bodies.scalars import asking
+from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.lifetimes.table_results import TableResults, causes_of, grouped, in_steps
+from cartesius.columns.loops.indexing import own_codes
+from cartesius.columns.loops.missing_parts import Missing
+from cartesius.columns.loops.row_lists import contents_of, drop, index_of
+from cartesius.columns.loops.stepping_events import events_of
+from cartesius.columns.loops.stepping_shapes import Shape, read
+from cartesius.columns.loops.stepping_texts import written
+from cartesius.columns.stages.alignment import load_held, store_held
+from cartesius.columns.stages.candidates import Parts, hull
+from cartesius.columns.stages.rows import Flow, Rows, joined, no_rows, nothing
+from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, load_uses, rows_of, store_uses
+from cartesius.columns.streams.gates import through
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.generated import define
+from cartesius.outputs import Rows as Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.bodies.computed import Column
+    from cartesius.columns.lifetimes.table_results import Shown
+    from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.streams.expiring import Ghosts
+    from cartesius.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+
+@attrs.frozen(eq=False)
+class Rest:
+    """What is kept beside the memories.
+
+    Args:
+        held: Of each gate: what it holds, by slot.
+        uses: The uses left of the retained rows of each slot; None where they are not limited.
+        met: Which retained rows of each slot have had a partner that the clock let leave.
+        ghosts: What has asked for deadlines and left.
+        shown: What the table that it makes holds; None if it makes none.
+    """
+
+    held: tuple[dict[int, Rows | None], ...]
+    uses: tuple[Ints | None, ...]
+    met: tuple[bytes, ...]
+    ghosts: Ghosts
+    shown: Shown | None
+
+
+class Stepping(Stage):
+    """A product of streams, step by step."""
+
+    keeps_time = True
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join)
+        self.shape, self.plan = shape, shape.plan
+        self.body = ColumnarBody(join, linking(join))
+        self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+        self.table = TableResults(join, shape.keys) if isinstance(join.batch.output, Table) else None
+        aligned = [slot for _, gate in shape.gates for slot in gate.slots]
+        names = [f"a{slot}" for slot in aligned]
+        names += [f"u{slot}" for slot, uses in enumerate(self.plan.uses) if uses is not None]
+        if shape.expiring.all:
+            names += [f"{name}{slot}" for slot in self.plan.slots for name in "se"]
+        names += ["ask"] if shape.scalars is None else shape.scalars.names
+        names.append("met")
+        self.text, self.needs = written(self.plan, "step", names)
+        bound = {**shape.bound, "drop": drop}
+        if self.plan.is_partial:
+            may_miss, is_oldest_first = self.plan.may_miss, self.plan.is_oldest_first
+            bound["Missing"] = partial(Missing, may_miss=may_miss, is_oldest_first=is_oldest_first)
+        self.function = define("step", self.text, bound)
+
+    def source(self) -> str:
+        """Return the loop, and the code of what is yielded."""
+        codes = self.body.codes[-1:] if self.body.codes else []
+        return heading(self.join, "step") + self.text + "".join(f"\n{code.text}" for code in codes)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the memories with what is noted of them, what gates hold, and what deadlines are due."""
+        retained, uses, met = [], [], []
+        for slot, limit in zip(self.join.slots, self.plan.uses, strict=True):
+            entries = list(slot.memory.all())
+            check_noted(entries, {"uses"} if limit is not None else {"met"} if self.plan.is_partial else set())
+            retained.append(rows_of(slot, entries, arriving.get(slot.index)))
+            uses.append(load_uses(entries, limit))
+            met.append(bytes([bool(entry.noted("met")) for entry in entries]))
+        held = tuple([load_held(one, arriving) for one, _ in self.shape.gates])
+        shown = None if self.table is None else self.table.load()
+        return State(tuple(retained), Rest(held, tuple(uses), tuple(met), self.shape.expiring.load(), shown))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store the memories with what is noted of them, what gates hold, and ask for deadlines."""
+        super().store(state, stored)
+        rest: Rest = state.more
+        store_uses(self.join.slots, rest.uses)
+        for slot, met in zip(self.join.slots, rest.met, strict=True):
+            for entry in (one for one, has_met in zip(slot.memory.all(), met, strict=True) if has_met):
+                entry.note(met=True)
+        for (one, _), held in zip(self.shape.gates, rest.held, strict=True):
+            store_held(self.join, one, held)
+        self.shape.expiring.store(state, rest.ghosts)
+        if self.table is not None and rest.shown is not None:
+            self.table.store(rest.shown)
+
+    # -- a batch -------------------------------------------------------------------------------------------------------
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Let rows through the gates, run the loop, and gather what it has found."""
+        if not moment.steps:
+            return Outcome(nothing(), state, 0)
+        rest: Rest = state.more
+        coming, held = self._come(rest, arriving, moment)
+        rows: list[Rows | None] = []
+        for before, mine in zip(state.retained, coming, strict=True):
+            parts = [one for one in (before, mine) if one is not None]
+            rows.append(joined(parts) if parts else None)
+        first = [0 if one is None else len(one) for one in state.retained]
+        codes = self._codes(rows)
+        indexes = self._indexes(first, codes)
+        uses, met, asked = self._uses(rows, rest), self._met(rows, rest), list[Any]()
+        given = self._columns(rows, asked) | {"met": met}
+        given |= {f"k{slot}_{atom}": code.tolist() for (slot, atom), code in codes.items()}
+        given |= {f"m{slot}_{n}": index for slot, mine in enumerate(indexes) for n, index in enumerate(mine)}
+        given |= {f"u{slot}": left for slot, left in enumerate(uses) if left is not None}
+        events = events_of(self.shape, rows, first, moment)
+        given |= {f"a{slot}": places for slot, places in events.released.items()}
+        try:
+            tuples, out = self.function(events.kinds, events.steps, events.numbers, **given)
+        except Exception as error:
+            reason = f"a condition raises {type(error).__name__}"
+            raise NotColumnar(reason) from error
+        expiring = self.shape.expiring
+        kept = [expiring.kept(one, contents_of(mine[0]), moment) for one, mine in zip(rows, indexes, strict=True)]
+        retained = [None if one is None else one.take(k).as_retained() for one, k in zip(rows, kept, strict=True)]
+        left = [None if one is None else np.array(one, np.int64)[k] for one, k in zip(uses, kept, strict=True)]
+        marks = [np.frombuffer(one, np.uint8)[k].tobytes() for one, k in zip(met, kept, strict=True)]
+        ghosts = expiring.ghosts(rest.ghosts, rows, kept, moment)
+        found = np.array(out, np.int64).reshape(-1, len(rows) + 1)
+        flow, shown = nothing(), rest.shown
+        if len(found):
+            flow, shown = self._flow(rows, found, asked, arriving, shown, moment)
+        if shown is not None:
+            shown = attrs.evolve(shown, windows=expiring.open_windows(shown.windows, moment))
+        rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
+        return Outcome(flow, State(tuple(retained), rest), tuples)
+
+    def _come(
+        self, rest: Rest, arriving: Mapping[int, Rows], moment: Moment
+    ) -> tuple[list[Rows | None], tuple[dict[int, Rows | None], ...]]:
+        """Return what comes to the memories, and what gates hold."""
+        coming: list[Rows | None] = []
+        for slot, keeping in enumerate(self.shape.slots):
+            mine = arriving.get(slot)
+            if mine is not None:
+                self.shape.keys.check(slot, mine)
+            coming.append(_passed(keeping.before, mine))
+        base = next((int(one.number[0] - one.position[0]) for one in arriving.values() if len(one)), 0)
+        gates = zip(self.shape.gates, rest.held, strict=True)
+        held = [through(gate, waiting, coming, base, moment.steps) for (_, gate), waiting in gates]
+        coming = [_passed(one.behind, mine) for one, mine in zip(self.shape.slots, coming, strict=True)]
+        return coming, tuple([self.shape.expiring.held(one, moment) for one in held])
+
+    def _uses(self, rows: Sequence[Rows | None], rest: Rest) -> list[list[int] | None]:
+        found: list[list[int] | None] = []
+        for mine, left, uses in zip(rows, rest.uses, self.plan.uses, strict=True):
+            if uses is None:
+                found.append(None)
+                continue
+            before = [] if left is None else left.tolist()
+            found.append(before + [uses] * ((0 if mine is None else len(mine)) - len(before)))
+        return found
+
+    def _met(self, rows: Sequence[Rows | None], rest: Rest) -> list[bytearray]:
+        found = [bytearray(0 if one is None else len(one)) for one in rows]
+        for marks, before in zip(found, rest.met, strict=True):
+            marks[: len(before)] = before
+        return found
+
+    def _columns(self, rows: Sequence[Rows | None], asked: list[Any]) -> dict[str, Any]:
+        """Return what conditions need; what a generator yields is put into ``asked``."""
+        given: dict[str, Any] = {}
+        for slot, one in enumerate(rows if self.shape.expiring.all else ()):
+            given[f"s{slot}"] = [] if one is None else one.start.tolist()
+            given[f"e{slot}"] = [] if one is None else one.end.tolist()
+        if self.shape.scalars is None:
+            return given | {"ask": asking(self.join, rows, asked)}
+        return given | dict(zip(self.shape.scalars.names, self.shape.scalars.columns(rows), strict=True))
+
+    def _codes(self, rows: Sequence[Rows | None]) -> dict[tuple[int, str], Ints]:
+        """Return the codes that the loop needs, by slot and name."""
+        found: dict[tuple[int, str], Ints] = {}
+        for number, bundle in enumerate(self.shape.bundles):  # also if nobody needs them: an error in them is one
+            found.update({(slot, f"b{number}"): codes for slot, codes in bundle.codes(rows).items()})
+        for slot, atom in self.needs.codes:
+            if atom.startswith("s"):
+                found[slot, atom] = own_codes(self.shape.keys, int(atom[1:]), slot, rows[slot])
+        return {need: found[need] for need in self.needs.codes}
+
+    def _indexes(self, first: Sequence[int], codes: Mapping[tuple[int, str], Ints]) -> list[list[Any]]:
+        """Return the indexes of each slot, with what was there before."""
+        found: list[list[Any]] = []
+        for slot, n in enumerate(first):
+            mine: list[Any] = []
+            for atoms in self.needs.indexes[slot]:
+                columns = [codes[slot, atom][:n].tolist() for atom in atoms]
+                index = index_of(columns, n)
+                limit = min([rule.n for rule in self.plan.rules[slot] if rule.atoms == atoms], default=None)
+                groups = index.values() if isinstance(index, dict) else [index]
+                if (limit is not None and any(len(one) > limit for one in groups)) or (self.plan.leaves[slot] and n):
+                    reason = "more is retained than would be"
+                    raise NotColumnar(reason)
+                mine.append(index)
+            found.append(mine)
+        return found
+
+    def _flow(
+        self,
+        rows: Sequence[Rows | None],
+        found: Ints,
+        asked: list[Any],
+        arriving: Mapping[int, Rows],
+        shown: Shown | None,
+        moment: Moment,
+    ) -> tuple[Flow, Shown | None]:
+        """Return what the candidates found give, and what the table holds after it."""
+        parts = []
+        for slot, (mine, key) in enumerate(zip(rows, self.keys, strict=True)):
+            there = no_rows() if mine is None else mine
+            own = None if key is None or mine is None else key(mine)
+            parts.append(Parts(there, found[:, slot].copy(), may_miss=self.plan.may_miss[slot], key=own))
+        start, end = hull(parts)
+        at = found[:, -1]
+        position = np.where(at < 0, ~at, at)
+        if asked:
+            value = of_values([one for values in asked for one in values])
+            counts: Ints | None = np.array([len(values) for values in asked], np.int64)
+        else:
+            value, counts = self.body.values(parts)
+        if self.table is not None and shown is not None:
+            values = grouped(value.to_list(), counts)
+            times = list(zip(start.tolist(), end.tolist(), strict=True))
+            causes = causes_of(rows, found, arriving, has_gates=bool(self.shape.gates))
+            return self.table.run(shown, rows, in_steps(found, moment.event, values, times, causes))
+        weight = np.where(at < 0, -1, 1).astype(np.int8) if self.plan.takes_back else None
+        if counts is not None:
+            position, start, end = (np.repeat(one, counts) for one in (position, start, end))
+            weight = None if weight is None else np.repeat(weight, counts)
+        return Flow(position, value, start, end, weight), None
+
+
+def _passed(predicates: Sequence[Column], rows: Rows | None) -> Rows | None:
+    holds = None if rows is None else of_predicates(predicates, rows)
+    return rows if rows is None or holds is None else rows.take(np.flatnonzero(holds))
+
+
+def stepping_stage(join: Join, spans: Spans | None = None) -> Stage | str | None:
+    """Return the stage of a product of streams under any stack of restrictions, or why it has none."""
+    shape = read(join, spans)
+    return Stepping(join, shape) if isinstance(shape, Shape) else shape

@@ -1,0 +1,250 @@
+"""The text of a loop over steps: memories as lists of row numbers, and what each restriction does to them.
+
+A step decides what each arrival displaces, takes back the candidates that contain it, changes the memories, and meets
+the candidates that contain what has come; then it removes what is used up. All is numbers: ``m0_1`` is the second index
+of slot 0, ``k0_b0`` the code of each of its rows in bundle 0, ``u0`` the uses left, ``f0`` what has come to it, ``d0``
+what that displaces, ``p0`` its part in a candidate.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 10; SEMANTICS 1.2 to 1.7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.columns.loops.stepping_memories import MemoryWriter
+from cartesius.columns.loops.stepping_plans import Needs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cartesius.columns.loops.stepping_plans import Plan
+
+
+class Writer(MemoryWriter):
+    """Writes a loop."""
+
+    def write(self, name: str, columns: Sequence[str]) -> str:
+        """Return the text of the function ``name``; it returns the candidates found and how many there were."""
+        plan, text = self.plan, self.text
+        text.open("")  # the head, once it is known what is needed
+        text.add("out = []")
+        text.add("tuples = 0")
+        for slot in plan.slots:
+            if plan.uses[slot] is not None:
+                text.add(f"z{slot} = []")
+        if plan.is_partial:
+            self._partial_functions()
+        text.open("for kind, t, r in zip(kinds, steps, rows):")
+        leaving = [slot for slot in plan.slots if plan.expires[slot]]
+        for number, kind in enumerate(plan.kinds):
+            is_last = number == len(plan.kinds) - 1 and not leaving
+            text.open("else:" if is_last and number else f"{'elif' if number else 'if'} kind == {number}:")
+            self._arrive(kind)
+            text.close()
+        for number, slot in enumerate(leaving, len(plan.kinds)):
+            text.open("else:" if slot == leaving[-1] else f"elif kind == {number}:")
+            self.remove(slot, "r", then=f"missing.finalise({slot}, r)" if plan.is_partial else "")
+            text.close()
+        text.close()
+        text.add("return tuples, out")
+        indexes = [f"m{slot}_{number}" for slot in plan.slots for number in range(len(self.indexes[slot]))]
+        codes = [f"k{slot}_{atom}" for slot, atom in self.needs.codes]
+        text.lines[0] = f"def {name}(kinds, steps, rows, {', '.join((*columns, *codes, *indexes))}):"
+        return str(text)
+
+    def _arrive(self, kind: Sequence[int]) -> None:
+        plan, text = self.plan, self.text
+        come = {slot: "r" if len(kind) == 1 else f"f{slot}" for slot in kind}
+        if len(kind) > 1:
+            for slot in kind:
+                text.add(f"f{slot} = a{slot}[r]")
+        stored = [slot for slot in kind if len(kind) > 1 or not plan.leaves[slot] or plan.is_partial]
+        for slot in stored:
+            self.lists(slot, come[slot])
+            self.decide(slot, come[slot])
+        gone = {slot: f"d{slot}" for slot in stored if self.displaces(slot)}
+        if plan.is_partial:
+            self._arrive_partially(come, gone)
+            return
+        if plan.takes_back and gone:
+            self._take_back(come, gone)
+        for slot in stored:
+            self.store(slot, come[slot])
+        self._give(come)
+        for slot in plan.slots:
+            if plan.uses[slot] is not None:
+                text.open(f"if z{slot}:")
+                text.open(f"for p{slot} in z{slot}:")
+                self.remove(slot, f"p{slot}")
+                text.close()
+                text.add(f"z{slot}.clear()")
+                text.close()
+        if len(kind) > 1:
+            for slot in kind:
+                if plan.leaves[slot]:
+                    self.remove(slot, come[slot])
+
+    def _take_back(self, come: Mapping[int, str], gone: Mapping[int, str]) -> None:
+        there = {slot: self.gone(slot, come[slot]) for slot in gone}
+        self._meet(gone, there, is_given=False)
+
+    def _give(self, come: Mapping[int, str]) -> None:
+        there = {slot: f"d{slot} != {row}" if self.may_fail(slot) else "" for slot, row in come.items()}
+        if len(come) == 1 and self.plan.leaves[next(iter(come))]:
+            there = dict.fromkeys(come, "")
+        self._meet(come, there, is_given=True)
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+
+    def _meet(self, fixed: Mapping[int, str], there: Mapping[int, str], *, is_given: bool) -> None:
+        """Write what is done with all candidates that contain one of the ``fixed`` rows that are ``there``."""
+        plan, text = self.plan, self.text
+        if len(fixed) == 1:
+            ((slot, row),) = fixed.items()
+            if there[slot]:
+                text.open(f"if {there[slot]}:")
+            if plan.is_direct(slot):
+                limited = [(slot, row)] if is_given and plan.uses[slot] is not None else []
+                order = [other for other in plan.slots if other != slot]
+                self._nest(order, {slot: row}, limited, is_given=is_given)
+            else:
+                self._collect([(slot, row)], {slot: ""}, is_given=is_given)
+            if there[slot]:
+                text.close()
+            return
+        self._collect(list(fixed.items()), there, is_given=is_given)
+
+    def _nest(
+        self, order: Sequence[int], bound: dict[int, str], limited: list[tuple[int, str]], *, is_given: bool
+    ) -> None:
+        plan, text = self.plan, self.text
+        if not order:
+            self._take(bound, limited, is_given=is_given, stops=True)
+            return
+        slot, *inner = order
+        row = f"p{slot}"
+        text.open(f"for {row} in {self._visited(slot, bound)}:")
+        mine = [(slot, row)] if is_given and plan.uses[slot] is not None else []
+        if mine:
+            text.open(f"if not u{slot}[{row}]:")
+            text.add("continue")
+            text.close()
+        self._nest(inner, {**bound, slot: row}, [*limited, *mine], is_given=is_given)
+        if inner and limited:
+            self._stop(limited)
+        text.close()
+
+    def _visited(self, slot: int, bound: Mapping[int, str]) -> str:
+        found = self.found(slot, bound)
+        return found if self.plan.is_oldest_first else f"reversed({found})"
+
+    def _stop(self, limited: Sequence[tuple[int, str]]) -> None:
+        self.text.open(f"if not ({' and '.join(f'u{slot}[{row}]' for slot, row in limited)}):")
+        self.text.add("break")
+        self.text.close()
+
+    def _take(
+        self, bound: Mapping[int, str], limited: Sequence[tuple[int, str]], *, is_given: bool, stops: bool
+    ) -> None:
+        """Write what is done with a candidate; if it ``stops``, a loop ends once what is bound outside is used up."""
+        plan, text = self.plan, self.text
+        rows = [bound[slot] for slot in plan.slots]
+        if is_given:
+            text.add("tuples += 1")
+        if plan.condition:
+            text.open(f"if {plan.condition.format(*rows)}:")
+        text.add(f"out += ({', '.join(rows)}, {'t' if is_given else '~t'})")
+        for slot, row in limited:
+            text.add(f"u{slot}[{row}] -= 1")
+            text.open(f"if not u{slot}[{row}]:")
+            text.add(f"z{slot}.append({row})")
+            text.close()
+        innermost = next((slot for slot in reversed(list(bound)) if bound[slot] == f"p{slot}"), None)
+        outside = [one for one in limited if one[0] != innermost]
+        if stops and innermost is not None and outside:
+            self._stop(outside)
+        if plan.condition:
+            text.close()
+
+    def _collect(self, fixed: Sequence[tuple[int, str]], there: Mapping[int, str], *, is_given: bool) -> None:
+        """Write that candidates are found by indexes, and brought into order before anything is done with them."""
+        plan, text = self.plan, self.text
+        text.add("found = []")
+        for place, (slot, row) in enumerate(fixed):
+            if there[slot]:
+                text.open(f"if {there[slot]}:")
+            bound = {slot: row}
+            before = dict(fixed[:place])  # a candidate with several of them belongs to the first
+            order = plan.walk(slot)
+            for other in order:
+                text.open(f"for p{other} in {self.found(other, bound)}:")
+                if other in before:
+                    text.open(f"if p{other} == {before[other]}:")
+                    text.add("continue")
+                    text.close()
+                bound[other] = f"p{other}"
+            text.add(f"found.append(({', '.join(bound[one] for one in plan.slots)},))")
+            text.close(len(order))
+            if there[slot]:
+                text.close()
+        text.add("found.sort()" if plan.is_oldest_first else "found.sort(reverse=True)")
+        parts = {slot: f"p{slot}" for slot in plan.slots}
+        text.open(f"for {', '.join(parts.values())}, in found:")
+        limited = [(slot, row) for slot, row in parts.items() if is_given and plan.uses[slot] is not None]
+        if limited:
+            text.open(f"if not ({' and '.join(f'u{slot}[{row}]' for slot, row in limited)}):")
+            text.add("continue")
+            text.close()
+        self._take(parts, limited, is_given=is_given, stops=False)
+        text.close()
+
+    # -- missing parts -------------------------------------------------------------------------------------------------
+
+    def _partial_functions(self) -> None:
+        """Write what `missing_parts.Missing` needs to know."""
+        plan, text = self.plan, self.text
+        for slot in plan.slots:
+            other = 1 - slot
+            text.open(f"def near{slot}(p):")
+            text.add(f"return {self.found(slot, {other: 'p'})}")
+            text.close()
+            text.open(f"def alone{slot}(p):")
+            text.add(f"return {plan.alone[slot].format(*['p'] * len(plan.slots)) or 'True'}")
+            text.close()
+        text.open("def fits(p0, p1):")
+        text.add(f"return {plan.condition.format('p0', 'p1') or 'True'}")
+        text.close()
+        text.add("missing = Missing((near0, near1), (alone0, alone1), fits, met=met)")
+
+    def _arrive_partially(self, come: Mapping[int, str], gone: Mapping[int, str]) -> None:
+        """Write that the rows with what comes, or without what goes, are compared before and after."""
+        plan, text = self.plan, self.text
+        fresh = ", ".join(self._fresh(slot, come) for slot in plan.slots)
+        left = ", ".join(
+            f"(d{slot} if {self.gone(slot, come[slot])} else -1)" if slot in gone else "-1" for slot in plan.slots
+        )
+        text.add(f"fresh, gone = ({fresh}), ({left})")
+        text.add("before = missing.around(gone, fresh)")
+        for slot in come:
+            self.store(slot, come[slot])
+        text.add("tuples += missing.changed(before, missing.around(fresh, gone), t, out)")
+
+    def _fresh(self, slot: int, come: Mapping[int, str]) -> str:
+        if slot not in come:
+            return "-1"
+        return f"(-1 if d{slot} == {come[slot]} else {come[slot]})" if self.may_fail(slot) else come[slot]
+
+
+def written(plan: Plan, name: str, columns: Sequence[str]) -> tuple[str, Needs]:
+    """Return the text of a loop, the function ``name``, and what it needs beside the ``columns``.
+
+    The function takes the kind, the step and the row of what comes and goes, the columns, the codes and the indexes.
+    """
+    needs = Needs(tuple([[] for _ in plan.slots]))
+    for _ in range(2):  # the first time finds out what is needed
+        text = Writer(plan, needs).write(name, columns)
+        for mine in needs.indexes:
+            if not mine:
+                mine.append(())
+    return text, needs

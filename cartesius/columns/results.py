@@ -1,0 +1,155 @@
+"""Results: what the outputs emit in a batch as an Arrow table, and back.
+
+The columns are `reactive`, `value`, `start`, `end`, `weight`, and of tables `key` and `deleted`. A tuple is a struct
+with the fields "0", "1", …, and the field's metadata says that it is one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columns.stages.rows import LAST, Flow, nothing
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Vector, concatenated, from_arrow
+from cartesius.events import Delete, Event, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+ArrowTable: TypeAlias = pa.Table
+"""What `Engine.push_many` returns."""
+
+_INTS: Final = 2**63
+_FLOATS: Final = 2**53
+
+
+def as_table(flows: Sequence[tuple[str, Flow]], *, has_tables: bool) -> pa.Table:
+    """Return what the outputs, by name, give as one table, in the order of steps and then of the outputs."""
+    flows = flows or [("", nothing())]
+    names = pa.array([name for name, _ in flows], pa.string())
+    sources = np.concatenate(
+        [np.full(len(flow), place, np.int8 if len(flows) < 128 else np.int32) for place, (_, flow) in enumerate(flows)]
+    )
+    order: NDArray[np.int64] | None = None
+    if len(flows) > 1:
+        positions = np.concatenate([flow.position for _, flow in flows])
+        if all(flow.turn is None for _, flow in flows):
+            order = np.argsort(positions, kind="stable")
+        else:
+            order = np.lexsort((np.concatenate([_turns(flow) for _, flow in flows]), positions))
+
+    def column(values: Any) -> Any:
+        return values if order is None else values.take(order) if isinstance(values, pa.Array) else values[order]
+
+    every = [flow for _, flow in flows]
+    value = together([flow.value for flow in every])
+    value = value if order is None else value.take(order)
+    start = _times(column(np.concatenate([flow.start for flow in every])))
+    end = _times(column(np.concatenate([flow.end for flow in every])))
+    columns: dict[str, Any] = {
+        "reactive": pa.DictionaryArray.from_arrays(pa.array(column(sources)), names),
+        "value": value.to_arrow(),
+        "start": start.to_arrow(),
+        "end": end.to_arrow(),
+        "weight": pa.array(column(np.concatenate([_weights(flow) for flow in every]))),
+    }
+    fields = [pa.field(name, array.type) for name, array in columns.items()]
+    fields[1:4] = value.field("value"), start.field("start"), end.field("end")
+    if has_tables:
+        key = together([of_values([None] * len(flow)) if flow.key is None else flow.key for flow in every])
+        key = key if order is None else key.take(order)
+        is_table = column(np.concatenate([np.full(len(flow), flow.key is not None) for flow in every]))
+        deleted = column(np.concatenate([_deletions(flow) for flow in every]))
+        columns |= {"key": key.to_arrow(), "deleted": pa.array(deleted, mask=~is_table)}
+        fields += [key.field("key"), pa.field("deleted", pa.bool_())]
+    return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+
+
+def _weights(flow: Flow) -> NDArray[np.int8]:
+    return np.ones(len(flow), np.int8) if flow.weight is None else flow.weight
+
+
+def _deletions(flow: Flow) -> NDArray[np.bool_]:
+    return np.zeros(len(flow), np.bool_) if flow.deletes is None else flow.deletes
+
+
+def _turns(flow: Flow) -> NDArray[np.int64]:
+    return np.full(len(flow), LAST, np.int64) if flow.turn is None else flow.turn
+
+
+def _times(times: NDArray[Any]) -> Vector:
+    return of_values(times.tolist()) if times.dtype == np.object_ else Leaf(pa.array(times))
+
+
+def together(vectors: Sequence[Vector]) -> Vector:
+    """Return vectors one after the other, as texts of plain data if their types differ."""
+    try:
+        return concatenated(vectors)
+    except NotColumnar:
+        return of_values([value for vector in vectors for value in vector.to_list()])
+
+
+def events_of(table: pa.Table) -> list[Event]:
+    """Return the events that a table of results stands for, as `push` would have returned them.
+
+    >>> from cartesius import Engine, Reactive
+    >>> from restrictions import combine_latest
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> engine = Engine(combine_latest(left, right))
+    >>> table = engine.push_many({left: {"value": [1, 2], "order": [0, 2]}, right: {"value": ["x"], "order": [1]}})
+    >>> [event.value for event in events_of(table)]
+    [(1, 'x'), (2, 'x')]
+
+    Args:
+        table: What `Engine.push_many` returned.
+    """
+    lists = {field.name: from_arrow(table.column(place), field).to_list() for place, field in enumerate(table.schema)}
+    values = lists["value"]
+    if "key" in lists:
+        values = [
+            value if deleted is None else Delete(key) if deleted else Update(key, value)
+            for value, key, deleted in zip(values, lists["key"], lists["deleted"], strict=True)
+        ]
+    starts, ends = (
+        [int(time) if isinstance(time, float) and math.isfinite(time) else time for time in lists[name]]
+        for name in ("start", "end")
+    )
+    rest = (starts, ends, lists["weight"], lists["reactive"])
+    return [Event(*fields) for fields in zip(values, *rest, strict=True)]
+
+
+def table_of(events: Sequence[Event], outputs: Sequence[tuple[str, bool]]) -> pa.Table:
+    """Return events as a table of results; ``outputs`` are the names, and whether each is a table."""
+    tables = {name for name, is_table in outputs if is_table}
+    kind = _kind([time for event in events for time in (event.start, event.end)])
+    flows = []
+    for name, is_table in outputs:
+        places = [place for place, event in enumerate(events) if event.reactive == name]
+        mine = [events[place] for place in places]
+        position = np.array(places, np.int64)
+        start, end = np.array([event.start for event in mine], kind), np.array([event.end for event in mine], kind)
+        weight = np.array([event.weight for event in mine], np.int8)
+        if is_table:
+            deletes = np.array([isinstance(event.value, Delete) for event in mine], np.bool_)
+            value = of_values([None if isinstance(one.value, Delete) else one.value.value for one in mine])
+            key = of_values([event.value.key for event in mine])
+            flows.append((name, Flow(position, value, start, end, weight, key, deletes)))
+        else:
+            flows.append((name, Flow(position, of_values([event.value for event in mine]), start, end, weight)))
+    return as_table(flows, has_tables=bool(tables))
+
+
+def _kind(times: Sequence[Any]) -> Any:
+    """Return what holds times exactly: int64, floats where some are infinite, and Python's own where neither does."""
+    finite = [time for time in times if isinstance(time, int)]
+    most = max(map(abs, finite), default=0)
+    if len(finite) == len(times):
+        return np.int64 if most < _INTS else np.object_
+    return np.float64 if most <= _FLOATS else np.object_

@@ -1,0 +1,285 @@
+"""Stages: one correlation as a function of columns. What a kernel has to offer, and how state moves to it and back.
+
+A stage is functional: `Stage.run` takes the state before a batch and returns that after it, so that nothing has
+changed if it raises. Between batches its state may be turned into the objects that all other calls of the engine work
+on, and be taken from them again.
+
+Invariant: `Stage.load` of what `Stage.store` has stored is the same state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+
+from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct, any_nan
+from cartesius.entries import Entry
+from cartesius.windows import INSIDE, inside, origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.stages.rows import Flow
+    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.events import Event
+    from cartesius.families import Slot
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+    Late: TypeAlias = "tuple[Event, str, str]"
+
+
+@attrs.frozen(eq=False)
+class State:
+    """What a correlation holds between batches: the rows in the memory of each slot, and what else a kernel needs.
+
+    Args:
+        retained: The rows by slot index; None where nothing has ever come.
+        more: What the kernel keeps besides; None for most.
+    """
+
+    retained: tuple[Rows | None, ...]
+    more: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the rows take, beside payload and keys."""
+        return sum(rows.nbytes for rows in self.retained if rows is not None)
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """What a batch makes of a correlation.
+
+    Args:
+        flow: What it gives.
+        state: The state after it.
+        tuples: How many candidates there were.
+        late: What it sets aside, as ``engine.late`` has it, each with its step.
+        delivered: Of windows: how many deliveries there were to each slot, by its index.
+    """
+
+    flow: Flow
+    state: State
+    tuples: int
+    late: Sequence[tuple[int, Late]] = ()
+    delivered: Mapping[int, int] | None = None
+
+
+UNKNOWN: Final = -1 << 63
+"""Stands for a deadline that only the objects know."""
+
+
+@attrs.frozen(eq=False)
+class Moment:
+    """What all stages know of a batch.
+
+    Args:
+        steps: How many steps it has.
+        clock: The clock in each step; None: it is at the beginning of time.
+        meets_deadlines: Whether it moves with the rows, so that what is due before a step is done before it.
+        event: In windows, where each delivery has a step: the number of the event that it is of; None: each has one.
+    """
+
+    steps: int
+    clock: NDArray[np.int64] | None = None
+    meets_deadlines: bool = False
+    event: NDArray[np.int64] | None = None
+
+    def after(self, position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first step of the event after the one that comes in each step; of what was there before: 0."""
+        if self.event is None:
+            return position + 1
+        last = np.searchsorted(self.event, self.event[position], side="right")
+        return np.where(position == BEFORE, 0, last)
+
+
+class Stage:
+    """One correlation, compiled; kernels subclass it."""
+
+    keeps_time = False  # whether it does what deadlines and late events ask for
+    takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Return what the events that arrive, by slot index, make of the state.
+
+        Raises:
+            NotColumnar: Columns cannot do it exactly.
+        """
+        raise NotImplementedError  # each subclass says
+
+    def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
+        """Return the state without some rows."""
+        return attrs.evolve(state, retained=tuple([left_of(rows, are_gone)[0] for rows in state.retained]))
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state once the clock has moved there and nothing has come; None: that may decide something."""
+        return None if self.keeps_time else state
+
+    def deadline(self, state: State) -> int | None:
+        """Return the time after which the next thing is due; `UNKNOWN` if only the objects know, None if none is."""
+        return UNKNOWN if self.keeps_time else None
+
+    def source(self) -> str:
+        """Return the generated code, with the pattern it came from."""
+        raise NotImplementedError  # each subclass says
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the state that the objects hold; the types are those of what arrives."""
+        like = {index: rows for index, rows in arriving.items() if len(rows)}
+        return State(tuple([load_rows(slot, like.get(slot.index)) for slot in self.join.slots]))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the objects hold the state; memories that are ``stored`` already, by id, are shared."""
+        for slot, rows in zip(self.join.slots, state.retained, strict=True):
+            if id(slot.memory) not in stored:
+                stored.add(id(slot.memory))
+                store_rows(self.join, slot, rows)
+
+
+def left_of(rows: Rows | None, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> tuple[Rows | None, Any]:
+    """Return the rows that are not gone, and which of them those are."""
+    if rows is None:
+        return None, slice(None)
+    stays = ~are_gone(rows)
+    return rows if stays.all() else rows.take(np.flatnonzero(stays)), stays
+
+
+def load_rows(slot: Slot, like: Rows | None) -> Rows | None:
+    """Return the rows in the memory of a slot, oldest first; of the types of those that are ``like`` them."""
+    entries = list(slot.memory.all())
+    if any(entry.more is not None for entry in entries):
+        reason = "a retained event is used up in part"
+        raise NotColumnar(reason)
+    return rows_of(slot, entries, like)
+
+
+def load_bare(slot: Slot, like: Rows | None = None) -> tuple[Rows | None, list[Any]]:
+    """Return the rows in the memory of a slot, without their values, and their values, whatever those are."""
+    entries = list(slot.memory.all())
+    bare = [entry.with_value(None) for entry in entries]
+    for one, entry in zip(bare, entries, strict=True):
+        one.number = entry.number
+    return rows_of(slot, bare, like), [entry.value for entry in entries]
+
+
+def check_noted(entries: Sequence[Entry], known: set[str]) -> None:
+    """Raise `NotColumnar` if more is noted of entries than a kernel knows."""
+    if any(not known.issuperset(entry.more or ()) for entry in entries):
+        reason = "something is noted of a retained event"
+        raise NotColumnar(reason)
+
+
+def load_uses(entries: Sequence[Entry], limit: int | None) -> NDArray[np.int64] | None:
+    """Return the uses that entries have left; None if they are not limited."""
+    return None if limit is None else np.array([int(entry.uses) for entry in entries], np.int64)
+
+
+def rows_of(slot: Slot, entries: Sequence[Entry], like: Rows | None) -> Rows | None:
+    """Return entries of a slot as rows, in their order; None if there are none; what is noted of them is left out."""
+    if not entries:
+        return None
+    try:
+        start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
+    except (OverflowError, ValueError) as error:
+        reason = "a retained event has an infinite time"
+        raise NotColumnar(reason) from error
+    payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
+    number = np.array([entry.number for entry in entries], np.int64)
+    key, ordinal = None, number
+    if slot.is_table:
+        key = checked_keys(of_values([entry.row_key for entry in entries], None if like is None else like.key))
+    else:
+        ordinal = _ordinals(slot, entries)
+    position, window = np.full(len(entries), BEFORE, np.int64), _windows(entries)
+    return Rows(payload, start, end, ordinal, number, position, key, window=window).check_times()
+
+
+def checked_keys(keys: Vector) -> Vector:
+    """Return the keys of rows; raise `NotColumnar` if one is no number, which here would not be found again."""
+    if isinstance(keys, Leaf) and any_nan(keys):
+        reason = "the key of a row is no number"
+        raise NotColumnar(reason)
+    return keys
+
+
+def _ordinals(slot: Slot, entries: Sequence[Entry]) -> NDArray[np.int64]:
+    """Return the numbers by which the identities of events tell them; those of results are told by their arrival."""
+    if slot.reactive.pattern is not None:
+        return np.array([entry.number for entry in entries], np.int64)
+    identities = [origin(entry.identity) for entry in entries]
+    if not all(type(one) is tuple and len(one) == 2 and one[0] == slot.source for one in identities):
+        reason = "a retained event has been let in twice"
+        raise NotColumnar(reason)
+    return np.array([one[1] for one in identities], np.int64)
+
+
+def _windows(entries: Sequence[Entry]) -> Struct | None:
+    """Return the windows of entries; None if they are in none."""
+    identities = [entry.identity for entry in entries]
+    if not all(type(one) is tuple and len(one) == 3 and one[0] == INSIDE for one in identities):
+        return None
+    windows = of_values([window for _, window, _ in identities])
+    return windows if isinstance(windows, Struct) else None
+
+
+def store_rows(join: Join, slot: Slot, rows: Rows | None) -> None:
+    """Let the memory of a slot hold these rows and nothing else. The journal is the caller's to clear."""
+    store_entries(slot, [] if rows is None else entries_of(join, slot, rows))
+
+
+def store_entries(slot: Slot, entries: Iterable[Entry]) -> None:
+    """Let the memory of a slot hold these entries and nothing else. The journal is the caller's to clear."""
+    for entry in list(slot.memory.all()):
+        slot.memory.remove(entry)
+    for entry in entries:
+        slot.memory.store(entry)
+    slot.memory.settle(slot.memory.all())
+
+
+def store_uses(slots: Sequence[Slot], uses: Sequence[NDArray[np.int64] | None]) -> None:
+    """Let the entries in memory have these uses left, slot by slot; None: they are not limited."""
+    for slot, left in zip(slots, uses, strict=True):
+        if left is not None:
+            for entry, n in zip(slot.memory.all(), left.tolist(), strict=True):
+                entry.uses = n
+
+
+def store_deadlines(installed: Installed, until: Iterable[int]) -> None:
+    """Let a restriction that has no keys ask for ticks once the clock has reached these times, and no others."""
+    deadlines = installed.join.world.deadlines
+    deadlines.forget_all(installed.join)
+    installed.due.clear()
+    for time in sorted(set(until)):
+        deadlines.add(time - 1, installed, ())
+
+
+def entries_of(join: Join, slot: Slot, rows: Rows) -> list[Entry]:
+    """Return rows as the entries of a slot that they are."""
+    keys = [None] * len(rows) if rows.key is None else rows.key.to_list()
+    columns = (rows.payload.to_list(), rows.start.tolist(), rows.end.tolist(), rows.ordinal.tolist())
+    entries = []
+    windows = [None] * len(rows) if rows.window is None else rows.window.to_list()
+    space: Any = join.bindings.window_space
+    for value, start, end, ordinal, number, key, window in zip(
+        *columns, rows.number.tolist(), keys, windows, strict=True
+    ):
+        entry = Entry(value, start, end, slot.source if slot.is_table else (slot.source, ordinal))
+        entry.slot = slot.name
+        if slot.is_table:
+            entry.row_key = key
+        entry.keys = join.bindings.keys_of(slot, entry)
+        if window is not None:
+            entry = inside(entry, space, window)
+        entry.number = number
+        entries.append(entry)
+    return entries

@@ -1,0 +1,241 @@
+"""The kernel of bands: parts that lie near each other in time, under one key common to all, whatever the order.
+
+Rows are sorted by key and end; of each fresh row, two binary searches find what lies in the band, slot after slot.
+Whether two rows match depends on their own times alone; when the clock has passed what a row can match, it leaves. That
+changes no result, but how many candidates are counted, and what is retained.
+
+Invariant: a candidate is found once, from the first of its slots that has a fresh part.
+
+Source: SEMANTICS 1.17 and 3.8; DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cartesius.columns.bodies.coding import codes_under
+from cartesius.columns.bodies.computed import linking
+from cartesius.columns.bodies.headings import heading
+from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.stages.candidates import Parts
+from cartesius.columns.stages.rows import BEFORE, joined, nothing
+from cartesius.columns.stages.stages import UNKNOWN, Outcome, Stage, State
+from cartesius.columns.streams.band_merge import merged
+from cartesius.columns.streams.band_pairs import FAR, Bound, counted, near
+from cartesius.columns.streams.gates import filtered
+from cartesius.columns.streams.shapes import Shape, shape_of
+from cartesius.columns.streams.zipping import flow_of
+from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.meanings import BANDS, Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+_KNOWN: Final = BANDS | {Meaning.KEYS, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
+
+
+class Near(Stage):
+    """`within`, `lasting` and `apart`."""
+
+    keeps_time = True
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join)
+        self.shape = shape
+        self.bands = [one for one in join.installed if one.restriction.meaning in BANDS]
+        self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
+        self.settled = [one for one in self.bands if one.is_settled]
+        delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
+        self.leaves_twice = any(sum(one is not None for one in mine) > 1 for mine in delays)
+        self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
+        self.body = ColumnarBody(join, linking(join))
+        self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+
+    def source(self) -> str:
+        """Return the code of the body, below the functions that find its candidates."""
+        return heading(self.join, "band_merge.merged, or band_pairs.near") + "".join(
+            f"\n{code.text}" for code in self.body.codes
+        )
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Find what lies in the bands."""
+        if not moment.steps:
+            return Outcome(nothing(), state, 0)
+        if moment.meets_deadlines and self.leaves_twice:
+            reason = "two restrictions wait for the time when an event leaves"
+            raise NotColumnar(reason)
+        rows: list[Rows | None] = []
+        for slot, before in zip(self.join.slots, state.retained, strict=True):
+            coming = filtered(self.shape, slot, arriving.get(slot.index))
+            there = [one for one in (before, coming) if one is not None]
+            rows.append(joined(there) if there else None)
+        after = State(tuple([self._remaining(slot, mine, moment) for slot, mine in enumerate(rows)]))
+        present = [one for one in rows if one is not None]
+        if len(present) < len(rows):
+            if self.shape.components:
+                codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
+            return Outcome(nothing(), after, 0)
+        codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
+        tuples, position, ordered = self._met(present, codes, count - 1, moment)
+        parts = [
+            Parts(mine, chosen, key=None if key is None else key(mine))
+            for mine, chosen, key in zip(present, ordered, self.keys, strict=True)
+        ]
+        return Outcome(flow_of(self.body, parts, position) if len(position) else nothing(), after, tuples)
+
+    def _met(
+        self, rows: list[Rows], codes: list[Ints], nobody: int, moment: Moment
+    ) -> tuple[int, Ints, Sequence[Ints]]:
+        """Return how many candidates there are, and the steps and rows of those that are near."""
+        is_oldest_first, steps = self.shape.is_oldest_first, moment.steps
+        if len(rows) == 2:
+            clock = moment.clock if moment.meets_deadlines else None
+            met = merged(rows, codes, nobody, self.bounds, clock, self.delays, steps, is_oldest_first=is_oldest_first)
+            if met is not None:
+                return met.tuples, met.position, met.rows
+        positions = [one.position for one in rows]
+        gone = [self._gone(slot, one, moment) for slot, one in enumerate(rows)]
+        tuples = counted(positions, gone, codes, nobody, steps)
+        starts, ends = [one.start for one in rows], [one.end for one in rows]
+        found = near(starts, ends, positions, codes, nobody, self.bounds)
+        return tuples, *_in_order(rows, found, is_oldest_first=is_oldest_first)
+
+    # -- the clock -----------------------------------------------------------------------------------------------------
+
+    def _due(self, slot: int, rows: Rows, moment: Moment) -> Ints | None:
+        """Return when the rows of a slot are due to leave, if the clock lets them."""
+        return self._leaving(slot, rows) if moment.meets_deadlines else None
+
+    def _leaving(self, slot: int, rows: Rows) -> Ints | None:
+        due: Ints | None = None
+        for one in self.settled:
+            mine = due_of(one, slot, rows)
+            if mine is not None:
+                due = mine if due is None else np.minimum(due, mine)
+        return due
+
+    def _remaining(self, slot: int, rows: Rows | None, moment: Moment) -> Rows | None:
+        """Return the rows that the clock has not passed when the batch is over."""
+        due = None if rows is None else self._due(slot, rows, moment)
+        if rows is None or due is None or moment.clock is None:
+            return None if rows is None else rows.as_retained()
+        return rows.take(np.flatnonzero((due >= moment.clock[-1]) | (rows.position == moment.steps - 1))).as_retained()
+
+    def _gone(self, slot: int, rows: Rows, moment: Moment) -> Ints:
+        """Return before which step each row leaves; the number of steps, if it stays."""
+        due = self._due(slot, rows, moment)
+        if due is None or moment.clock is None:
+            return np.full(len(rows), moment.steps, np.int64)
+        return np.maximum(np.searchsorted(moment.clock, due, side="right"), rows.position + 1)
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state without the rows that the clock has passed: they give nothing."""
+        if self.leaves_twice:
+            return None
+        return State(tuple([self._left(slot, rows, clock) for slot, rows in enumerate(state.retained)]))
+
+    def _left(self, slot: int, rows: Rows | None, clock: int) -> Rows | None:
+        due = None if rows is None else self._leaving(slot, rows)
+        return rows if rows is None or due is None else rows.take(np.flatnonzero(due >= clock))
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row is due to leave."""
+        if self.leaves_twice:
+            return UNKNOWN
+        due = [self._leaving(slot, rows) for slot, rows in enumerate(state.retained) if rows is not None and len(rows)]
+        firsts = [int(times.min()) for times in due if times is not None]
+        return min(firsts, default=None)
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store the memories, and ask for the deadlines that their entries wait for."""
+        super().store(state, stored)
+        deadlines = self.join.world.deadlines
+        for one in self.bands:
+            one.due.clear()
+            one.copies.clear()
+        deadlines.heap = [item for item in deadlines.heap if item[3] not in self.bands]
+        for one in self.settled:
+            for slot in one.named:
+                rows = state.retained[slot.index]
+                due = None if rows is None else due_of(one, slot.index, rows)
+                if due is None:
+                    continue
+                for time, entry in zip(due.tolist(), slot.memory.all(), strict=True):
+                    key = one.key_of(slot, entry)
+                    if key not in one.copies:
+                        one.make(key)
+                    one.notify_at(time, key)
+        deadlines.clean()
+
+
+def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
+    """Return what a restriction says of the times of the parts of ``n`` slots."""
+    copy, meaning = installed.stateless, installed.restriction.meaning
+    if meaning is Meaning.BAND:
+        named = [slot.index for slot in copy.slots]
+        return [Bound(of, since, copy.duration, from_start=True) for of in named for since in named]
+    if meaning is Meaning.LASTING:
+        return [Bound(of, copy.slot.index, copy.duration) for of in range(n)]
+    left, right = copy.left.index, copy.right.index
+    return [Bound(right, left, copy.upper), Bound(left, right, -copy.lower)]
+
+
+def delay_of(installed: Installed, slot: int) -> int | None:
+    """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
+    copy = installed.stateless
+    if slot not in [named.index for named in installed.named]:
+        return None
+    if installed.restriction.meaning is Meaning.APART:
+        delay: int = copy.upper if slot == copy.left.index else -copy.lower
+    else:
+        delay = copy.duration
+    return delay
+
+
+def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
+    """Return the last end that a partner of each row may have; None if the restriction does not say."""
+    delay = delay_of(installed, slot)
+    if delay is None:
+        return None
+    return (rows.start if installed.restriction.meaning is Meaning.BAND else rows.end) + delay
+
+
+def _all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
+    """Return the codes of rows that all have one key, and no row has none."""
+    return [np.zeros(len(mine), np.int64) for mine in rows], 2
+
+
+def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:
+    """Return the steps of candidates, and their rows, in the order in which they are enumerated."""
+    position = np.full(len(found[0]), BEFORE, np.int64)
+    for mine, chosen in zip(rows, found, strict=True):
+        np.maximum(position, mine.position[chosen], out=position)
+    sign = 1 if is_oldest_first else -1
+    order = np.lexsort((*[sign * chosen for chosen in reversed(found)], position))
+    return position[order], [chosen[order] for chosen in found]
+
+
+def band_stage(join: Join) -> Stage | str | None:
+    """Return the stage of a correlation of streams whose parts must be near each other in time."""
+    if not any(one.restriction.meaning in BANDS for one in join.installed):
+        return None
+    shape = shape_of(join, _KNOWN)
+    if not isinstance(shape, Shape):
+        return shape
+    if any(one.floor_slots for one in join.installed):
+        return "what leaves waits for what gates hold"
+    stage = Near(join, shape)
+    if any(abs(bound.most) > FAR for bound in stage.bounds):
+        return "its durations are too long"
+    return stage

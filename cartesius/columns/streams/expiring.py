@@ -1,0 +1,186 @@
+"""Expiring: when the clock lets the rows of a slot leave, and the deadlines that the objects wait for.
+
+A deadline stays when the event that asked for it has been displaced or used up: that is no reason to leave, and
+whoever asks the engine for its next deadline sees it. Such rows are *ghosts*: in no memory, until the clock has passed
+what they asked for.
+
+Source: SEMANTICS 3.8 and 3.10.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columns.stages.rows import joined
+from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.streams.bands import due_of
+from cartesius.columns.vectors.vectors import Leaf
+from cartesius.events import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.stages.stages import Moment, State
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+
+@attrs.frozen(eq=False)
+class Ghosts:
+    """What has asked for deadlines and is in no memory.
+
+    Args:
+        rows: Of each restriction that asks: the rows, by slot.
+        asked: Deadlines of which no row is known: the number of the restriction, the key of its copy, and the time.
+    """
+
+    rows: tuple[dict[int, Rows], ...]
+    asked: tuple[tuple[int, Any, int], ...] = ()
+
+
+class Expiring:
+    """The restrictions of a correlation that let rows leave by the clock.
+
+    Args:
+        join: The correlation.
+        restrictions: Those of its restrictions that may.
+        spans: Its windows, if any: what is in one leaves when that is freed.
+        frees_in_turn: Whether it matters to other windows when that is; otherwise it is at the end of a batch.
+    """
+
+    def __init__(
+        self, join: Join, restrictions: Sequence[Installed], spans: Spans | None = None, *, frees_in_turn: bool = False
+    ) -> None:
+        self.join = join
+        self.all = restrictions
+        self.spans = spans
+        self.frees_in_turn = frees_in_turn
+        self.settled = [one for one in restrictions if one.is_settled]
+
+    def concerns(self, slot: int) -> bool:
+        """Whether some rows of a slot leave in a batch."""
+        return self.frees_in_turn or any(named.index == slot for one in self.settled for named in one.named)
+
+    def leave(self, slot: int, rows: Rows, moment: Moment) -> NDArray[np.int64] | None:
+        """Return before which step each row leaves, at least the number of steps if it stays; None: all stay."""
+        if not moment.meets_deadlines or moment.clock is None or not self.concerns(slot):
+            return None
+        due = [mine for one in self.settled if (mine := due_of(one, slot, rows)) is not None]
+        if self.frees_in_turn and self.spans is not None:
+            due.append(ends_of(rows) + self.spans.lateness - 1)
+        return np.maximum(
+            np.searchsorted(moment.clock, np.minimum.reduce(due), side="right"), moment.after(rows.position)
+        )
+
+    def kept(self, rows: Rows | None, kept: NDArray[np.int64], moment: Moment) -> NDArray[np.int64]:
+        """Return which rows of those that are kept are in no window that is freed by the end of a batch."""
+        if self.spans is None or moment.clock is None or rows is None or rows.window is None:
+            return kept
+        found: NDArray[np.int64] = kept[(ends_of(rows) + self.spans.lateness > moment.clock[-1])[kept]]
+        return found
+
+    def held(self, held: Mapping[int, Rows | None], moment: Moment) -> dict[int, Rows | None]:
+        """Return what a gate holds, by slot, of windows that are not freed."""
+        every = {slot: self.kept(one, np.arange(0 if one is None else len(one)), moment) for slot, one in held.items()}
+        return {slot: None if one is None else one.take(every[slot]) for slot, one in held.items()}
+
+    def open_windows(self, windows: Mapping[Any, Any], moment: Moment) -> dict[Any, Any]:
+        """Return what is noted of windows, by the keys to their left and themselves, of those that are not freed."""
+        return {key: noted for key, noted in windows.items() if not self.is_freed(key[-1], moment)}
+
+    def is_freed(self, window: Window, moment: Moment) -> bool:
+        """Whether a window is freed by the end of a batch."""
+        return (
+            self.spans is not None and moment.clock is not None and window.end + self.spans.lateness <= moment.clock[-1]
+        )
+
+    def _is_inside(self, one: Installed) -> bool:
+        """Whether a restriction has a copy for each window."""
+        space = self.join.bindings.window_space
+        return space is not None and all(space in one.prefixes[slot.index] for slot in one.named)
+
+    def load(self) -> Ghosts:
+        """Return the deadlines that nothing in memory waits for."""
+        asked = []
+        for number, one in enumerate(self.settled):
+            mine = {
+                (one.key_of(slot, entry), type(one.restriction).due(one.stateless, slot, entry))
+                for slot in one.named
+                for entry in slot.memory.all()
+            }
+            asked += [(number, key, time) for key, due in one.due.items() for time in due if (key, time) not in mine]
+        return Ghosts(tuple([{} for _ in self.settled]), tuple(asked))
+
+    def ghosts(
+        self, before: Ghosts, rows: Sequence[Rows | None], kept: Sequence[NDArray[np.int64]], moment: Moment
+    ) -> Ghosts:
+        """Return what is one after a batch, of the rows of each slot of which some are kept in memory."""
+        last = None if moment.clock is None or not moment.meets_deadlines else int(moment.clock[-1])
+        found = []
+        for one, earlier in zip(self.settled, before.rows, strict=True):
+            mine: dict[int, Rows] = {}
+            for slot in one.named:
+                there = rows[slot.index]
+                parts = [earlier[slot.index]] if slot.index in earlier else []
+                if there is not None and len(kept[slot.index]) < len(there):
+                    parts.append(there.take(np.setdiff1d(np.arange(len(there)), kept[slot.index])))
+                if not parts:
+                    continue
+                some = joined(parts)
+                due = due_of(one, slot.index, some)
+                if last is not None and due is not None:
+                    some = some.take(np.flatnonzero((due >= last) | (moment.after(some.position) == moment.steps)))
+                if self._is_inside(one):
+                    some = some.take(self.kept(some, np.arange(len(some)), moment))
+                if len(some):
+                    mine[slot.index] = some.as_retained()
+            found.append(mine)
+        asked = [item for item in before.asked if last is None or item[2] >= last]
+        asked = [item for item in asked if not any(self.is_freed(k, moment) for k in item[1] if type(k) is Window)]
+        return Ghosts(tuple(found), tuple(asked))
+
+    def store(self, state: State, ghosts: Ghosts) -> None:
+        """Ask for the deadlines of what is in memory, and of ghosts."""
+        deadlines = self.join.world.deadlines
+        for one in self.all:
+            one.due.clear()
+            one.copies.clear()
+        deadlines.heap = [item for item in deadlines.heap if item[3] not in self.all]
+        for one, mine in zip(self.settled, ghosts.rows, strict=True):
+            for slot in one.named:
+                retained = state.retained[slot.index]
+                if retained is not None:
+                    self._ask(one, slot.index, retained, list(slot.memory.all()))
+                if slot.index in mine:
+                    some = mine[slot.index]
+                    self._ask(one, slot.index, some, entries_of(self.join, slot, some))
+        for number, key, time in ghosts.asked:
+            _notify(self.settled[number], key, time)
+        deadlines.clean()
+
+    def _ask(self, one: Installed, slot: int, rows: Rows, entries: Sequence[Any]) -> None:
+        due = due_of(one, slot, rows)
+        assert due is not None  # Invariant: the slot is one that the restriction names
+        for time, entry in zip(due.tolist(), entries, strict=True):
+            _notify(one, one.key_of(self.join.slots[slot], entry), time)
+
+
+def ends_of(rows: Rows) -> NDArray[np.int64]:
+    """Return when the windows of rows end."""
+    ends = None if rows.window is None else rows.window.item("end")
+    assert isinstance(ends, Leaf)  # Invariant: all of them are in windows
+    found: NDArray[np.int64] = ends.numbers
+    return found
+
+
+def _notify(one: Installed, key: Any, time: int) -> None:
+    if key not in one.copies:
+        one.make(key)
+    one.notify_at(time, key)

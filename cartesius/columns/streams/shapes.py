@@ -1,0 +1,141 @@
+"""Shapes: what the restrictions of a correlation of streams say of its memories, gates and order, as data.
+
+Source: SEMANTICS 1.3, 1.5 to 1.7 and 1.13.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from cartesius.columns.bodies.computed import Keys, of_function
+from cartesius.meanings import OF_PRODUCTS, Meaning
+from cartesius.outputs import Events
+
+if TYPE_CHECKING:
+    from cartesius.columns.bodies.computed import Column, Component
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+
+@attrs.define(eq=False)
+class Keeping:
+    """What is kept of one slot, and how long.
+
+    Args:
+        newest: How many of the newest stay, of a key; None: all.
+        oldest: How many of the oldest stay, of a key; None: all.
+        uses: How often each may be used; None: without limit.
+        leaves: Whether each leaves with its batch.
+        predicates: What each must satisfy before anything sees it.
+    """
+
+    newest: int | None = None
+    oldest: int | None = None
+    uses: int | None = None
+    leaves: bool = False
+    predicates: list[Column] = attrs.Factory(list)
+
+
+@attrs.frozen(eq=False)
+class Shape:
+    """A product of streams.
+
+    Args:
+        slots: What is kept of each slot.
+        aligned: The sets of slots that come in lock-step, with the restrictions that say so.
+        keys: Its key spaces.
+        components: The equalities, all of which all slots are in: together they are the key under which parts meet.
+        spaces: The key spaces under which memories and gates are divided; none: under all keys alike.
+        is_oldest_first: Whether memories are visited so.
+    """
+
+    slots: tuple[Keeping, ...]
+    aligned: tuple[tuple[Installed, tuple[int, ...]], ...]
+    keys: Keys
+    components: list[Component]
+    spaces: tuple[int, ...]
+    is_oldest_first: bool
+
+
+def shape_of(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Shape | str | None:
+    """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
+    if not {one.restriction.meaning for one in join.installed} <= known:
+        return None
+    reason = _objection(join)
+    if reason:
+        return reason
+    slots = tuple([Keeping() for _ in join.slots])
+    aligned: list[tuple[Installed, tuple[int, ...]]] = []
+    prefixes = set()
+    is_oldest_first = False
+    for one in join.installed:
+        meaning, configuration = one.restriction.meaning, one.restriction.configuration
+        named = [slots[slot.index] for slot in one.named]
+        if meaning in (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED):
+            prefixes |= {one.prefixes[slot.index] for slot in one.named}
+        if meaning is Meaning.NEWEST:
+            for slot in named:
+                slot.newest = _least(slot.newest, configuration["n"])
+        elif meaning is Meaning.OLDEST:
+            for slot in named:
+                slot.oldest = _least(slot.oldest, configuration["n"])
+        elif meaning is Meaning.USES:
+            for slot in named:
+                slot.uses = _least(slot.uses, configuration["n"])
+        elif meaning is Meaning.MOMENTARY:
+            for slot in named:
+                slot.leaves = True
+        elif meaning is Meaning.ALIGNED:
+            if configuration["limit"] is not None:
+                return "how many events are held is limited"
+            if any(slot.predicates for slot in named):
+                return "a filter is behind what aligns"
+            aligned.append((one, tuple([slot.index for slot in one.slots["slots"]])))
+        elif meaning is Meaning.FILTER:
+            predicate, filtered = configuration["predicate"], one.slots["slot"][0]
+            slots[filtered.index].predicates.append(of_function(predicate, filtered))
+        elif meaning is Meaning.OLDEST_FIRST:
+            is_oldest_first = True
+    return _keyed(join, slots, tuple(aligned), prefixes, is_oldest_first=is_oldest_first)
+
+
+def _keyed(
+    join: Join,
+    slots: tuple[Keeping, ...],
+    aligned: tuple[tuple[Installed, tuple[int, ...]], ...],
+    prefixes: set[tuple[int, ...]],
+    *,
+    is_oldest_first: bool,
+) -> Shape | str:
+    if any(slot.newest is not None and slot.oldest is not None for slot in slots):
+        return "the newest and the oldest events are kept"
+    spaces = prefixes.pop() if prefixes else ()
+    if prefixes or len([space for space in spaces if space != join.bindings.window_space]) > 1:
+        return "its slots are keyed differently"
+    keys = Keys(join)
+    components = keys.components()
+    if isinstance(components, str):
+        return components
+    if not set(spaces) <= {one.space for one in components}:
+        return "not all slots are keyed"
+    return Shape(slots, aligned, keys, components, spaces, is_oldest_first)
+
+
+def _objection(join: Join) -> str:
+    if not isinstance(join.batch.output, Events):
+        return "its results are no events"
+    if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
+        return "a slot is no plain stream"
+    if any(slot.reactive.pattern is not None for slot in join.slots):
+        return "a slot is bound to results"
+    if len({slot.reactive for slot in join.slots}) < len(join.slots):
+        return "two slots have one source"
+    if join.pattern.absent.names or join.bindings.moment is not None:
+        return "its candidates are not all combinations"
+    return ""
+
+
+def _least(one: int | None, other: int) -> int:
+    return other if one is None else min(one, other)

@@ -1,0 +1,210 @@
+"""Stages over tables: what their kernels have in common, which is how rows come to them and go back to the objects.
+
+A slot that keeps no rows (`transiently`) has them here nevertheless, to know what a change replaces; they are taken
+from where they are kept, and are not given back. A stream of which a restriction makes rows has its keys computed here.
+
+Source: SEMANTICS 2.1 to 2.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from cartesius.columns.bodies.computed import of_predicates, once
+from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.lifetimes.lifetimes import predicates_of
+from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.stages.stages import Stage, State, checked_keys, load_rows, store_rows
+from cartesius.columns.tables.table_rows import is_nan_or_null, versions
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
+from cartesius.generated import commented
+from cartesius.lists import equality_of
+from cartesius.meanings import Meaning
+from cartesius.null_values import is_null
+from cartesius.reactives import Undeclared
+from cartesius.records import wrap
+from cartesius.value_functions import of_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cartesius.columns.stages.rows import Flow
+    from cartesius.columns.tables.table_rows import Versions
+    from cartesius.columns.tables.timelines import Found
+    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.families import Slot
+    from cartesius.join_shape import Join
+
+
+class Output(Protocol):
+    """What becomes of the results of a table's timeline."""
+
+    how: str
+
+    def load(self, join: Join) -> Any:
+        """Return what the objects hold of it."""
+
+    def store(self, join: Join, more: Any) -> None:
+        """Let the objects hold it."""
+
+    def given(self, found: Found, more: Any, steps: int) -> tuple[Flow, Any]:
+        """Return what a batch gives, and what is held after it."""
+
+
+class TableStage(Stage):
+    """A correlation whose slots have rows; kernels subclass it.
+
+    Args:
+        join: The correlation.
+        output: What becomes of the results.
+        missing: Of each slot whether its part may be missing.
+    """
+
+    how = ""
+
+    def __init__(self, join: Join, output: Output, missing: Sequence[bool]) -> None:
+        super().__init__(join)
+        self.output = output
+        self.missing = missing
+        conditions = join.pattern.conditions()
+        self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
+        self.is_transient = any(one.restriction.meaning is Meaning.RECALLS for one in join.installed)
+        self.is_read_only = join.batch.is_read_only
+        self.keys: dict[int, Any] = {
+            slot.index: of_value(key) if callable(key := one.restriction.configuration["key"]) else key
+            for one in join.installed
+            if one.restriction.meaning is Meaning.UPSERTS
+            for slot in one.named
+        }
+        self.folds = {
+            one.named[0].index: (one.restriction.configuration["initial"], one.restriction.configuration["combine"])
+            for one in join.installed
+            if one.restriction.meaning is Meaning.FOLDS
+        }
+        self.predicates = {slot.index: predicates_of(join, slot) for slot in join.slots}
+
+    def source(self) -> str:
+        """Return the generated code."""
+        shown = " | ".join(repr(one.restriction) for one in self.join.installed)
+        slots = ", ".join(f"{slot.name}: {slot.reactive.name}" for slot in self.join.slots)
+        head = f"# {commented(self.join.name)}: {commented(slots)}\n# {commented(shown)}\n"
+        head += f"# {self.how}; evaluate; {self.output.how}\n"
+        return head + "\n".join(code.text for code in self.body.codes)
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the rows that the objects hold."""
+        arriving = self.with_keys(arriving)
+        kept = [self._load(slot, arriving.get(slot.index)) for slot in self.join.slots]
+        return State(tuple(kept), self.output.load(self.join))
+
+    def _load(self, slot: Slot, like: Rows | None) -> Rows | None:
+        if like is not None and not _says_types(like):
+            like = None
+        if like is not None and slot.index in self.folds:  # of what comes, only the key is kept as it is
+            like = attrs.evolve(like, payload=Leaf(pa.nulls(len(like))))
+        if slot.kept is None:
+            return load_rows(slot, like)
+        needed = self.join.bindings.needed[slot.index]
+        rows = {
+            key: value
+            for key, value in slot.kept.rows().items()
+            if not needed or not any(is_null(one.compute(wrap(value))) for one in needed)
+        }
+        if not rows:
+            return None
+        payload = of_values([wrap(value) for value in rows.values()], None if like is None else like.payload)
+        keys = checked_keys(of_values(list(rows), None if like is None else like.key))
+        none = np.zeros(len(rows), np.int64)
+        return Rows(payload, none, none, none, none, np.full(len(rows), BEFORE, np.int64), keys)
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the objects hold the rows."""
+        for slot, rows in zip(self.join.slots, state.retained, strict=True):
+            if slot.kept is None and id(slot.memory) not in stored:
+                stored.add(id(slot.memory))
+                store_rows(self.join, slot, rows)
+        self.output.store(self.join, state.more)
+
+    def with_keys(self, arriving: Mapping[int, Rows]) -> Mapping[int, Rows]:
+        """Return what arrives, with the keys of the rows that a stream becomes."""
+        if not self.keys:
+            return arriving
+        return {
+            index: attrs.evolve(rows, key=_key(rows.payload, self.keys[index])) if index in self.keys else rows
+            for index, rows in arriving.items()
+        }
+
+    def versions(self, state: State, arriving: Mapping[int, Rows]) -> list[Versions]:
+        """Return the versions of each slot."""
+        arriving = {index: self._let_in(index, rows) for index, rows in self.with_keys(arriving).items()}
+        for index, (initial, combine) in self.folds.items():
+            if index in arriving:
+                rows = arriving[index]
+                arriving[index] = attrs.evolve(rows, payload=_folded(state.retained[index], rows, initial, combine))
+        return [versions(rows, arriving.get(index)) for index, rows in enumerate(state.retained)]
+
+    def _let_in(self, slot: int, rows: Rows) -> Rows:
+        """Return what comes to a slot; a row that a filter stops is a deletion."""
+        if not self.predicates[slot]:
+            return rows
+        fails = np.zeros(len(rows), np.bool_)
+        asked = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
+        holds = of_predicates(self.predicates[slot], rows.take(asked))
+        fails[asked] = False if holds is None else ~holds
+        return attrs.evolve(rows, deletes=fails if rows.deletes is None else fails | rows.deletes)
+
+
+def _folded(before: Rows | None, rows: Rows, initial: Any, combine: Callable[[Any, Any], Any]) -> Vector:
+    """Return the folds that updates come to, one by one."""
+    folds: dict[Any, Any] = {}
+    if before is not None and before.key is not None:
+        folds = dict(zip(before.key.to_list(), before.payload.to_list(), strict=True))
+    assert rows.key is not None  # Invariant: rows of a table have keys
+    deletes = [False] * len(rows) if rows.deletes is None else rows.deletes.tolist()
+    found: list[Any] = []
+    try:
+        for key, value, gone in zip(rows.key.to_list(), rows.payload.to_list(), deletes, strict=True):
+            if gone:
+                folds.pop(key, None)
+            else:
+                folds[key] = combine(folds.get(key, initial), value)
+            found.append(folds.get(key))
+    except Exception as error:
+        reason = f"a fold raises {type(error).__name__}"
+        raise NotColumnar(reason) from error
+    return of_values(found, None if before is None else before.payload)
+
+
+def _says_types(rows: Rows) -> bool:
+    """Whether the types of rows can be those of others: not so if they are deletions, or all None."""
+    if not len(rows) or (rows.deletes is not None and rows.deletes.all()):
+        return False
+    return not any(isinstance(one, Leaf) and one.type == pa.null() for one in (rows.payload, rows.key))
+
+
+def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
+    if isinstance(key, str):
+        item = payload.item(key) if isinstance(payload, Struct) and payload.kind == "record" else None
+        if item is None or (isinstance(payload, Struct) and payload.valid is not None):
+            reason = f"not every value has a field {key!r}"
+            raise NotColumnar(reason)
+        found = item
+    else:
+        found = once(key, payload)
+    if is_nan_or_null(found):
+        reason = "a key is null"
+        raise NotColumnar(reason)
+    return found
+
+
+def has_known_keys(join: Join) -> bool:
+    """Whether the keys of rows that are made of streams are computed."""
+    return not any(
+        one.restriction.meaning is Meaning.UPSERTS and isinstance(one.restriction.configuration["key"], Undeclared)
+        for one in join.installed
+    )

@@ -1,0 +1,149 @@
+"""Keys: values as small ints, equal where the values are equal in Python's sense.
+
+What equals nothing has the code `NEVER`: a number that is none, and a null where a null key matches nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.columns.vectors.vectors import PACKED, Leaf, NotColumnar, Struct, concatenated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.vectors.vectors import Vector
+
+NEVER: Final = -1
+_EXACT: Final = 2**53
+_DENSE: Final = 4
+"""How many codes per value are few enough to take ints as they are, less the smallest."""
+
+
+def encoded(sides: Sequence[Sequence[Vector]], *, skips_null: bool) -> tuple[list[NDArray[np.int64]], int]:
+    """Return the codes of each side, and how many there are: each code is in ``range(count)``, or `NEVER`.
+
+    Args:
+        sides: Of each side the vectors whose values together are the key; as many on every side.
+        skips_null: Whether a null in it means that the key matches nothing; otherwise None equals None.
+    """
+    if not sides:
+        return [], 0
+    lengths = [len(side[0]) for side in sides]
+    codes, count = _component([side[0] for side in sides], skips_null=skips_null)
+    for place in range(1, len(sides[0])):
+        more, n = _component([side[place] for side in sides], skips_null=skips_null)
+        codes, count = _combined(codes, count, more, n)
+    return np.split(codes, np.cumsum(lengths)[:-1]), count
+
+
+def _combined(codes: NDArray[np.int64], count: int, more: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], int]:
+    never = (codes == NEVER) | (more == NEVER)
+    if count * n < _DENSE * len(codes):
+        both, total = codes * n + more, count * n
+    else:
+        found, both = np.unique(codes * n + more, return_inverse=True)
+        both, total = both.astype(np.int64), len(found)
+    both[never] = NEVER
+    return both, total
+
+
+def _component(vectors: Sequence[Vector], *, skips_null: bool) -> tuple[NDArray[np.int64], int]:
+    vectors = [one for one in vectors if len(one)] or vectors[:1]
+    if any(isinstance(one, Struct) for one in vectors):
+        return _of_structs([one for one in vectors if isinstance(one, Struct)], len(vectors))
+    if any(isinstance(one, Leaf) and one.kind == PACKED for one in vectors):
+        reason = "keys are of several types"
+        raise NotColumnar(reason)
+    together = concatenated(_of_one_type(vectors))
+    assert isinstance(together, Leaf)  # Invariant: leaves together are a leaf
+    if pa.types.is_nested(together.type):
+        reason = f"keys are of the type {together.type}"
+        raise NotColumnar(reason)
+    codes, count = _of_leaf(together)
+    if together.valid is not None:
+        codes[~together.valid] = NEVER if skips_null else count
+        count += 0 if skips_null else 1
+    return codes, count
+
+
+def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
+    if pa.types.is_boolean(leaf.type):
+        return leaf.numbers.astype(np.int64), 2
+    if pa.types.is_integer(leaf.type) and len(leaf):
+        numbers = leaf.numbers
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < max(_DENSE * len(leaf), 1 << 16):
+            wide = numbers if numbers.dtype.itemsize == 8 else numbers.astype(np.int64)  # 127 + 128 is no int8
+            return (wide - wide.dtype.type(low)).astype(np.int64, copy=False), high - low + 1
+    array = leaf.array
+    never: NDArray[np.bool_] | None = None
+    if pa.types.is_floating(leaf.type):
+        numbers = leaf.numbers + 0.0  # -0.0 equals 0.0
+        never = np.isnan(numbers)
+        array = pa.array(numbers)
+    found = pc.dictionary_encode(array, null_encoding="encode")
+    codes = found.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    if never is not None:
+        codes[never] = NEVER
+    return codes, max(1, len(found.dictionary))
+
+
+def _of_structs(structs: Sequence[Struct], n: int) -> tuple[NDArray[np.int64], int]:
+    first = structs[0]
+    if (
+        len(structs) != n
+        or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}
+        or first.kind != "tuple"
+    ):
+        reason = "keys have fields"
+        raise NotColumnar(reason)
+    if any(one.valid is not None for one in structs):
+        reason = "some keys are tuples and some null"
+        raise NotColumnar(reason)
+    if not first.names:
+        return np.zeros(sum(map(len, structs)), np.int64), 1
+    codes, count = encoded([one.items for one in structs], skips_null=False)
+    return np.concatenate(codes), count
+
+
+def _of_one_type(vectors: Sequence[Vector]) -> Sequence[Vector]:
+    """Return leaves cast to one type in which equality is Python's."""
+    leaves = [one for one in vectors if isinstance(one, Leaf)]
+    types = {leaf.type for leaf in leaves if leaf.type != pa.null()}
+    if len(leaves) != len(vectors) or len(types) < 2:
+        return vectors
+    if all(leaf.is_number for leaf in leaves if leaf.type != pa.null()):
+        if any(pa.types.is_floating(one) for one in types):
+            return [
+                leaf if pa.types.is_floating(leaf.type) and leaf.type == pa.float64() else _as_float(leaf)
+                for leaf in leaves
+            ]
+        return [Leaf(_cast(leaf, pa.int64())) for leaf in leaves]
+    if all(pa.types.is_string(one) or pa.types.is_large_string(one) for one in types):
+        return [Leaf(_cast(leaf, pa.large_string())) for leaf in leaves]
+    reason = f"keys of the types {', '.join(sorted(map(str, types)))} are compared"
+    raise NotColumnar(reason)
+
+
+def _as_float(leaf: Leaf) -> Leaf:
+    if leaf.type != pa.null() and not pa.types.is_floating(leaf.type) and not pa.types.is_boolean(leaf.type):
+        numbers = leaf.numbers
+        if len(numbers) and (int(numbers.max()) > _EXACT or int(numbers.min()) < -_EXACT):
+            reason = "ints beyond 2**53 are compared with floats"
+            raise NotColumnar(reason)
+    return Leaf(_cast(leaf, pa.float64()))
+
+
+def _cast(leaf: Leaf, kind: pa.DataType) -> Any:
+    try:
+        return leaf.array.cast(pa.int8()).cast(kind) if pa.types.is_boolean(leaf.type) else leaf.array.cast(kind)
+    except pa.ArrowInvalid as error:
+        reason = f"keys of the type {leaf.type} are compared with those of the type {kind}"
+        raise NotColumnar(reason) from error

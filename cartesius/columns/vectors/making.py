@@ -1,0 +1,70 @@
+"""Made values: objects of registered classes, and the tuples in them, as structs whose fields can be read as columns.
+
+A constant takes no room: it is a column of nulls whose metadata say what it stands for. The kind of a struct, or leaf,
+says in its metadata how its values are made again.
+
+Invariant: a vector made here stands for what the function of `cartesius.missing_values` that it is named after gives.
+
+Source: DESIGN 4; Arrow's columnar format (nested layouts, metadata of fields).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cartesius.codec import registered_name
+from cartesius.columns.vectors.vectors import Leaf, Struct, pack_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
+
+
+def constant_kind(value: Any) -> str:
+    """Return the kind of a column of nulls that stands for one value of plain data."""
+    return "constant " + pack_text(value)
+
+
+def constant(kind: str, n: int) -> Leaf:
+    """Return a vector of one value, ``n`` times; of `constant_kind`."""
+    return Leaf(pa.nulls(n), kind)
+
+
+def made(function: Made, n: int, items: Sequence[Vector]) -> Struct:
+    """Return objects of their fields."""
+    return Struct("made " + registered_name(function.kind), function.names, items, n)
+
+
+def present(function: Present, n: int, items: Sequence[Vector]) -> Struct:
+    """Return tuples of those items that are there."""
+    return Struct("present", function.names, items, n)
+
+
+def chained(function: Chained, n: int, items: Sequence[Vector]) -> Struct:
+    """Return tuples one after the other."""
+    return Struct("chained", function.names, items, n)
+
+
+def named(function: Names, n: int, masks: Sequence[NDArray[Any]]) -> Struct:
+    """Return tuples of the names of what holds."""
+    fields = [name if name not in function.names[:n] else f"{name} ({n + 1})" for n, name in enumerate(function.names)]
+    items = [Leaf(pa.array(mask)) for mask in masks]
+    return Struct("names " + json.dumps(function.names), fields, items, n)
+
+
+def labelled(function: Labelled, n: int, items: Sequence[Vector]) -> Struct:
+    """Return tuples of values with their labels and notes."""
+    labels = [label for label, _ in function.labels]
+    return Struct("labelled " + json.dumps([note for _, note in function.labels]), labels, items, n)
+
+
+def noted(function: Noted, leaf: Leaf) -> Leaf:
+    """Return values with a note."""
+    return Leaf(leaf.array, "noted " + json.dumps(function.note))

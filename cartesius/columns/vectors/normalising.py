@@ -1,0 +1,107 @@
+"""Normalising: what a user's arrays become at the door, so that all kernels see few types, each with exact values.
+
+Of timestamps and durations the unit becomes one that Python has, dictionaries and run lengths are decoded, and what
+kernels do not know, such as extension types, becomes the Python values that it stands for.
+
+Source: SEMANTICS 1.16 (which values there are).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import DICT, PACKED, RECORD, Leaf, Struct, Vector, from_arrow
+from cartesius.errors import NotStorable
+from cartesius.records import wrap
+
+
+def column_of(column: Any) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:
+    """Return a column as a user gives it, as Arrow and with its field: a list stands for its values, exactly.
+
+    Raises:
+        TypeError: It is no column.
+        pa.ArrowException: Nor is it one that Arrow can hold.
+    """
+    if isinstance(column, str | bytes):
+        message = f"the one value {column!r}"
+        raise TypeError(message)
+    if isinstance(column, Sequence):
+        try:
+            vector = of_values(list(column))
+        except NotStorable:  # such as scalars of numpy: Arrow may know them
+            pass
+        else:
+            return vector.to_arrow(), vector.field("")
+    array = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column, from_pandas=False)
+    return array, pa.field("", array.type)
+
+
+def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
+    """Return the vector of a user's array.
+
+    Raises:
+        pa.ArrowException: It has values that Python has not.
+    """
+    kind = _kind(array.type)
+    if kind is None:
+        return of_values(array.to_pylist())
+    if pa.types.is_run_end_encoded(array.type):
+        return normalised(pc.run_end_decode(array), field)
+    if kind != array.type:
+        array = array.cast(kind)
+    return from_arrow(array, field)
+
+
+def _kind(kind: pa.DataType) -> pa.DataType | None:
+    """Return the type that stands for the same values; None: there is none."""
+    types = pa.types
+    if types.is_struct(kind):
+        return _struct(kind)
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = _kind(kind.value_type)
+        make = pa.list_ if types.is_list(kind) else pa.large_list
+        return None if inner is None else make(kind.value_field.with_type(inner))
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _kind(kind.value_type)
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if types.is_duration(kind):
+        return pa.duration("us")
+    if types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        return None
+    return _SAME.get(kind.id, kind)
+
+
+def _struct(kind: pa.StructType) -> pa.DataType | None:
+    fields = [kind.field(place) for place in range(kind.num_fields)]
+    inner = [_kind(field.type) for field in fields]
+    if any(one is None for one in inner) or len({field.name for field in fields}) < len(fields):
+        return None
+    return pa.struct([field.with_type(one) for field, one in zip(fields, inner, strict=True)])
+
+
+_SAME: dict[int, pa.DataType] = {
+    one.id: other
+    for one, other in [
+        (pa.float16(), pa.float32()), (pa.string_view(), pa.string()), (pa.binary_view(), pa.binary()),
+        (pa.binary(1), pa.binary()), (pa.time64("ns"), pa.time64("us")), (pa.date64(), pa.date32()),
+    ]
+}  # fmt: skip
+
+
+def wrapped(vector: Vector) -> Vector:
+    """Return a vector with its mappings as records, as the door of the engine wraps them."""
+    if isinstance(vector, Struct):
+        if vector.kind not in (RECORD, DICT):
+            return vector
+        return Struct(RECORD, vector.names, [wrapped(item) for item in vector.items], vector.length, vector.valid)
+    if isinstance(vector, Leaf) and vector.kind == PACKED:
+        values = vector.to_list()
+        if any(isinstance(value, Mapping) for value in values):
+            return of_values([wrap(value) for value in values])
+    return vector

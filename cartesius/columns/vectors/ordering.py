@@ -1,0 +1,107 @@
+"""Ordering: rows by key, and changes by step, without comparing more than must be.
+
+Sources: radix sort, which numpy has for 16-bit numbers; a number and its place packed into one, which sorts stably.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from cartesius.columns.vectors.vectors import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.vectors.vectors import Indices
+
+_RADIX: Final = 1 << 16
+_BITS: Final = 62
+_FEW: Final = 1 << 12
+LAST: Final = np.iinfo(np.int64).max
+
+
+def by_code(codes: NDArray[np.int64], count: int) -> Indices:
+    """Return the stable order of codes in ``range(count)``."""
+    if count <= 1:
+        return np.arange(len(codes))
+    if count <= _RADIX:
+        return np.argsort(codes.astype(np.uint16), kind="stable")
+    bits = len(codes).bit_length()
+    if bits + count.bit_length() > _BITS:
+        return np.argsort(codes, kind="stable")
+    packed = (codes << bits) | np.arange(len(codes))
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
+def by_position(positions: NDArray[np.int64], steps: int) -> Indices | None:
+    """Return the order by position, in ``range(steps)``; None if two are in one step."""
+    place = np.full(steps, MISSING, np.int64)
+    place[positions] = np.arange(len(positions))
+    order = place[place != MISSING]
+    return order if len(order) == len(positions) else None
+
+
+def by_several(columns: Sequence[tuple[NDArray[Any], int]]) -> Indices:
+    """Return the order by several columns, the first one first; each is at most what stands beside it.
+
+    No two rows have the same in all of them.
+    """
+    if sum(bound.bit_length() for _, bound in columns) > _BITS:
+        return np.lexsort([column for column, _ in reversed(columns)])
+    packed = np.zeros(len(columns[0][0]), np.int64)
+    for column, bound in columns:
+        packed = (packed << bound.bit_length()) | column
+    return np.argsort(packed)
+
+
+def sorted_rows(columns: Sequence[tuple[NDArray[np.int64], int]]) -> list[NDArray[np.int64]]:
+    """Return the columns of rows sorted by all of them; each is in ``range`` of what stands beside it.
+
+    Numbers are sorted much faster than the places of numbers, so rows are packed into one number each, if they fit.
+    """
+    bits = [(bound - 1).bit_length() for _, bound in columns]
+    if sum(bits) > _BITS:
+        order = np.lexsort([column for column, _ in reversed(columns)])
+        return [column[order] for column, _ in columns]
+    packed = np.zeros(len(columns[0][0]), np.int64)
+    for (column, _), width in zip(columns, bits, strict=True):
+        packed <<= width
+        packed |= column
+    packed.sort()
+    found = []
+    for width in reversed(bits):
+        found.append(packed & ((1 << width) - 1))
+        packed >>= width
+    return found[::-1]
+
+
+def last_of_each(codes: NDArray[np.int64], count: int) -> Indices:
+    """Return the place of the last of each code in ``range(count)``, `MISSING` where there is none."""
+    last = np.full(count, MISSING, np.int64)
+    last[codes] = np.arange(len(codes))
+    return last
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where one of the columns differs from its value before."""
+    found = np.ones(len(columns[0]), np.bool_)
+    if len(found):
+        found[1:] = columns[0][1:] != columns[0][:-1]
+        for column in columns[1:]:
+            found[1:] |= column[1:] != column[:-1]
+    return found
+
+
+def bisected(ordered: NDArray[np.int64], asked: NDArray[np.int64]) -> Indices:
+    """Return how many of the ordered numbers are at most what is asked, for each."""
+    if len(asked) < _FEW:
+        return np.searchsorted(ordered, asked, "right")
+    order = np.argsort(asked)  # bisection in order stays in the caches
+    found = np.empty(len(asked), np.int64)
+    found[order] = np.searchsorted(ordered, asked[order], "right")
+    return found

@@ -1,0 +1,4 @@
+"""Kernels of windows: which events come to which, what they hold, their totals and their joins.
+
+In reading order: `window_deliveries`, `window_state`, `window_totals`, `window_joins`.
+"""

@@ -1,0 +1,225 @@
+"""The kernel of streams that meet in windows: a window is a key, so another kernel joins what is delivered to them.
+
+What is delivered to windows comes to that kernel as rows that have one, event by event and then window by window, each
+in a step of its own: what happens in one window does not touch another, and results come window by window.
+
+Invariant: retained rows are in windows that are not freed.
+
+Source: SEMANTICS 1.3, 1.4 and 3.2; DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columns.bodies.coding import codes_of
+from cartesius.columns.bodies.computed import Keys
+from cartesius.columns.loops.consuming_plans import consuming_stage
+from cartesius.columns.loops.stepping import stepping_stage
+from cartesius.columns.loops.stepping_shapes import common_to_windows
+from cartesius.columns.stages.rows import Flow, nothing
+from cartesius.columns.stages.spans import spans_of, until
+from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
+from cartesius.columns.streams.expiring import ends_of
+from cartesius.columns.streams.version_plans import OF_VERSIONS
+from cartesius.columns.streams.versions import version_stage
+from cartesius.columns.streams.zipping import zip_stage
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import concatenated
+from cartesius.columns.windows.window_deliveries import deliveries, first_met
+from cartesius.columns.windows.window_state import opened, store_windows
+from cartesius.meanings import OF_PRODUCTS, Meaning
+from cartesius.outputs import Events
+from cartesius.outputs import Rows as Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.windows.window_deliveries import Deliveries
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+
+@attrs.frozen(eq=False)
+class Windows:
+    """Which windows are not freed, beside what the other kernel holds.
+
+    Args:
+        opened: Their numbers, in the order in which they were opened, each once a key.
+        keys: The key of each, where they are left of the windows.
+        more: What the other kernel keeps besides.
+        last: The last arrival number: an event in several windows is several, so it may be ahead of the engine's.
+    """
+
+    opened: Ints
+    keys: Vector | None
+    more: Any
+    last: int
+
+
+class WindowJoin(Stage):
+    """Streams in windows."""
+
+    keeps_time = True
+
+    def __init__(self, join: Join, installed: Installed, spans: Spans, inner: Stage, keys: Keys) -> None:
+        super().__init__(join)
+        self.installed = installed
+        self.spans = spans
+        self.inner = inner
+        self.keys = keys
+        space = join.bindings.window_space
+        self.space = 0 if space else None  # the key space whose keys have windows of their own
+
+    def source(self) -> str:
+        """Return the code of the other kernel."""
+        return f"# of each window, of {self.spans}:\n{self.inner.source()}"
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Deliver what comes, let it meet what is there, and let go of the windows that are over."""
+        before: Windows = state.more
+        found: dict[int, Deliveries] = {}
+        late = []
+        none = np.zeros(0, np.int64)
+        for index, mine in arriving.items():
+            found[index] = deliveries(self.spans, self.join.slots[index], self.join.world, mine, none, moment)
+            late += found[index].late
+            if found[index].late or len(found[index]) < len(mine):
+                self.keys.check(index, mine)
+        order, steps = _in_turn(found)
+        number = max(self.join.world.number, before.last) + 1
+        delivered = {
+            index: self._delivered(one, mine, number) for (index, one), mine in zip(found.items(), steps, strict=True)
+        }
+        positions = np.concatenate([one.position for one in found.values()] or [none])[order]
+        inner = _moment(moment, positions) if self.inner.keeps_time else Moment(len(order))
+        after = self.inner.run(attrs.evolve(state, more=before.more), delivered, inner)
+        clock = until(moment, self.join.world)
+        rest = self.inner.without(after.state, lambda rows: ends_of(rows) + self.spans.lateness <= clock)
+        opened_, keys = self._opened(before, found, delivered, order)
+        stays = np.flatnonzero(~self.spans.is_freed(opened_, clock))
+        windows = Windows(opened_[stays], None if keys is None else keys.take(stays), rest.more, number + len(order))
+        flow = _in_steps(after.flow, positions)
+        return Outcome(
+            flow, attrs.evolve(rest, more=windows), after.tuples, late, {i: len(one) for i, one in found.items()}
+        )
+
+    def _delivered(self, found: Deliveries, steps: Ints, number: int) -> Rows:
+        rows = found.rows if found.place is None else found.rows.take(found.place)
+        window = self.spans.column(found.window)
+        return attrs.evolve(rows, window=window, position=steps, number=steps + number)
+
+    def _opened(
+        self, before: Windows, found: Mapping[int, Deliveries], delivered: Mapping[int, Rows], order: Ints
+    ) -> tuple[Ints, Vector | None]:
+        """Return the windows that have been opened, each once a key."""
+        if not len(order):
+            return before.opened, before.keys
+        coming = np.concatenate([one.window for one in found.values()])[order]
+        every = np.concatenate([before.opened, coming])
+        if self.space is None:
+            return every[first_met(every)], None
+        new = [self.keys.in_space(self.space, index, rows) for index, rows in delivered.items()]
+        keys = concatenated([*([] if before.keys is None else [before.keys]), concatenated(new).take(order)])
+        (codes, *_), count = codes_of([keys])
+        first = first_met(every * (count + 1) + codes)
+        return every[first], keys.take(first)
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return what is in memory, as it came to its windows."""
+        state = self.inner.load(arriving)
+        numbers, keys = opened(self.spans, self.installed)
+        of = None if self.space is None else of_values(keys)
+        return attrs.evolve(state, more=Windows(numbers, of, state.more, self.join.world.number))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the objects hold it."""
+        windows: Windows = state.more
+        keys = None if windows.keys is None else windows.keys.to_list()
+        store_windows(self.spans, self.installed, windows.opened, None, keys)
+        self.join.world.number = max(self.join.world.number, windows.last)
+        self.inner.store(attrs.evolve(state, more=windows.more), stored)
+
+
+def _in_turn(found: Mapping[int, Deliveries]) -> tuple[Ints, list[Ints]]:
+    """Return the order in which what comes to all slots is delivered, and which of it is when, by slot."""
+    positions = [one.position for one in found.values()]
+    if not positions:
+        return np.zeros(0, np.int64), []
+    order = np.argsort(np.concatenate(positions), kind="stable")
+    steps = np.empty(len(order), np.int64)
+    steps[order] = np.arange(len(order))
+    return order, np.split(steps, np.cumsum([len(one) for one in positions])[:-1])
+
+
+def _in_steps(flow: Flow, position: Ints) -> Flow:
+    """Return what is given, in the steps of the batch: first what they take back, then what they give."""
+    if not len(flow):
+        return nothing()
+    flow = attrs.evolve(flow, position=position[flow.position])
+    if flow.weight is None:
+        return flow
+    codes = flow.position * 2 + (flow.weight > 0)
+    if (codes[1:] >= codes[:-1]).all():
+        return flow
+    order = np.argsort(codes, kind="stable")
+    start, end, weight = flow.start[order], flow.end[order], flow.weight[order]
+    return Flow(flow.position[order], flow.value.take(order), start, end, weight)
+
+
+def _moment(moment: Moment, positions: Ints) -> Moment:
+    """Return a batch in which each delivery has a step, and there is one at the end."""
+    if not moment.steps:
+        return moment
+    event = np.append(positions, moment.steps - 1)
+    clock = None if moment.clock is None else moment.clock[event]
+    return Moment(len(event), clock, moment.meets_deadlines, event)
+
+
+def window_join_stage(join: Join) -> Stage | str | None:
+    """Return the stage of streams that meet in windows, at once."""
+    opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
+    if len(opening) != 1 or not isinstance(join.batch.output, Events | Table):
+        return None
+    if len({slot.reactive for slot in join.slots}) < len(join.slots):
+        return "two slots in windows have one source"
+    if any(slot.reactive.table or slot.reactive.pattern is not None or slot.is_table for slot in join.slots):
+        return "a slot in windows is no plain stream"
+    if any(slot.n is not None or slot.shared is not None for slot in join.slots):
+        return "a slot in windows is shared, or binds lists"
+    space = join.bindings.window_space
+    assert space is not None  # Invariant: there are windows
+    every = set(range(len(join.slots)))
+    if space > 1 or any(set(one) != every for one in join.bindings.spaces[: space + 1]):
+        return "not all its slots are in windows, under one key at most"
+    spans = spans_of(opening[0])
+    if isinstance(spans, str):
+        return spans
+    common = common_to_windows(join)
+    if any(one.restriction.meaning is Meaning.ALIGNED for one in common):
+        return "what aligns is common to all windows"
+    if common and spans.size > spans.period:
+        return "what is kept of a slot is common to windows that overlap"
+    if spans.delay is not None:
+        return "what meets in its windows waits for their end"
+    versions, products = OF_VERSIONS | {Meaning.WINDOWS}, OF_PRODUCTS | {Meaning.WINDOWS}
+    stages = [stepping_stage(join, spans)]
+    if not common and isinstance(join.batch.output, Events):
+        first = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))
+        stages = [*first, *stages]
+    inner = next((one for one in stages if isinstance(one, Stage)), None)
+    if inner is None:
+        return "; ".join(dict.fromkeys(one for one in stages if isinstance(one, str))) or None
+    return WindowJoin(join, opening[0], spans, inner, Keys(join))

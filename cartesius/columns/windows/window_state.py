@@ -1,0 +1,149 @@
+"""The state of windows as columns: which are open, what they hold, and what their groups have come to.
+
+Invariant: what is held is in a window that is not visible yet; of a window that is freed nothing is known.
+
+Source: SEMANTICS 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from cartesius.columns.groups.totalling import chosen
+from cartesius.columns.stages.rows import BEFORE, Rows
+from cartesius.columns.stages.spans import clock_of
+from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.queues import Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.groups.totalling import Totals
+    from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.vectors.vectors import Indices, Vector
+    from cartesius.entries import Entry
+    from cartesius.events import Window
+    from cartesius.families import Slot
+    from cartesius.installations import Installed
+
+
+@attrs.frozen(eq=False)
+class Groups:
+    """The totals of windows that are not freed, in the order in which they were first given.
+
+    Args:
+        window: The number of the window of each.
+        key: The key of each, where there are keys.
+        counts: Of how many results it is.
+        totals: What it comes to.
+    """
+
+    window: NDArray[np.int64]
+    key: Vector | None
+    counts: NDArray[np.int64]
+    totals: Totals
+
+    def __len__(self) -> int:
+        return len(self.window)
+
+    def take(self, indices: Indices) -> Groups:
+        """Return some of them."""
+        key = None if self.key is None else self.key.take(indices)
+        return Groups(self.window[indices], key, self.counts[indices], chosen(self.totals, indices))
+
+
+@attrs.frozen(eq=False)
+class Windows:
+    """The windows that are not freed, in the order in which they were opened, and their groups."""
+
+    opened: NDArray[np.int64]
+    groups: Groups
+
+
+def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | None:
+    """Return what windows hold back, in order of arrival; the number of each is that of its step."""
+    contents = installed.copies[()].contents if () in installed.copies else {}
+    found: dict[int, Entry] = {id(entry): entry for queue in contents.values() for entry in queue}
+    entries = sorted(found.values(), key=lambda entry: entry.noted("step"))
+    if not entries:
+        return None
+    if not all(set(entry.more or ()) <= {"step"} and entry.identity[:1] == (slot.source,) for entry in entries):
+        reason = "what windows hold is derived"
+        raise NotColumnar(reason)
+    try:
+        start, end = (np.array([getattr(e, name) for e in entries], np.int64) for name in ("start", "end"))
+    except (OverflowError, ValueError) as error:
+        reason = "what windows hold has an infinite time"
+        raise NotColumnar(reason) from error
+    payload = of_values([entry.value for entry in entries], None if like is None else like.payload)
+    ordinal = np.array([entry.identity[1] for entry in entries], np.int64)
+    steps = np.array([entry.noted("step") for entry in entries], np.int64)
+    return Rows(payload, start, end, ordinal, steps, np.full(len(entries), BEFORE, np.int64)).check_times()
+
+
+def opened(spans: Spans, installed: Installed) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the numbers of the windows that are not freed, as the objects have them, and the key of each, if any."""
+    found = [(spans.number(window), key) for key, copy in installed.copies.items() for window in copy.contents]
+    return np.array([number for number, _ in found], np.int64), [key[0] if key else None for _, key in found]
+
+
+def store_windows(
+    spans: Spans,
+    installed: Installed,
+    opened: NDArray[np.int64],
+    held: Rows | None,
+    keys: Sequence[Any] | None = None,
+) -> None:
+    """Let the objects have the windows: what they hold, which of them are reported, and what is due when.
+
+    Args:
+        spans: Which windows there are.
+        installed: The restriction that opens them.
+        opened: Those that are not freed, in the order in which they were opened.
+        held: What they hold back.
+        keys: The key of each, if every key has windows of its own.
+    """
+    world = installed.join.world
+    world.deadlines.forget_all(installed.join)
+    installed.due.clear()
+    installed.copies.clear()
+    clock = clock_of(world.clock)
+    queues = _queues(spans, installed, held)
+    by_key: dict[tuple[Any, ...], list[Window]] = {}
+    for place, window in enumerate(spans.objects(opened)):
+        by_key.setdefault(() if keys is None else (keys[place],), []).append(window)
+    for key, windows in by_key.items():
+        copy = installed.make(key)
+        copy.contents = {window: Queue(queues.get(window, ())) for window in windows}
+        delay = spans.delay
+        if delay is not None:
+            copy.reported = frozenset(window for window in windows if window.end + delay <= clock)
+        for window in windows:
+            if delay is not None and window.end + delay > clock:
+                world.deadlines.add(window.end + delay - 1, installed, key)  # type: ignore[arg-type]  # it is finite
+            world.deadlines.add(window.end + spans.lateness - 1, installed, key)  # type: ignore[arg-type]  # likewise
+
+
+def _queues(spans: Spans, installed: Installed, held: Rows | None) -> dict[Window, list[Entry]]:
+    """Return what is held, by window."""
+    queues: dict[Window, list[Entry]] = {}
+    if held is None:
+        return queues
+    (slot,) = installed.join.slots
+    entries = entries_of(installed.join, slot, held)
+    rows, numbers = spans.of(held.start, held.end)
+    places = np.arange(len(held)) if rows is None else rows
+    hidden = ~spans.is_visible(numbers, clock_of(installed.join.world.clock))
+    for window, place in zip(spans.objects(numbers[hidden]), places[hidden].tolist(), strict=True):
+        queues.setdefault(window, []).append(entries[place])
+    for entry in entries:
+        entry.note(step=entry.number)
+        entry.number = -1
+    return queues

@@ -1,0 +1,288 @@
+"""The kernel of totals in windows: what `aggregate` gives of one stream, by window, or by key and window.
+
+Each event is a row in each of its windows. Rows are sorted by group, stably, those of the groups so far in front; a
+total after a row is a running sum, or maximum, within its group, and a change where it differs from the one before. A
+window that waits for its end gives one change a group when the clock reaches it, before the event that moved the clock.
+
+Source: DESIGN 4; SEMANTICS 2.7, 3.1 and 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cartesius.columns.bodies.compositions import applied
+from cartesius.columns.bodies.computed import of_predicates
+from cartesius.columns.bodies.headings import heading
+from cartesius.columns.bodies.vectorising import Code
+from cartesius.columns.groups.extremes import Greatest, Least
+from cartesius.columns.groups.sums import Counts, Means, Presences, Sums
+from cartesius.columns.groups.totalling import Totalled, chosen, combined, widened
+from cartesius.columns.lifetimes.lifetimes import predicates_of
+from cartesius.columns.stages.candidates import whole
+from cartesius.columns.stages.rows import LAST, Flow, Rows, joined, nothing
+from cartesius.columns.stages.spans import spans_of, until
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.vectors.conversions import of_values
+from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.segments import Segments
+from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
+from cartesius.columns.windows.window_deliveries import Deliveries, deliveries
+from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
+from cartesius.expressions import Expression, Part, Tuple, WindowOf
+from cartesius.meanings import Meaning, Total
+from cartesius.totals import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.groups.totalling import Totalling
+    from cartesius.columns.stages.candidates import Parts
+    from cartesius.columns.stages.spans import Spans
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Indices, Vector
+    from cartesius.installations import Installed
+    from cartesius.join_shape import Join
+
+_KINDS: dict[Total, Callable[[Any], Totalling]] = {
+    Total.COUNT: Counts, Total.PRESENT: Presences, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least,
+    Total.GREATEST: Greatest,
+}  # fmt: skip
+_KNOWN = {Meaning.WINDOWS, Meaning.TOTALS, Meaning.RETRACTS, Meaning.MOMENTARY, Meaning.FILTER}
+
+
+class WindowTotals(Stage):
+    """Totals of one stream, by window, or by key and window."""
+
+    keeps_time = True
+
+    def __init__(
+        self, join: Join, installed: Installed, spans: Spans, yields: Tuple, key: Expression | None, output: Totals
+    ) -> None:
+        super().__init__(join)
+        self.installed = installed
+        self.spans = spans
+        self.output = output
+        self.group = output.group
+        self.known: tuple[Total, tuple[Callable[[Any], Any], ...]] | None = getattr(self.group, "known", None)
+        self.totalling = None if self.known is None else _KINDS[self.known[0]](self.group.empty)
+        slots = {slot.name: slot.index for slot in join.slots}
+        self._has_key = key is not None
+        self._predicates = predicates_of(join, join.slots[0])
+        self._key = None if key is None else Code("key", key, slots)
+        self._lift: Code | None = None
+        if self.known is not None:
+            lifted: Expression = yields
+            for get in self.known[1]:
+                lifted = applied(get, lifted)
+            self._lift = Code("lifted", lifted, slots)
+
+    def source(self) -> str:
+        """Return the generated code."""
+        total = "combined, one by one" if self.known is None else f"running {self.known[0].name.lower()}"
+        functions = f"deliveries to {self.spans}, Segments, {total}, changes"
+        return heading(self.join, functions) + "".join(
+            code.text for code in (self._key, self._lift) if code is not None
+        )
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Deliver what comes, total it, and let go of the windows that are over."""
+        before: Windows = state.more
+        parts = [one for one in (state.retained[0], arriving.get(0)) if one is not None]
+        clock = until(moment, self.join.world)
+        if not parts:
+            freed = self.spans.is_freed(before.opened, clock)
+            windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock))
+            return Outcome(nothing(), State((None,), windows), 0)
+        found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), before.opened, moment)
+        delivered = len(found)
+        found = found.let_in(of_predicates(self._predicates, found.rows))
+        flow, groups = self._totalled(found, before.groups) if len(found) else (nothing(), before.groups)
+        windows = Windows(found.opened, self._unfreed(groups, clock))
+        return Outcome(flow, State((found.held,), windows), len(found), found.late, {0: delivered})
+
+    def _unfreed(self, groups: Groups, clock: int) -> Groups:
+        freed = self.spans.is_freed(groups.window, clock)
+        return groups.take(np.flatnonzero(~freed)) if freed.any() else groups
+
+    # -- totals --------------------------------------------------------------------------------------------------------
+
+    def _totalled(self, found: Deliveries, before: Groups) -> tuple[Flow, Groups]:
+        every = whole(found.rows)
+        key = None if self._key is None else widened(self._key.function(len(every), every))
+        segments = self._segments(found, before, key)
+        totalled = self._run(segments, found, before, key, every)
+        return self._flow(found, segments, totalled, key), self._groups(found, segments, totalled, before, key)
+
+    def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
+        """Sort what comes by window and key, what was there before in front."""
+        windows = np.concatenate([before.window, found.window]) if len(before) else found.window
+        low, high = int(windows.min()), int(windows.max())
+        codes, count = windows - low, high - low + 1
+        if key is not None:
+            sides = [[key]] if before.key is None or not len(before) else [[before.key], [key]]
+            found_codes, keys = encoded(sides, skips_null=False)
+            of_key = found_codes[-1] if found.place is None else found_codes[-1][found.place]
+            of_key = np.concatenate([found_codes[0], of_key]) if len(sides) > 1 else of_key
+            if count > (1 << 62) // keys:
+                _, codes = np.unique(codes, return_inverse=True)
+                count = int(codes.max()) + 1
+            codes, count = codes * keys + of_key, count * keys
+        return Segments(codes, count, len(before))
+
+    def _run(self, segments: Segments, found: Deliveries, before: Groups, key: Vector | None, every: Parts) -> Totalled:
+        if self.totalling is not None and self._lift is not None:
+            try:
+                values = self._lift.function(len(every), every)
+                values = values if found.place is None else values.take(found.place)
+                return self.totalling.run(segments, before.totals, before.counts, values)
+            except NotColumnar:
+                pass  # one by one, then
+        payloads = found.rows.payload.to_list()
+        places = range(len(found)) if found.place is None else found.place.tolist()
+        values_of = ([payloads[place] for place in places], self._keys(found, key, np.arange(len(found))).to_list())
+        return combined(self.group, segments, self._objects(before), list(zip(*values_of, strict=True)))
+
+    def _objects(self, groups: Groups) -> list[Any]:
+        if isinstance(groups.totals, list):
+            return groups.totals
+        assert self.totalling is not None  # Invariant: only that makes columns of totals
+        return self.totalling.objects(groups.totals, groups.counts)
+
+    def _keys(self, found: Deliveries, key: Vector | None, chosen_: Indices) -> Vector:
+        """Return the keys of the rows of some deliveries."""
+        windows = self.spans.column(found.window[chosen_])
+        if key is None:
+            return windows
+        return Struct(TUPLE, ("0", "1"), [key.take(found.rows_of(chosen_)), windows], len(chosen_))
+
+    def _groups(
+        self, found: Deliveries, segments: Segments, totalled: Totalled, before: Groups, key: Vector | None
+    ) -> Groups:
+        order = segments.by_arrival
+        is_old = segments.first < segments.before
+        counts = segments.lengths.copy()
+        counts[is_old] += before.counts[segments.first[is_old]] - 1
+        new = segments.first[order][len(before) :] - segments.before
+        window = np.concatenate([before.window, found.window[new]])
+        keys = None
+        if key is not None:
+            coming = key.take(found.rows_of(new))
+            keys = coming if before.key is None or not len(before) else concatenated([before.key, coming])
+        return Groups(window, keys, counts[order], chosen(totalled.after, order))
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+
+    def _flow(self, found: Deliveries, segments: Segments, totalled: Totalled, key: Vector | None) -> Flow:
+        """Return the changes: of what is visible at once each, of what waited one a group."""
+        where = segments.places
+        changed = totalled.changed[where]
+        if found.waited is not None:
+            changed = changed & ~found.waited
+        emitted = np.arange(len(found)) if changed.all() else np.flatnonzero(changed)
+        places = found.rows_of(emitted)
+        start, end, position = found.rows.start[places], found.rows.end[places], found.position[emitted]
+        if found.waited is None:
+            value = totalled.shown.take(where[emitted])
+            return Flow(position, value, start, end, key=self._keys(found, key, emitted))
+        last, first, since, until = _reported(found, segments)
+        reported = self.spans.ends(found.window[first]) + (self.spans.delay or 0)
+        due = np.concatenate([reported, np.full(len(emitted), LAST)])
+        mentioned, position = np.concatenate([first, emitted]), np.concatenate([found.position[first], position])
+        order = np.lexsort((mentioned, due, position))
+        value = totalled.shown.take(np.concatenate([last, where[emitted]])[order])
+        start, end = np.concatenate([since, start])[order], np.concatenate([until, end])[order]
+        keys = self._keys(found, key, mentioned[order])
+        return Flow(position[order], value, start, end, key=keys, turn=due[order])
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return what the objects hold: windows, what waits in them, and totals."""
+        held = load_held(self.join.slots[0], self.installed, arriving.get(0))
+        totals = self.output.totals
+        keys = [key[0] for key in totals] if self._has_key else []
+        windows = [key[1] if self._has_key else key for key in totals]
+        number = np.array([self.spans.number(window) for window in windows], np.int64)
+        counts = np.array([n for _, n in totals.values()], np.int64)
+        key = widened(of_values(keys)) if self._has_key else None
+        groups = Groups(number, key, counts, [total for total, _ in totals.values()])
+        return State((held,), Windows(opened(self.spans, self.installed)[0], groups))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Let the objects hold it."""
+        windows: Windows = state.more
+        groups = windows.groups
+        stored.add(id(self.join.slots[0].memory))
+        store_windows(self.spans, self.installed, windows.opened, state.retained[0])
+        of: list[Any] = self.spans.objects(groups.window)
+        keys = of if groups.key is None else list(zip(groups.key.to_list(), of, strict=True))
+        values = zip(self._objects(groups), groups.counts.tolist(), strict=True)
+        self.output.totals = dict(zip(keys, values, strict=True))
+        batch = self.join.batch.windows
+        assert batch is not None  # Invariant: there are windows
+        rows: dict[tuple[Any, ...], dict[Any, None]] = {}
+        for window, key in zip(of, keys, strict=True):
+            rows.setdefault((window,), {})[key] = None
+        batch.rows.of = rows
+
+
+def _reported(found: Deliveries, segments: Segments) -> tuple[Indices, Indices, NDArray[np.int64], NDArray[np.int64]]:
+    """Return, of each group that waited, where its last row is, its first delivery, and the hull of their times."""
+    assert found.waited is not None
+    none = np.zeros(segments.before, np.bool_)
+    waited = segments.sorted(np.concatenate([none, found.waited]))
+    is_last = waited.copy()
+    is_last[:-1] &= ~waited[1:] | segments.is_head[1:]
+    last = np.flatnonzero(is_last)
+    head = segments.heads[segments.number[last]]
+    first = (head if segments.order is None else segments.order[head]) - segments.before
+    bounds = np.column_stack([head, last + 1]).ravel()
+    bounds = bounds[:-1] if len(bounds) and bounds[-1] == segments.size else bounds
+    places = found.rows_of(np.arange(len(found)))
+    before = np.zeros(segments.before, np.int64)
+    start = segments.sorted(np.concatenate([before, found.rows.start[places]]))
+    end = segments.sorted(np.concatenate([before, found.rows.end[places]]))
+    if not len(last):
+        return last, first, start[:0], end[:0]
+    return last, first, np.minimum.reduceat(start, bounds)[::2], np.maximum.reduceat(end, bounds)[::2]
+
+
+def window_totals_stage(join: Join) -> Stage | str | None:
+    """Return the stage of a correlation that totals one stream in windows."""
+    output, yields = join.batch.output, join.pattern.yields
+    opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
+    meanings = {one.restriction.meaning for one in join.installed}
+    if len(opening) != 1 or not isinstance(output, Totals):
+        return None
+    if len(join.slots) != 1 or Meaning.MOMENTARY not in meanings or not meanings <= _KNOWN or output.keeps_elements:
+        return "the events that its windows total are kept, as they may be taken back"
+    slot = join.slots[0]
+    if slot.is_table or slot.n is not None or slot.shared is not None or join.batch.body.where is not None:
+        return "its slot is no plain stream"
+    key = _key_of(join, yields)
+    if key is None:
+        return "its totals are not by window, or by key and window"
+    if output.is_durable and getattr(output.group, "known", None) is None:
+        return "its totals may be what no snapshot can hold"
+    spans = spans_of(opening[0])
+    if isinstance(spans, str):
+        return spans
+    assert isinstance(yields, Tuple)
+    return WindowTotals(join, opening[0], spans, yields, None if isinstance(key, WindowOf) else key, output)
+
+
+def _key_of(join: Join, yields: Any) -> Expression | None:
+    """Return the key beside the window, or the window, if totals are of (value, key) as `aggregate` writes it."""
+    totalling = next(one for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
+    by = vars(totalling.restriction).get("by")
+    if not isinstance(yields, Tuple) or len(yields.items) != 2 or yields.items[0] != Part(join.slots[0].name):
+        return None
+    key = None if by is None else applied(by, yields)
+    if isinstance(key, Tuple) and len(key.items) == 2 and isinstance(key.items[1], WindowOf):
+        return key.items[0]
+    return key if isinstance(key, WindowOf) else None
