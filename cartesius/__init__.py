@@ -18,6 +18,8 @@ from .clauses import play as play
 from .clauses import set_aside as set_aside
 from .clock_clauses import notify_at as notify_at
 from .codec import storable as storable
+from .correlating import correlate as correlate
+from .correlating import restricting as restricting
 from .engine import Engine as Engine
 from .entries import Entry as Entry
 from .errors import CartesiusError as CartesiusError
@@ -53,8 +55,6 @@ from .operations import forward as forward
 from .orders import Reliance as Reliance
 from .orders import ordered as ordered
 from .orders import unordered as unordered
-from .patterns import correlate as correlate
-from .patterns import restricting as restricting
 from .reactives import Reactive as Reactive
 from .restriction_base import Restriction as Restriction
 from .states import state as state

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate, Step
+    from cartesius.entries import Candidate, Entry
+    from cartesius.enumeration import Step
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed

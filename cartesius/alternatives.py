@@ -16,13 +16,12 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from cartesius.conservation import Fate
 from cartesius.entries import Entry
 from cartesius.errors import InvalidArgument
 from cartesius.families import optional, push
 from cartesius.order_edges import check_one_order
+from cartesius.patterns import Alternative, Group, Pattern
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.restriction_base import slot_families
 
@@ -32,27 +31,7 @@ if TYPE_CHECKING:
     from cartesius.events import Event
     from cartesius.families import Slot
     from cartesius.join_shape import Join
-    from cartesius.patterns import Pattern
     from cartesius.restriction_base import Restriction
-
-
-@attrs.frozen(eq=False)
-class Group:
-    """Patterns that share what they consume."""
-
-    size: int
-
-
-@attrs.frozen
-class Alternative:
-    """The place of a pattern in its group, from 0."""
-
-    group: Group
-    place: int
-
-    def __str__(self) -> str:
-        """Show the place, counted from 1."""
-        return f"{self.place + 1} of {self.group.size}"
 
 
 def as_alternatives(call: str, reactives: Iterable[Reactive]) -> tuple[Reactive, ...]:

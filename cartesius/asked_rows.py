@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING
 
-from cartesius.entries import FRESH, GONE
-from cartesius.enumeration import Candidate, Link, newest_first
+from cartesius.entries import FRESH, GONE, Candidate
+from cartesius.enumeration import Link, newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -24,10 +24,10 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST
 from cartesius.families import displace, optional, push, retract, row_key, select
 from cartesius.layers import Layer
-from cartesius.memories import check_storable
 from cartesius.operations import Operation
 from cartesius.outputs import hull
 from cartesius.records import wrap
+from cartesius.stored import check_storable
 from cartesius.version_batches import Versions
 from cartesius.window_batches import WindowBatch
 
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from cartesius.absences import Absences
     from cartesius.bindings import Bindings
-    from cartesius.enumeration import Alone, Candidate, Product, Rank
+    from cartesius.entries import Candidate
+    from cartesius.enumeration import Alone, Product, Rank
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.freed_windows import FreedResults
@@ -132,7 +133,7 @@ class Batch:
         memory = slot.memory
         before = memory.row(entry.row_key) if slot.is_table else None
         if self.world.durable:
-            check_storable(slot, entry)
+            check_storable(entry, slot.as_durable)
         if not entry.deletes:
             if entry.number >= 0:  # a gate lets it through once more: that is another event
                 entry = entry.again()

@@ -34,8 +34,7 @@ from cartesius.versions import Kind, Moment, VersionMemory, ties_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.patterns import Pattern
     from cartesius.reactives import Reactive
     from cartesius.restriction_base import Restriction
@@ -118,7 +117,7 @@ class Bindings:
                     bound = self.pattern.slots.items()
                     slots = [s for s, r in bound if named in (s, r)] or [s for s, r in bound if named == r.name]
                     found.update(dict.fromkeys(slots, retention))
-                    self._ties.update(dict.fromkeys(slots, ties_of(restriction)))
+                    self._ties.update(dict.fromkeys(slots, ties_of(restriction.configuration.get("ties"))))
                     for slot in slots:
                         check_has_versions(restriction, slot, self.pattern.slots[slot])
         return found

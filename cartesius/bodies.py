@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cartesius.batches import Batch
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.events import Time
     from cartesius.patterns import Pattern
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Batch
     from cartesius.bindings import Bindings
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.families import Slot
     from cartesius.handlers import Handler
     from cartesius.installations import Installed
@@ -242,7 +242,7 @@ def _view(bindings: Bindings, batch: Batch, key: str | tuple[str, ...]) -> View:
         return any(bindings.keeps(slot, key) for slot in slots)
 
     rest = (batch.name, first, present, keys, is_kept, batch.described, batch.world.provenance)
-    return View(*rest) if batch.versions is None else VersionView(batch.versions, *rest)
+    return View(*rest) if batch.versions is None else VersionView(batch.versions, batch.world.journal, *rest)
 
 
 def _where_alone(pattern: Pattern) -> Callable[[Candidate], bool]:

@@ -17,8 +17,7 @@ from cartesius.events import LATEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.matches import Match

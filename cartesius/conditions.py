@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.bindings import Bindings
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.patterns import Pattern
 
 Check: TypeAlias = "Callable[[Candidate], object]"

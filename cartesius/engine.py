@@ -29,10 +29,9 @@ from cartesius.explanations import explain
 from cartesius.fingerprints import fingerprint
 from cartesius.inflating import loading
 from cartesius.lenience import checked_on_error
-from cartesius.measures import measure, unaccounted
+from cartesius.measures import measure, unaccounted, whereabouts
 from cartesius.outlets import Outlets, add_output, checked_outputs, remove_output
 from cartesius.programs import Program
-from cartesius.provenance import whereabouts
 from cartesius.pulling import Prefixes, listen, value_and_time
 from cartesius.reactives import Reactive
 from cartesius.reading import Table

@@ -5,7 +5,7 @@ Tables have many, so what one costs counts: it has few fields, and what only som
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cartesius.errors import InvalidArgument
 from cartesius.events import Window
@@ -20,6 +20,9 @@ FRESH: Final = 1
 GONE: Final = 2
 UNLIMITED: Final = float("inf")
 ABSENT: Final = ("absent",)
+
+Candidate: TypeAlias = "list[Entry | None]"
+"""A combination of entries, by slot; None where a part is missing."""
 
 
 class Entry:

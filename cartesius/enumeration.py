@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -26,12 +26,11 @@ from cartesius.memories import NOWHERE, hashable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.entries import Entry
+    from cartesius.entries import Candidate, Entry
     from cartesius.memories import Memory
 
 ALWAYS: Final = -1
 """In a link, in the place of another slot: the value must be True."""
-Candidate: TypeAlias = "list[Entry | None]"
 
 
 @attrs.frozen

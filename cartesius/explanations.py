@@ -13,7 +13,7 @@ from cartesius.order_edges import edges_of
 from cartesius.order_needs import needs_of
 from cartesius.outputs import Rows
 from cartesius.partition_choice import explained
-from cartesius.shared_memories import shared_by
+from cartesius.sharing import shared_by
 from cartesius.track_machines import machine_of
 from cartesius.track_shapes import track_shape_of
 from cartesius.value_texts import shown

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from cartesius.conservation import Ledger
     from cartesius.events import Time
-    from cartesius.join_shape import Join
-    from cartesius.kept_rows import KeptRows
+    from cartesius.kept_rows import Standing
     from cartesius.memories import Memory
     from cartesius.operations import Operation
     from cartesius.pauses import Door
@@ -319,7 +318,7 @@ class Slot:
     source: str  # the name of its reactive in the program
     ledger: Ledger  # what has become of its deliveries; that of other slots, too, where they share a memory
     is_table: bool = False  # whether it has rows: it is bound to a table, or a restriction makes rows of its events
-    kept: KeptRows | Join | None = None  # where the rows are, if the memory does not keep them
+    kept: Standing | None = None  # where the rows are, if the memory does not keep them
     shared: SharedMemory | None = None  # where its memory is that of other slots, too
     has_windows: bool = False  # whether its events are delivered to windows, which decide what is late
     lateness: int = 0  # how far behind the clock an event still counts, in time units, without windows and versions
@@ -347,6 +346,11 @@ class Slot:
         """Whether late events count for some time."""
         keeps = isinstance(self.memory, VersionMemory) and self.memory.kind is not Kind.ALWAYS
         return self.has_windows or keeps or self.lateness > 0
+
+    @property
+    def as_durable(self) -> str:
+        """Where its memory is, in what is said of a value that no snapshot can hold."""
+        return f"in the memory of slot {self.name!r} ({self.source}), in a durable engine; nothing was changed"
 
     def __repr__(self) -> str:
         """Show the name."""

@@ -29,8 +29,7 @@ from cartesius.windows import WindowRows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed

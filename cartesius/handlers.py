@@ -12,7 +12,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 4 to 7; Xie & Leijen, Generalize
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from cartesius.errors import InvalidArgument
 from cartesius.operations import Frame, Operation, check_performed
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from cartesius.families import Family
     from cartesius.resumptions import Resumption
 
     Inside = TypeVarWithDefault("Inside", default=Any)  # the result of the computation inside a handler
@@ -41,6 +40,21 @@ A1 = TypeVar("A1")
 A2 = TypeVar("A2")
 Innermost = TypeVar("Innermost")
 
+
+class Named(Protocol):
+    """Operations of one name, of which each owner has one of its own; and the layer that clauses for them are of."""
+
+    @property
+    def name(self) -> str:
+        """What they are called."""
+        ...
+
+    @property
+    def layer(self) -> str:
+        """Where clauses for them are installed."""
+        ...
+
+
 Clauses = dict[Operation[..., Any], tuple[bool, "Callable[..., Any]"]]
 
 
@@ -49,7 +63,7 @@ def handles(
     operation: Operation[P, R],
 ) -> Callable[[Callable[Concatenate[H, P], R]], Callable[Concatenate[H, P], R]]: ...
 @overload
-def handles(operation: Family, *fields: str) -> Callable[[F], F]: ...
+def handles(operation: Named, *fields: str) -> Callable[[F], F]: ...
 def handles(operation: Any, *fields: str) -> Any:
     """Mark a method as the fun clause for ``operation``: its return value resumes. Runs in place.
 
@@ -69,7 +83,7 @@ def handles(operation: Any, *fields: str) -> Any:
 
 
 @overload
-def controls(operation: Family, *fields: str) -> Callable[[F], F]: ...
+def controls(operation: Named, *fields: str) -> Callable[[F], F]: ...
 @overload
 def controls(
     operation: Callable[[], R],

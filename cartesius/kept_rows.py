@@ -7,7 +7,7 @@ Source: SEMANTICS 2.3 (operators that add no state).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
@@ -16,6 +16,16 @@ from cartesius.events import Delete, Event
 
 if TYPE_CHECKING:
     from cartesius.journals import Journal
+
+
+class Standing(Protocol):
+    """What knows the present rows of a table by key: a correlation, or `KeptRows`."""
+
+    def row(self, key: Any) -> tuple[Any, ...]:
+        """Return the present row of ``key`` in a tuple, or the empty tuple."""
+
+    def rows(self) -> dict[Any, Any]:
+        """Return the present rows."""
 
 
 class KeptRows:

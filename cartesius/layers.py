@@ -9,8 +9,7 @@ from cartesius.handlers import Handler
 from cartesius.operations import Operation
 
 if TYPE_CHECKING:
-    from cartesius.families import Family
-    from cartesius.handlers import Clauses
+    from cartesius.handlers import Clauses, Named
 
 STRAND_LAYERS = ("memory", "gates", "door")
 """The layers inside the strands, whose clauses can suspend one."""
@@ -38,7 +37,7 @@ class Layer(Handler):
         return str(self._named)
 
 
-def layer_of(family: Family | Operation[..., Any]) -> str:
+def layer_of(family: Named | Operation[..., Any]) -> str:
     """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
     return "outer" if isinstance(family, Operation) else family.layer
 

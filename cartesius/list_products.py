@@ -18,8 +18,8 @@ from cartesius.enumeration import ALWAYS, Product, look_up, visit
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate, Link, Rank, Step
+    from cartesius.entries import Candidate, Entry
+    from cartesius.enumeration import Link, Rank, Step
     from cartesius.listings import Listing
     from cartesius.memories import Memory
 

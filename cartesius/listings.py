@@ -26,8 +26,7 @@ from cartesius.memories import NOWHERE, hashable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.expressions import Evaluate, Expression
     from cartesius.families import Slot
     from cartesius.memories import Memory

@@ -9,7 +9,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.families import Slot
 
 

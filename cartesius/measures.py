@@ -1,12 +1,13 @@
-"""What an engine holds and has done, counted when asked."""
+"""What an engine holds and has done, and where an event is, found when asked."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cartesius.conservation import FATES, number_held
+from cartesius.windows import origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -146,3 +147,17 @@ def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:
     """Return the slots of whose deliveries some are nowhere, or in two places, and how many: none, outside a call."""
     found = {(join.name, slot.name): slot.ledger.unaccounted(slot) for join in joins for slot in join.slots}
     return {slot: n for slot, n in found.items() if n}
+
+
+def whereabouts(join: Join, identity: Any) -> list[str]:
+    """Say where the event of that identity is now in a correlation: at a door, held by a gate, or in memory."""
+    found = []
+    for slot in join.slots:
+        if any(origin(entry.identity) == identity for entry in slot.door.queue):
+            found.append(f"waiting at the door of {slot.name}")
+        if any(origin(entry.identity) == identity for entry in slot.memory):
+            found.append(f"in the memory of {slot.name}")
+    for one in join.installed:
+        if any(origin(entry.identity) == identity and entry.number < 0 for entry in one.held()):
+            found.append(f"held by {one.restriction!r}")
+    return found

@@ -13,16 +13,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from cartesius.codec import pack
 from cartesius.entries import FRESH, GONE, LIVE
-from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.errors import InvalidArgument
 from cartesius.null_values import found_again, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from cartesius.entries import Entry
-    from cartesius.families import Slot
     from cartesius.journals import Journal
 
 Places: TypeAlias = "list[tuple[dict[Any, Any], Any]]"
@@ -280,15 +278,6 @@ def checked_key(key: Any, call: str, what: str = "") -> Any:
 def checked_row_key(key: Any, call: str, what: str = "") -> Any:
     """Return the key of a row, which may be any value; raise `InvalidArgument` if it cannot be hashed."""
     return found_again(key) if checked_key(key, call, what) is None else key
-
-
-def check_storable(slot: Slot, entry: Entry) -> None:
-    """Raise `NotStorable`, naming the slot, if no snapshot could hold the value of ``entry``."""
-    try:
-        pack(entry.value)
-    except NotStorable as error:
-        error.add_note(f"in the memory of slot {slot.name!r} ({slot.source}), in a durable engine; nothing was changed")
-        raise
 
 
 def _number(item: tuple[Any, Entry]) -> int:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from itertools import product as cartesian_product
 from typing import TYPE_CHECKING, Protocol
 
-from cartesius.entries import FRESH, GONE
-from cartesius.enumeration import Candidate, Link, Step, key_of, newest_first, step_to
+from cartesius.entries import FRESH, GONE, Candidate
+from cartesius.enumeration import Link, Step, key_of, newest_first, step_to
 from cartesius.errors import InvalidArgument
 from cartesius.expressions import Expression, equality, evaluator, show, slots_of
 from cartesius.memories import NOWHERE, is_exact

@@ -24,15 +24,14 @@ from cartesius.families import arrive, push
 from cartesius.join_shape import Join
 from cartesius.kept_rows import KeptRows
 from cartesius.lenience import check_lenient
-from cartesius.shared_memories import SharedMemories, settled, shared_by
+from cartesius.sharing import SharedMemories, settled, shared_by
 from cartesius.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius.alternatives import Group
     from cartesius.families import Slot
-    from cartesius.patterns import Pattern
+    from cartesius.patterns import Group, Pattern
     from cartesius.reactives import Reactive
     from cartesius.world import World
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from cartesius.entries import Entry
     from cartesius.families import Family, Slot
-    from cartesius.join_shape import Join
     from cartesius.journals import Journal
 
 
@@ -149,20 +148,6 @@ class Provenance:
             lines.append(f"{indent}{slot} = {part.text}")
             lines += self._branches(part, indent + "  ")
         return lines
-
-
-def whereabouts(join: Join, identity: Any) -> list[str]:
-    """Say where the event of that identity is now in a correlation: at a door, held by a gate, or in memory."""
-    found = []
-    for slot in join.slots:
-        if any(origin(entry.identity) == identity for entry in slot.door.queue):
-            found.append(f"waiting at the door of {slot.name}")
-        if any(origin(entry.identity) == identity for entry in slot.memory):
-            found.append(f"in the memory of {slot.name}")
-    for one in join.installed:
-        if any(origin(entry.identity) == identity and entry.number < 0 for entry in one.held()):
-            found.append(f"held by {one.restriction!r}")
-    return found
 
 
 def _of_event(event: Event) -> tuple[Any, str]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.batches import Batch
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate, Product
+    from cartesius.entries import Candidate, Entry
+    from cartesius.enumeration import Product
 
 
 class RelativeBatch:

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cartesius.codec import pack
 from cartesius.continuations import holders
 from cartesius.errors import NotStorable
 from cartesius.outputs import Rows
 from cartesius.relations import Relations
-from cartesius.stored import load_entry, load_fields, save_entry, save_fields
+from cartesius.stored import check_storable, load_entry, load_fields, save_entry, save_fields
 from cartesius.totals import Totals
 from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import Version, VersionMemory
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 def save_entries(join: Join, slot: Slot, places: dict[int, int]) -> list[Stored]:
     """Return the entries of a slot; ``places`` numbers those that have been met."""
     for entry in slot.memory.all():
-        _check_storable(entry, slot.name, slot.reactive.name, join.name)
+        check_storable(entry, f"in the memory of slot {slot.name!r} ({slot.reactive.name}) of {join.name}")
     return [save_entry(entry, places) for entry in slot.memory.all()]
 
 
@@ -153,14 +152,6 @@ def save_join(
         state["live"] = [(key, list(results.items())) for key, results in join.batch.output.live.items()]
         state["shown"] = list(join.batch.output.shown.items())
     return state
-
-
-def _check_storable(entry: Entry, slot: str, reactive: str, correlation: str) -> None:
-    try:
-        pack(entry.value)
-    except NotStorable as error:
-        error.add_note(f"in the memory of slot {slot!r} ({reactive}) of {correlation}")
-        raise
 
 
 def _load_memory(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.codec import storable
+from cartesius.codec import pack, storable
 from cartesius.entries import ABSENT, Entry
+from cartesius.errors import NotStorable
 from cartesius.queues import Queue
 from cartesius.versions import Version
 
@@ -121,3 +122,12 @@ def entries_in(value: Any) -> Iterator[Entry]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from entries_in(item)
+
+
+def check_storable(entry: Entry, where: str) -> None:
+    """Raise `NotStorable`, saying where it is, if no snapshot could hold the value of ``entry``."""
+    try:
+        pack(entry.value)
+    except NotStorable as error:
+        error.add_note(where)
+        raise

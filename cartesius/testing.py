@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
+from cartesius.correlating import restricting
 from cartesius.dependences import (
     Dependence,
     all_depend,
@@ -33,7 +34,6 @@ from cartesius.errors import InvalidArgument
 from cartesius.events import Delete, Event, Update
 from cartesius.matching import Equivalence, Matcher
 from cartesius.monitoring import Monitor, Sample
-from cartesius.patterns import restricting
 from cartesius.reactives import Reactive, check_reactive
 from cartesius.records import Record
 from cartesius.restriction_base import Composition, Restriction, parts_of

@@ -20,8 +20,8 @@ from cartesius.conservation import Fate
 from cartesius.entries import FRESH, GONE, LIVE
 from cartesius.events import EARLIEST, LATEST
 from cartesius.families import displace
-from cartesius.memories import check_storable
 from cartesius.outputs import Events, hull
+from cartesius.stored import check_storable
 from cartesius.validity import ALWAYS, NEVER, difference, intersection, union
 from cartesius.version_outputs import VersionTotals, VersionView
 from cartesius.versions import ARRIVAL, Kind, Moment, Version, VersionMemory, ends
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.batches import Batch
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.outputs import Span
@@ -80,7 +79,7 @@ class Versions:
         self._causes.append((entry.start, entry.end))
         if not version.deletes:
             if self.batch.world.durable:
-                check_storable(slot, version)
+                check_storable(version, slot.as_durable)
             memory.store(version)
             self._touch(slot, version)
             self.batch.push(slot, version)

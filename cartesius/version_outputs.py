@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from cartesius.announced import Announced, change_of, parted, times_of, what_at
 from cartesius.entries import FRESH, GONE
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cartesius.outputs import Result, Span
     from cartesius.totals import Aggregate
     from cartesius.validity import Interval
-    from cartesius.version_batches import Versions
     from cartesius.versions import Moment
 
 Total: TypeAlias = tuple[Any, int]
@@ -38,12 +37,25 @@ Total: TypeAlias = tuple[Any, int]
 Segment: TypeAlias = "tuple[Interval, Total]"
 
 
+class Moments(Protocol):
+    """The batch of a correlation with versions, as its outputs see it."""
+
+    @property
+    def horizon(self) -> Time:
+        """The time from which on the versions are all there."""
+        ...
+
+    def looking_at(self, time: Time, read: Callable[[], Any]) -> Any:
+        """Read what holds at ``time``."""
+        ...
+
+
 class VersionView(View):
     """A table whose rows are looked up at each moment that a batch concerns."""
 
-    def __init__(self, versions: Versions, *arguments: Any) -> None:
+    def __init__(self, versions: Moments, journal: Journal, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.announced = Announced(versions.batch.world.journal, lambda: versions.horizon)
+        self.announced = Announced(journal, lambda: versions.horizon)
         self._versions = versions
         self._seen: dict[Any, list[tuple[Interval, Match | None, Match | None]]] = {}  # when; the row before, and now
 

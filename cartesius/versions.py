@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from cartesius.events import Time
     from cartesius.journals import Journal
-    from cartesius.restriction_base import Restriction
 
     Ties: TypeAlias = "Callable[[Any], Any] | Literal['arrival'] | None"
 
@@ -220,7 +219,6 @@ def _number(version: Entry) -> int:
     return version.number
 
 
-def ties_of(restriction: Restriction) -> Ties:
-    """Return what a restriction that keeps versions says of those of one time."""
-    ties: Any = restriction.configuration.get("ties")
-    return attrgetter(ties) if isinstance(ties, str) and ties != ARRIVAL else ties
+def ties_of(configured: Any) -> Ties:
+    """Return what a restriction says of versions of one time, whose ``ties`` may name a field."""
+    return attrgetter(configured) if isinstance(configured, str) and configured != ARRIVAL else configured

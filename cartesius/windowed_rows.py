@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from cartesius.families import Duration
     from cartesius.patterns import Pattern
     from cartesius.restriction_base import Restriction
+
+
+_known: WeakKeyDictionary[Pattern, RowWindows | None] = WeakKeyDictionary()
 
 
 @attrs.frozen
@@ -49,6 +53,12 @@ def with_leaving(pattern: Pattern) -> tuple[Restriction, ...]:
 
 def row_windows(pattern: Pattern) -> RowWindows | None:
     """Return what is known of the windows of a table's rows; None if their keys name none, or it is not known where."""
+    if pattern not in _known:
+        _known[pattern] = _found(pattern)
+    return _known[pattern]
+
+
+def _found(pattern: Pattern) -> RowWindows | None:
     opener = next((one for one in pattern.restrictions if one.opens_windows), None)
     if opener is None:
         return _passed_on(pattern)
@@ -66,7 +76,7 @@ def stays(pattern: Pattern, name: str) -> str:
     source = pattern.slots[name].pattern
     if source is None or any(one.forgets and name in one.configuration["slots"] for one in pattern.restrictions):
         return ""
-    if source.row_windows is not None:
+    if row_windows(source) is not None:
         others = [other for other in pattern.slots if other != name]
         met = f", as it may meet {' and '.join(others)}" if others else ""
         return f"a row a window stays when that is freed{met}; retention= bounds it, of aggregate or of the join"
@@ -133,7 +143,7 @@ def _tables(pattern: Pattern) -> dict[str, RowWindows]:
     return {
         name: windows
         for name, reactive in pattern.slots.items()
-        if reactive.table and reactive.pattern is not None and (windows := reactive.pattern.row_windows) is not None
+        if reactive.table and reactive.pattern is not None and (windows := row_windows(reactive.pattern)) is not None
     }
 
 

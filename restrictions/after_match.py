@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cartesius import Match, Restriction, Slot
     from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from restrictions.contiguity import Place, Places
 
 AFTER_MATCH = ("no_skip", "to_next", "past_last")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cartesius import Slot
     from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.events import Time
 
 Place: TypeAlias = "tuple[Time, int]"

@@ -32,7 +32,7 @@ from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
     from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.events import Time
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate
     from cartesius.events import Time
     from cartesius.matches import Match
 

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.entries import Entry
-    from cartesius.enumeration import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.join_shape import Join
 
     Ints = NDArray[np.int64]

@@ -423,12 +423,12 @@ def test_uuids_and_dates_are_themselves():
 @pytest.mark.parametrize(
     ("module", "stored"),
     [
-        ("cartesius.events", "cartesius.events"),
-        ("cartesius.data.events", "cartesius.events"),  # as snapshots had it before there were rooms
-        ("dsl.meaning.verdicts", "dsl.meaning.verdicts"),
+        ("cartesius.module", "cartesius.module"),
+        ("cartesius.room.module", "cartesius.module"),  # as snapshots had it before there were rooms
+        ("dsl.room.module", "dsl.module"),
         ("cartesius", "cartesius"),
         ("builtins", "builtins"),
-        ("somebody.data.events", "somebody.data.events"),
+        ("somebody.room.module", "somebody.room.module"),
     ],
 )
 def test_a_room_is_no_part_of_what_a_type_is_stored_as(module: str, stored: str):
