@@ -15,7 +15,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 10 (trigger, reify); SEMANTICS 1.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cartesius.bodies import Body
 from cartesius.conservation import Fate
@@ -34,13 +34,11 @@ from cartesius.window_batches import WindowBatch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cartesius.absences import Absences
     from cartesius.bindings import Bindings
     from cartesius.entries import Candidate
     from cartesius.enumeration import Alone, Product, Rank
     from cartesius.events import Time
     from cartesius.families import Slot
-    from cartesius.freed_windows import FreedResults
     from cartesius.matches import Match
     from cartesius.null_keys import NullKeys
     from cartesius.outputs import Events, Result, Rows, Span
@@ -50,7 +48,47 @@ if TYPE_CHECKING:
     from cartesius.totals import Totals
     from cartesius.version_outputs import VersionTotals
     from cartesius.views import View
+    from cartesius.windows import WindowRows
     from cartesius.world import World
+
+
+class Watching(Protocol):
+    """Who watches that something did not come, as a batch tells it what happens."""
+
+    def withdraw(self, slot: Slot, identity: Any) -> None:
+        """Note that an event is taken back."""
+
+    def look_again(self, slot: Slot, entry: Entry) -> None:
+        """Look again at what an event decided."""
+
+    def settle(self) -> None:
+        """End the batch."""
+
+    def close(self, window: tuple[Any, ...]) -> None:
+        """Forget a window."""
+
+    def clear(self) -> None:
+        """Forget a batch that failed."""
+
+    def passes(self, slot: Slot) -> bool:
+        """Whether an event of ``slot`` is of no use once its batch is over."""
+        ...
+
+    def may_complete(self, arrived: Any) -> bool:
+        """Whether the output may have completed: no row waits for the clock."""
+        ...
+
+
+class Noting(Protocol):
+    """Who notes results that leave with their parts."""
+
+    @property
+    def rows(self) -> WindowRows:
+        """The results, by when they leave."""
+        ...
+
+    def note(self, parts: Candidate, key: Any, identity: Any) -> None:
+        """Note a result."""
 
 
 class Batch:
@@ -78,7 +116,7 @@ class Batch:
         # What follows is chosen when the correlation is built, once its restrictions have been asked.
         self.product: Product | Alone
         self.partial: PartialBatch | None = None  # where parts may be missing
-        self.absences: Absences | None = None  # where some must be
+        self.absences: Watching | None = None  # where some must be
         self.output: Events | Rows | View | Totals | VersionTotals | Relations
         self.row_key: Callable[[Candidate, Any], Any]
         self.rank: Rank
@@ -87,7 +125,7 @@ class Batch:
         self.is_behind = False  # windows give what they have held back: until all is there, the clock decides nothing
         self.is_pure = False  # results are taken back, which consumption would make wrong (SEMANTICS 1.14)
         self.held: Callable[[Slot], Iterable[Entry]]
-        self.freed: FreedResults | None = None  # of windows: what goes with its parts
+        self.freed: Noting | None = None  # of windows: what goes with its parts
         self.null_keys: NullKeys
         self.versions = None if bindings.moment is None else Versions(self, bindings.moment)
         self.is_read_only = False  # its rows are looked up when they are asked, and its changes interest nobody

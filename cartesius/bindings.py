@@ -24,11 +24,11 @@ from cartesius.listings import listings_of
 from cartesius.memories import Memory, checked_key, checked_row_key
 from cartesius.null_keys import Needed, note_needed
 from cartesius.operations import Operation
+from cartesius.patterns import check_has_versions
 from cartesius.pauses import Door
 from cartesius.probes import key_probe, no_key_yet, showing, value_probe
 from cartesius.records import wrap
 from cartesius.row_memories import RowMemory
-from cartesius.version_choices import check_has_versions
 from cartesius.versions import Kind, Moment, VersionMemory, ties_of
 
 if TYPE_CHECKING:

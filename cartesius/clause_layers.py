@@ -9,10 +9,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from cartesius.clauses import kept
-from cartesius.conservation import taking
 from cartesius.continuations import controlled
 from cartesius.errors import InvalidArgument
 from cartesius.families import arrive, completes, ended, select, start, tick
+from cartesius.gates import taking
 from cartesius.layers import STRAND_LAYERS, refuse_second
 from cartesius.matches import by_key
 from cartesius.operations import Operation, forward

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.conservation import count_set_aside
 from cartesius.entries import is_spent
 from cartesius.errors import InvalidArgument
 from cartesius.resumptions import running
@@ -199,7 +198,6 @@ def set_aside(slot: Slot, event: Entry, reason: str) -> None:
     [(-3, 'level', 'not positive')]
     """
     installed, _ = of_clause("set_aside", slot)
-    count_set_aside(installed, slot, event)
     installed.set_aside(slot, event, reason)
 
 

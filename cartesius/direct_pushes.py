@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from cartesius.direct_codes import DirectCode
     from cartesius.direct_shapes import Shape
-    from cartesius.engine import Engine
-    from cartesius.events import Event
+    from cartesius.events import Event, Time
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
     from cartesius.steps import Steps
@@ -80,6 +79,6 @@ class DirectPushes:
         code = self.of(reactive)
         return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
 
-    def ready(self, engine: Engine) -> Direct:
+    def ready(self, *, is_watched: bool, latest: Time) -> Direct:
         """Return the functions, if nothing stands in the way of using them."""
-        return self._functions if not engine._is_watched and engine._latest > EARLIEST else {}
+        return self._functions if not is_watched and latest > EARLIEST else {}

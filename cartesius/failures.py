@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import attrs
-
 from cartesius.errors import shortened
 from cartesius.expressions import Apply, Expression, show
+from cartesius.world import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,24 +25,6 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 300
 """Characters of a condition, or of what is yielded."""
-
-
-@attrs.frozen
-class Failure:
-    """Where something raised.
-
-    >>> Failure("moored", "yields (1 / depth)", ("moored",), None).deadline is None
-    True
-    """
-
-    correlation: str
-    """The name of the correlation that was at work."""
-    pattern: str
-    """Its body, as text."""
-    outputs: tuple[str, ...]
-    """The outputs that are made from it."""
-    deadline: int | None
-    """The time of the deadline that was due; None: an event was at work, or the end of an input."""
 
 
 def failure_in(program: Program, join: Join, deadline: int | None) -> Failure:

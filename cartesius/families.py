@@ -348,6 +348,11 @@ class Slot:
         return self.has_windows or keeps or self.lateness > 0
 
     @property
+    def unaccounted(self) -> int:
+        """How many deliveries are nowhere: none, outside a call."""
+        return self.ledger.unaccounted(len(self.memory) + len(self.door.queue))
+
+    @property
     def as_durable(self) -> str:
         """Where its memory is, in what is said of a value that no snapshot can hold."""
         return f"in the memory of slot {self.name!r} ({self.source}), in a durable engine; nothing was changed"

@@ -17,6 +17,7 @@ from cartesius.entries import GONE
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.events import Event
 from cartesius.families import Slot, ended, start, tick
+from cartesius.gates import count_set_aside
 from cartesius.layers import Layer, layer_of
 from cartesius.operations import Operation
 from cartesius.places import Place
@@ -67,6 +68,20 @@ class Installed(Place):
         positions = (*self.prefixes[slot.index], len(slot.memory.probes) - 1)
         slot.memory.index(positions)
         return positions
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the program: that of its correlation, and its turn there."""
+        return self.join.number, self.turn
+
+    @property
+    def waits_in_order(self) -> bool:
+        """Whether none of its deadlines is let before an earlier one: of what must not come one may wait for less."""
+        return not self.restriction.absent
+
+    def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether floors have passed a deadline."""
+        return self.join.floors.let_tick(self, time, key)
 
     @property
     def is_settled(self) -> bool:
@@ -212,6 +227,7 @@ class Installed(Place):
 
     def set_aside(self, slot: Slot, entry: Entry, reason: str) -> None:
         """Put an event that will not be used beside the late ones."""
+        count_set_aside(self, slot, entry)
         event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
         self.join.world.late.append((event, slot.name, reason))
 

@@ -30,12 +30,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.batches import Batch
 from cartesius.bindings import Bindings
-from cartesius.conservation import Fate, number_held
+from cartesius.conservation import Fate
 from cartesius.continuations import held_by
 from cartesius.entries import ABSENT
 from cartesius.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.floors import Floors
 from cartesius.freed_windows import keep_closed, may_give, retaining
+from cartesius.gates import number_held
 from cartesius.installations import Installed
 from cartesius.null_keys import NullKeys
 from cartesius.operations import check_performed

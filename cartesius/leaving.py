@@ -18,11 +18,12 @@ from cartesius.conservation import Fate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cartesius.deadlines import Deadline
     from cartesius.entries import Entry
     from cartesius.events import Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
-    from cartesius.world import Deadline, World
+    from cartesius.world import World
 
 Found: TypeAlias = "tuple[dict[Any, Any], Slot, Callable[[Entry], None]]"
 """Where the entries of a slot that are due are found; the slot; and what takes one out."""
@@ -36,11 +37,11 @@ class Met:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._items: list[Deadline] = []
+        self._items: list[Deadline[Any]] = []
         self._gone: list[tuple[Slot, Entry]] = []
         self._emptied: list[tuple[Installed, tuple[Any, ...]]] = []
 
-    def meet(self, item: Deadline, found: Sequence[Found]) -> None:
+    def meet(self, item: Deadline[Any], found: Sequence[Found]) -> None:
         """Meet the first deadline of all."""
         time, _, _, installed, key = heapq.heappop(self._world.deadlines.heap)
         self._items.append(item)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.conservation import FATES, number_held
+from cartesius.conservation import FATES
+from cartesius.gates import number_held
 from cartesius.windows import origin
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _fates(join: Join, slot: Slot) -> Fates:
 
 def unaccounted(joins: Iterable[Join]) -> dict[tuple[str, str], int]:
     """Return the slots of whose deliveries some are nowhere, or in two places, and how many: none, outside a call."""
-    found = {(join.name, slot.name): slot.ledger.unaccounted(slot) for join in joins for slot in join.slots}
+    found = {(join.name, slot.name): slot.unaccounted for join in joins for slot in join.slots}
     return {slot: n for slot, n in found.items() if n}
 
 

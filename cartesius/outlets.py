@@ -23,7 +23,7 @@ from cartesius.reading import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.events import Time
 
 Listener: TypeAlias = "Callable[[list[Event]], object]"
@@ -149,7 +149,7 @@ def _checked_view(view: object, call: str) -> Reactive:
     return reactive
 
 
-def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Event]:
+def add_output(engine: EngineCore, output: Reactive, *, is_pulled: bool) -> list[Event]:
     """Let an engine compute one more output; return what it has already."""
     reactive = _checked_view(output, "add") if is_pulled else check_reactive(output, "add", "output")
     before = engine._program
@@ -180,7 +180,7 @@ def add_output(engine: Engine, output: Reactive, *, is_pulled: bool) -> list[Eve
     return _present(engine, program, reactive, name) if reactive.table else []
 
 
-def remove_output(engine: Engine, output: Reactive) -> None:
+def remove_output(engine: EngineCore, output: Reactive) -> None:
     """Let an engine compute an output no longer."""
     before = engine._program
     if output not in (*before.outputs, *before.pulled):
@@ -203,7 +203,7 @@ def _kind(is_pulled: bool) -> str:
     return "pulled" if is_pulled else "pushed"
 
 
-def _follow(engine: Engine, program: Program) -> None:
+def _follow(engine: EngineCore, program: Program) -> None:
     """Let an engine run another program; the journal is open until the caller has done what belongs to it."""
     before = engine._program
     engine._journal.is_open = True
@@ -219,7 +219,7 @@ def _follow(engine: Engine, program: Program) -> None:
         engine._has_begun = False
 
 
-def _begin(engine: Engine, before: Program, joins: list[Any]) -> list[Event]:
+def _begin(engine: EngineCore, before: Program, joins: list[Any]) -> list[Event]:
     """Run the first step of new correlations, with the rows that the tables they are made from have already."""
     program = engine._program
     ended = {*engine._ended, *(reactive for join in before.joins if join.is_done for reactive in join.reactives)}
@@ -234,7 +234,7 @@ def _begin(engine: Engine, before: Program, joins: list[Any]) -> list[Event]:
     return engine._steps.begin_anew(joins, events, ended)
 
 
-def _present(engine: Engine, program: Program, reactive: Reactive, name: str) -> list[Event]:
+def _present(engine: EngineCore, program: Program, reactive: Reactive, name: str) -> list[Event]:
     """Return the rows of a table as updates at the latest time seen."""
     table = Table(program, reactive, "add")
     clock = engine._world.clock

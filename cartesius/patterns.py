@@ -26,9 +26,9 @@ from cartesius.nulls import all_hold
 from cartesius.tracing import parameters_of, symbol_for, trace
 
 if TYPE_CHECKING:
-    from cartesius.reactives import Reactive
     from collections.abc import Callable, Mapping
 
+    from cartesius.reactives import Reactive
     from cartesius.restriction_base import Restriction
 
 Body: TypeAlias = "Callable[..., Any] | Expression"
@@ -246,3 +246,15 @@ class Pattern:
             return describe((restrictions, self._where, self._yields), by_identity=True)
         except NotStorable:
             return None
+
+
+def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:
+    """Refuse versions of a table that is derived without them."""
+    if not reactive.table or reactive.pattern is None:
+        return
+    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
+        message = (
+            f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
+            " it knows its rows by order of arrival; restrict it by versioned, too"
+        )
+        raise InvalidArgument(message)

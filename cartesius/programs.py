@@ -218,7 +218,7 @@ class Program:
         """Unwind the strands of correlations that are at work no longer, and forget what they asked for."""
         for join in joins:
             join.drop()
-            self.world.deadlines.forget_all(join)
+            self.world.deadlines.forget_all(join.installed)
 
     def layout(self) -> dict[str, Any]:
         """Return the names and numbers that were given, in the order of the walk: a saved state refers to them."""

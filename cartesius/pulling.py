@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
     from cartesius.doors import At
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.reactives import Reactive
 
 
@@ -106,7 +106,7 @@ class _End:
 
 
 def listen(
-    engine: Engine, sources: Mapping[Reactive, AsyncIterable[Any]], listeners: list[Callable[[list[Event]], None]]
+    engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], listeners: list[Callable[[list[Event]], None]]
 ) -> AsyncIterator[Event]:
     """Hear what ``engine`` emits from now on; once iterated over, feed it from ``sources`` as well."""
     inbox: asyncio.Queue[Event | BaseException | type[_End]] = asyncio.Queue()
@@ -128,7 +128,7 @@ def listen(
 
 
 async def _heard(
-    engine: Engine,
+    engine: EngineCore,
     sources: Mapping[Reactive, AsyncIterable[Any]],
     inbox: asyncio.Queue[Event | BaseException | type[_End]],
     stop_hearing: Callable[[], None],

@@ -25,7 +25,7 @@ from cartesius.versions import Version, VersionMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.entries import Entry
     from cartesius.families import Slot
     from cartesius.installations import Installed
@@ -50,7 +50,7 @@ def load_entries(join: Join, slot: Slot, stored: Any) -> list[tuple[int, Entry]]
     return [(one.place, load_entry(one)) for one in stored]
 
 
-def save_engine(engine: Engine, memory: SaveMemory = save_entries) -> dict[str, Any]:
+def save_engine(engine: EngineCore, memory: SaveMemory = save_entries) -> dict[str, Any]:
     """Return the state of an engine, apart from its program's fingerprint.
 
     Args:
@@ -90,7 +90,7 @@ def _check_quiescent(join: Join) -> None:
     raise NotStorable(message)
 
 
-def load_engine(engine: Engine, state: Mapping[str, Any], memory: LoadMemory = load_entries) -> None:
+def load_engine(engine: EngineCore, state: Mapping[str, Any], memory: LoadMemory = load_entries) -> None:
     """Bring the state of an engine back; ``memory`` brings back what the one given to `save_engine` has saved."""
     joins = engine._program.joins
     engine._events, engine._latest, engine._is_touched = state["events"], state["latest"], state["touched"]

@@ -16,26 +16,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from cartesius.alternatives import Sharing
-from cartesius.conservation import count_late
 from cartesius.continuations import holders
 from cartesius.deliveries import concerning, entry_of
 from cartesius.doors import check_usable
 from cartesius.errors import InvalidArgument
 from cartesius.failures import failure_in
 from cartesius.following import note_doors
+from cartesius.gates import count_late
 from cartesius.give_ups import GiveUps
 from cartesius.resumptions import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from cartesius.deadlines import Deadline
     from cartesius.events import Event, Time
     from cartesius.families import Slot
     from cartesius.installations import Installed
     from cartesius.join_shape import Join
     from cartesius.programs import Program
     from cartesius.reactives import Reactive
-    from cartesius.world import Deadline, World
+    from cartesius.world import World
 
 Found = TypeVar("Found")
 MOST_DEADLINES = 100_000
@@ -284,7 +285,7 @@ class Steps:
 
 
 @contextmanager
-def _noted(due: Deadline) -> Iterator[None]:
+def _noted(due: Deadline[Installed]) -> Iterator[None]:
     """Note of what is raised that it was for a deadline."""
     deadline, _, _, installed, key = due
     try:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from cartesius.generated import commented
 
 if TYPE_CHECKING:
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.join_shape import Join
     from cartesius.reactives import Reactive
 
 
-def tier_of(engine: Engine, join: Join) -> str:
+def tier_of(engine: EngineCore, join: Join) -> str:
     """Say how a push runs through a correlation, and the reason where that is not a function of its own."""
     if join.world.is_reference:
         return "reference: every clause runs as written, on coroutines, as the tier is pinned"
@@ -28,7 +28,7 @@ def tier_of(engine: Engine, join: Join) -> str:
     return f"in place: by direct calls of the clauses, as {reasons[0] if reasons else 'it has no input of its own'}"
 
 
-def _but(engine: Engine, *inputs: Reactive) -> str:
+def _but(engine: EngineCore, *inputs: Reactive) -> str:
     """Say how many pushes were not, so far."""
     left = engine._steps.given_up.by_reason(*inputs)
     reasons = "; ".join(f"{many}: {reason}" for reason, many in left.items())
@@ -39,14 +39,14 @@ def _but(engine: Engine, *inputs: Reactive) -> str:
     )
 
 
-def columns_of(engine: Engine, join: Join) -> str:
+def columns_of(engine: EngineCore, join: Join) -> str:
     """Say how a batch of columns runs through a correlation."""
     from cartesius.columns.batches.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
 
     return way_of(engine, join)
 
 
-def sources_of(engine: Engine) -> str:
+def sources_of(engine: EngineCore) -> str:
     """Return the generated functions, each with the pattern it came from, and for the rest why there is none."""
     from cartesius.columns.batches.running import compiled_of  # noqa: PLC0415 - as above
 

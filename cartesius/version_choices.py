@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from cartesius.batches import Batch
     from cartesius.installations import Installed
-    from cartesius.reactives import Reactive
-    from cartesius.restriction_base import Restriction
 
 
 def refuse_versions(batch: Batch, installed: Sequence[Installed]) -> None:
@@ -43,17 +41,5 @@ def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[In
         message = (
             f"{keeper!r}: expected a stream that may not be missing, or as_table, beside optionally, as a row with a"
             " missing part holds for some time only; write as_table(…)"
-        )
-        raise InvalidArgument(message)
-
-
-def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:
-    """Refuse versions of a table that is derived without them."""
-    if not reactive.table or reactive.pattern is None:
-        return
-    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
-        message = (
-            f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
-            " it knows its rows by order of arrival; restrict it by versioned, too"
         )
         raise InvalidArgument(message)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius import Match, Restriction, Slot
-    from cartesius.entries import Entry
-    from cartesius.entries import Candidate
+    from cartesius.entries import Candidate, Entry
     from restrictions.contiguity import Place, Places
 
 AFTER_MATCH = ("no_skip", "to_next", "past_last")

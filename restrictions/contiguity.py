@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Entry
-    from cartesius.entries import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
 
 Place: TypeAlias = "tuple[Time, int]"

@@ -31,8 +31,7 @@ from cartesius.meanings import Meaning
 from cartesius.orders import Reliance
 
 if TYPE_CHECKING:
-    from cartesius.entries import Entry
-    from cartesius.entries import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
 
 

@@ -46,8 +46,7 @@ from restrictions.duration import check_duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cartesius.entries import Entry
-    from cartesius.entries import Candidate
+    from cartesius.entries import Candidate, Entry
     from cartesius.events import Time
     from cartesius.matches import Match
 

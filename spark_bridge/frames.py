@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
 
-from cartesius.engine import MICROSECOND
+from cartesius.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.partition_choice import chosen_partition
 from cartesius.partitioning import Partitioning

@@ -150,4 +150,3 @@ def test_every_rule_has_a_tree_that_breaks_it():
 def test_a_long_module_may_say_why(tmp_path: Path):
     text = '"""Tables.\n\nOver the cap, that is over 300\nlines because the table is one.\n"""\n' + "\n" * 400
     assert rules.long_modules(plant(tmp_path, {**GOOD_TREE, "dsl/x.py": text})) == []
-

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cartesius import Reactive
-    from cartesius.failures import Failure
+    from cartesius.world import Failure
 
 OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
 """What becomes of a row on which the program raises."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.engine import MICROSECOND
+from cartesius.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.explanations import UNBOUNDED, memory_bound
 from cartesius.programs import Program

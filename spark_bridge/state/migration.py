@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius import Delete, Engine, Event, Reactive, Update
-from cartesius.columns.batches.saving import load
-from cartesius.engine import MICROSECOND
+from cartesius.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.events import EARLIEST, LATEST
 from cartesius.outputs import Events, is_unchanged
 from cartesius.programs import Program
+from cartesius.saving import load
 from cartesius.snapshots import load_engine, save_engine
 from cartesius.views import View
 from cartesius.world import World

@@ -14,7 +14,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.engine import MICROSECOND
+from cartesius.engine_core import MICROSECOND
 from cartesius.expressions import Expression, show
 from cartesius.fingerprints import describe, describe_clauses, fingerprint
 from cartesius.programs import Program

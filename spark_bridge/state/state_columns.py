@@ -21,11 +21,11 @@ import pyarrow as pa
 
 from cartesius import storable
 from cartesius.codec import pack, parsed
-from cartesius.columns.batches.saving import FEW, Memory
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, from_arrow
 from cartesius.inflating import deflated, inflated, loading
+from cartesius.saving import FEW, Memory
 from cartesius.stored import Stored
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.columns.batches.saving import Memory
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.vectors import Struct
+from cartesius.saving import Memory
 from spark_bridge.state.state_columns import decoded
 from spark_bridge.state.state_headers import split
 

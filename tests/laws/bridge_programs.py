@@ -15,7 +15,7 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius import CartesiusError, Delete, Engine, Reactive, Update, correlate
-from cartesius.engine import MICROSECOND
+from cartesius.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.programs import Program
 from cartesius.records import Record

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
 
 _LARGE: Final = 512  # a state that is saved after each call costs as much by row as by column
 
 
-def is_large(engine: Engine) -> bool:
+def is_large(engine: EngineCore) -> bool:
     """Whether so much is in memory that even one event is better a batch, as the last batch could be computed.
 
     To push it, objects would be made of all that columns hold, and columns again of these for the next batch.
@@ -24,7 +24,7 @@ def is_large(engine: Engine) -> bool:
     return not engine._why_row_by_row and _n_retained(engine) >= _LARGE
 
 
-def _n_retained(engine: Engine) -> int:
+def _n_retained(engine: EngineCore) -> int:
     if engine._compiled is not None and engine._compiled.states is not None:
         return engine._compiled.n_retained
     memories = {id(slot.memory): slot.memory for join in engine._program.joins for slot in join.slots}

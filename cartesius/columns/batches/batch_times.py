@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.stages.stages import Late
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.join_shape import Join
 
 
-def with_times(engine: Engine, feed: Feed) -> Feed:
+def with_times(engine: EngineCore, feed: Feed) -> Feed:
     """Return what comes with its times; raise `NotColumnar` if 64 bits may not hold what is computed of them."""
     latest, clock = engine._latest, engine._world.clock
     known = [abs(time) for time in (latest, clock, engine._lateness or 0) if time != EARLIEST]
@@ -39,7 +39,9 @@ def with_times(engine: Engine, feed: Feed) -> Feed:
     return feed
 
 
-def by_the_clock(engine: Engine, feed: Feed, timeless: Sequence[Join]) -> tuple[Moment, list[tuple[int, Late]], Feed]:
+def by_the_clock(
+    engine: EngineCore, feed: Feed, timeless: Sequence[Join]
+) -> tuple[Moment, list[tuple[int, Late]], Feed]:
     """Return the clock in each step, what comes too late, with its step, and the rest.
 
     Args:

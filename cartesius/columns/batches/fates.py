@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cartesius.conservation import Fate, count_late, number_held
+from cartesius.conservation import Fate
+from cartesius.gates import count_late, number_held
 from cartesius.meanings import BANDS, Meaning
 from cartesius.versions import VersionMemory
 
@@ -95,7 +96,7 @@ def balance(joins: Sequence[Join], held: Mapping[tuple[int, int], tuple[Slot, li
     for place, (slot, now) in held_of(joins).items():
         for gate, (after, before) in enumerate(zip(now, held[place][1], strict=True)):
             slot.ledger.give(gate, before - after)
-        lost = slot.ledger.unaccounted(slot)
+        lost = slot.unaccounted
         if lost:
             fate, gate = _way_out(ways[place[0]], slot)
             if fate is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.columns.stages.stages import Stage
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.join_shape import Join
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
@@ -35,7 +35,7 @@ KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""
 
 
-def plan(engine: Engine) -> list[Stage] | str:
+def plan(engine: EngineCore) -> list[Stage] | str:
     """Return a stage for each correlation of the program, in its order, or the reason why there is none."""
     reason = _objection(engine)
     if reason:
@@ -49,7 +49,7 @@ def plan(engine: Engine) -> list[Stage] | str:
     return stages
 
 
-def way_of(engine: Engine, join: Join) -> str:
+def way_of(engine: EngineCore, join: Join) -> str:
     """Say how a batch runs through a correlation: by which kernel, or why row by row."""
     found = stage_of(join)
     reason = _objection(engine) or (found if isinstance(found, str) else "")
@@ -65,7 +65,7 @@ def _kernel(stage: Stage | str) -> str:
     return type(stage).__module__.rpartition(".")[2].replace("_", " ")
 
 
-def _objection(engine: Engine) -> str:
+def _objection(engine: EngineCore) -> str:
     program = engine._program
     if engine._tier is not None:
         return f"the tier is pinned: {engine._tier}"

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from cartesius.columns.batches.feeds import Feed
     from cartesius.columns.stages.rows import Rows
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.events import Event
     from cartesius.reactives import Reactive
 
 
-def one_by_one(engine: Engine, feed: Feed, tables: Sequence[pa.Table], done: int) -> pa.Table:
+def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done: int) -> pa.Table:
     """Push the rows from ``done`` on one by one; those before them gave ``tables``."""
     outputs = [(engine._program.names[output], is_table(engine, output)) for output in engine._program.outputs]
     out: list[Event] = []
@@ -73,6 +73,6 @@ def payloads_of(reactive: Reactive, rows: Rows) -> list[Any]:
     return [Delete(k, v) if gone else Update(k, v) for k, v, gone in zip(keys, values, deletes, strict=True)]
 
 
-def is_table(engine: Engine, output: Reactive) -> bool:
+def is_table(engine: EngineCore, output: Reactive) -> bool:
     """Whether an output is a table."""
     return engine._program.join_of[output].is_table if output in engine._program.join_of else output.table

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.columns.stages.stages import Late, Stage, State
-    from cartesius.engine import Engine
+    from cartesius.engine_core import EngineCore
     from cartesius.reactives import Reactive
 
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
@@ -63,7 +63,7 @@ class Attempt(Generic[T]):
 class Compiled:
     """The program of an engine as stages, and the state while columns own it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: EngineCore) -> None:
         self.program = engine._program
         found = plan(engine)
         self.reason = found if isinstance(found, str) else ""
@@ -115,7 +115,7 @@ class Compiled:
             return f"# a batch of columns is pushed row by row: {commented(self.reason)}\n"
         return "\n".join(stage.source() for stage in self.stages)
 
-    def run(self, engine: Engine, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
+    def run(self, engine: EngineCore, feed: Feed, shape: Shape[T]) -> tuple[T, list[tuple[int, Late]]]:
         """Run a batch; return what ``shape`` makes of what the outputs give, and what is late, with its step.
 
         The journal is open then: the caller closes it when it knows of the results.
@@ -196,15 +196,16 @@ def _numbered(rows: Rows, ordinal: int, number: int) -> Rows:
     return Rows(rows.payload, rows.start, rows.end, *numbers, rows.position, rows.key, rows.deletes)
 
 
-def compiled_of(engine: Engine) -> Compiled:
+def compiled_of(engine: EngineCore) -> Compiled:
     """Return the program of an engine, compiled as far as that goes."""
-    if engine._compiled is None or engine._compiled.program is not engine._program:
+    compiled = engine._compiled
+    if not isinstance(compiled, Compiled) or compiled.program is not engine._program:
         engine._settle()
-        engine._compiled = Compiled(engine)
-    return engine._compiled
+        engine._compiled = compiled = Compiled(engine)
+    return compiled
 
 
-def push_many(engine: Engine, batch: object) -> pa.Table:
+def push_many(engine: EngineCore, batch: object) -> pa.Table:
     """Push a batch; see `Engine.push_many`."""
     program = engine._program
     feed = fed(program.inputs, program.names, batch)
@@ -227,7 +228,7 @@ def push_many(engine: Engine, batch: object) -> pa.Table:
     return one_by_one(engine, feed, found.made, found.done)
 
 
-def attempt(engine: Engine, feed: Feed, shape: Shape[T], found: Attempt[T]) -> Attempt[T]:
+def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) -> Attempt[T]:
     """Push a batch through the stages of a program, slice by slice, as far as that can be done exactly.
 
     Args:

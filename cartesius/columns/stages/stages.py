@@ -257,7 +257,7 @@ def store_uses(slots: Sequence[Slot], uses: Sequence[NDArray[np.int64] | None]) 
 def store_deadlines(installed: Installed, until: Iterable[int]) -> None:
     """Let a restriction that has no keys ask for ticks once the clock has reached these times, and no others."""
     deadlines = installed.join.world.deadlines
-    deadlines.forget_all(installed.join)
+    deadlines.forget_all(installed.join.installed)
     installed.due.clear()
     for time in sorted(set(until)):
         deadlines.add(time - 1, installed, ())

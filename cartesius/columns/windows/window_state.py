@@ -111,7 +111,7 @@ def store_windows(
         keys: The key of each, if every key has windows of its own.
     """
     world = installed.join.world
-    world.deadlines.forget_all(installed.join)
+    world.deadlines.forget_all(installed.join.installed)
     installed.due.clear()
     installed.copies.clear()
     clock = clock_of(world.clock)

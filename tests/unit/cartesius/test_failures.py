@@ -6,7 +6,7 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument, shortened
-from cartesius.failures import Failure
+from cartesius.world import Failure
 from restrictions import most_recently, only, without
 
 level, quiet = Reactive("level"), Reactive("quiet")
