@@ -20,7 +20,7 @@ import numpy as np
 
 from cartesius.columns.stages.rows import Rows, joined
 from cartesius.columns.vectors.vectors import Struct
-from cartesius.saving import load, save
+from cartesius.engines.saving import load, save
 from spark_bridge.state.bucket_states import BucketStates, Opened
 from spark_bridge.state.state_columns import decoded, encoded
 

@@ -1,64 +1,65 @@
 """Cartesius: a stream join is a restriction of the cartesian product of its inputs.
 
-Read in this order: `operations`, `handlers`, `resumptions`, `strands` (effects); `events`, `records`, `reactives`,
-`expressions`, `tracing`, `lists`, `patterns` (what a correlation is); `families`, `clauses`, `clock_clauses`,
-`window_clauses`, `combinations`, `restriction_base`, `places`, `installations` (what restrictions are); `orders`,
-`order_needs`, `order_edges`, `order_outputs` (types of order); `memories`, `bindings`, `pauses`, `enumeration`,
-`listings`, `partial_rows`, `absences`, `windows`, `outputs`, `relations`, `world`, `batches`, `join_shape` (one
-correlation at work); `programs`, `alternatives`, `lenience`, `failures`, `steps`, `doors`, `engine`, `outlets`,
-`traces`, `measures`, `bounds`, `explanations` (running programs); `codec`, `fingerprints`, `snapshots` (saved state).
-Beside them `transducers` exports data transducers: `extended_values`, `transitions`, `machines`, `transducing`, and for
-sequences `track_shapes`, `track_machines`, `tracking`.
+Rooms, each standing on those before it, be it for types alone:
+
+- `effects`: operations, handlers, coroutines; `data`: plain data; `automata`: registers; `expressions`: what is traced
+- `storage`: what a slot keeps; `language`: what users write; `results`: what the yields become
+- `rows`: combinations of entries; `batching`: one step of a correlation; `correlations`: its restrictions at work
+- `order`: `correlate`, and what it checks; `facts`: what can be said before anything runs
+- `running`: a program and its steps; `direct`, `direct_tables`: pushes as one function; `core`: calls, all or nothing
+- `columns`: batches of columns; `tracking`: bounded sequences; `engines`: the engine; `equivalence`: of two streams
+
+Beside them `errors`, `testing` and `transducers`, which users import from.
 """
 
-from .clauses import expire as expire
-from .clauses import memory as memory
-from .clauses import pause as pause
-from .clauses import play as play
-from .clauses import set_aside as set_aside
-from .clock_clauses import notify_at as notify_at
-from .codec import storable as storable
-from .correlating import correlate as correlate
-from .correlating import restricting as restricting
-from .engine import Engine as Engine
-from .entries import Entry as Entry
+from .data.codec import storable as storable
+from .data.entries import Entry as Entry
+from .data.events import Delete as Delete
+from .data.events import Event as Event
+from .data.events import Update as Update
+from .data.events import Window as Window
+from .effects.handlers import Handler as Handler
+from .effects.handlers import controls as controls
+from .effects.handlers import handle as handle
+from .effects.handlers import handles as handles
+from .effects.operations import Implicit as Implicit
+from .effects.operations import Operation as Operation
+from .effects.operations import forward as forward
+from .engines.engine import Engine as Engine
+from .engines.traces import run as run
 from .errors import CartesiusError as CartesiusError
-from .events import Delete as Delete
-from .events import Event as Event
-from .events import Update as Update
-from .events import Window as Window
-from .families import Duration as Duration
-from .families import Slot as Slot
-from .families import Slots as Slots
-from .families import arrive as arrive
-from .families import displace as displace
-from .families import ended as ended
-from .families import push as push
-from .families import select as select
-from .families import start as start
-from .families import tick as tick
-from .families import withdraw as withdraw
-from .handlers import Handler as Handler
-from .handlers import controls as controls
-from .handlers import handle as handle
-from .handlers import handles as handles
-from .lists import each as each
-from .lists import one_or_more as one_or_more
-from .lists import repeated as repeated
-from .lists import successive as successive
-from .matches import Match as Match
-from .null_functions import coalesce as coalesce
-from .null_functions import is_missing as is_missing
-from .operations import Implicit as Implicit
-from .operations import Operation as Operation
-from .operations import forward as forward
-from .orders import Reliance as Reliance
-from .orders import ordered as ordered
-from .orders import unordered as unordered
-from .reactives import Reactive as Reactive
-from .restriction_base import Restriction as Restriction
-from .states import state as state
-from .traces import run as run
+from .expressions.null_functions import coalesce as coalesce
+from .expressions.null_functions import is_missing as is_missing
+from .language.clauses import expire as expire
+from .language.clauses import memory as memory
+from .language.clauses import pause as pause
+from .language.clauses import play as play
+from .language.clauses import set_aside as set_aside
+from .language.families import Duration as Duration
+from .language.families import Slot as Slot
+from .language.families import Slots as Slots
+from .language.families import arrive as arrive
+from .language.families import displace as displace
+from .language.families import ended as ended
+from .language.families import push as push
+from .language.families import select as select
+from .language.families import start as start
+from .language.families import tick as tick
+from .language.families import withdraw as withdraw
+from .language.lists import each as each
+from .language.lists import one_or_more as one_or_more
+from .language.lists import repeated as repeated
+from .language.lists import successive as successive
+from .language.matches import Match as Match
+from .language.orders import Reliance as Reliance
+from .language.orders import ordered as ordered
+from .language.orders import unordered as unordered
+from .language.reactives import Reactive as Reactive
+from .language.restriction_base import Restriction as Restriction
+from .language.states import state as state
+from .order.correlating import correlate as correlate
+from .order.correlating import restricting as restricting
+from .rows.clock_clauses import notify_at as notify_at
 
 __all__ = [
     "CartesiusError",

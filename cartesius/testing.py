@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from cartesius.correlating import restricting
-from cartesius.dependences import (
+from cartesius.data.events import Delete, Event, Update
+from cartesius.data.records import Record
+from cartesius.engines.engine import Engine
+from cartesius.equivalence.dependences import (
     Dependence,
     all_depend,
     end_of_day,
@@ -27,16 +29,14 @@ from cartesius.dependences import (
     punctuation,
     same_key,
 )
-from cartesius.engine import Engine
-from cartesius.equalities import equal_by
-from cartesius.equivalences import assert_streams_equivalent, check_relations, reordered, streams_equivalent
+from cartesius.equivalence.equalities import equal_by
+from cartesius.equivalence.equivalences import assert_streams_equivalent, check_relations, reordered, streams_equivalent
+from cartesius.equivalence.matching import Equivalence, Matcher
+from cartesius.equivalence.monitoring import Monitor, Sample
 from cartesius.errors import InvalidArgument
-from cartesius.events import Delete, Event, Update
-from cartesius.matching import Equivalence, Matcher
-from cartesius.monitoring import Monitor, Sample
-from cartesius.reactives import Reactive, check_reactive
-from cartesius.records import Record
-from cartesius.restriction_base import Composition, Restriction, parts_of
+from cartesius.language.reactives import Reactive, check_reactive
+from cartesius.language.restriction_base import Composition, Restriction, parts_of
+from cartesius.order.correlating import restricting
 
 __all__ = [
     "Dependence",

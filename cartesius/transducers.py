@@ -8,14 +8,14 @@ transitions of a tag the work for an item, whatever came before. `Tracker` makes
 Source: Alur, Mamouras, Stanford, Modular quantitative monitoring, POPL 2019; SOURCES E6 and E7.
 """
 
-from .extended_values import CONFLICT as CONFLICT
-from .extended_values import UNDEFINED as UNDEFINED
-from .extended_values import union as union
-from .machines import Transducer as Transducer
-from .tracking import Tracker as Tracker
-from .transducing import Counts as Counts
-from .transducing import Running as Running
-from .transitions import INITIAL as INITIAL
-from .transitions import New as New
-from .transitions import Steps as Steps
-from .transitions import Transition as Transition
+from cartesius.automata.extended_values import CONFLICT as CONFLICT
+from cartesius.automata.extended_values import UNDEFINED as UNDEFINED
+from cartesius.automata.extended_values import union as union
+from cartesius.automata.machines import Transducer as Transducer
+from cartesius.automata.transducing import Counts as Counts
+from cartesius.automata.transducing import Running as Running
+from cartesius.automata.transitions import INITIAL as INITIAL
+from cartesius.automata.transitions import New as New
+from cartesius.automata.transitions import Steps as Steps
+from cartesius.automata.transitions import Transition as Transition
+from cartesius.tracking.trackers import Tracker as Tracker

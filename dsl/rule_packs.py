@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
-from cartesius.lenience import checked_on_error
+from cartesius.language.lenience import checked_on_error
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.declarations.forecasts import refuse_bare
 from dsl.declarations.sources import Source, declaration
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cartesius import Reactive
-    from cartesius.lenience import OnError
+    from cartesius.language.lenience import OnError
     from dsl.judgements.passing import Passage
     from dsl.meaning.evaluation import Row
     from dsl.meaning.verdicts import Verdict

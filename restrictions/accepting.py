@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cartesius import Reliance, Restriction, Slots
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
 
 
 class by_arrival(Restriction):

@@ -13,18 +13,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
-from cartesius.combinations import beside, last_chance, match_of, missing, reconsider
-from cartesius.entries import is_spent
+from cartesius.data.entries import is_spent
+from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
+from cartesius.rows.combinations import beside, last_chance, match_of, missing, reconsider
 from restrictions.contiguity import _sequence, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius import Match, Restriction, Slot
-    from cartesius.entries import Candidate, Entry
+    from cartesius.data.entries import Candidate, Entry
     from restrictions.contiguity import Place, Places
 
 AFTER_MATCH = ("no_skip", "to_next", "past_last")

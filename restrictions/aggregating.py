@@ -8,13 +8,13 @@ from __future__ import annotations
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cartesius.correlations.freed_windows import retaining
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
-from cartesius.freed_windows import retaining
-from cartesius.meanings import Meaning
-from cartesius.reactives import check_reactive
-from cartesius.restriction_base import Composition, parts_of
-from cartesius.tracing import parameters_of, trace
+from cartesius.expressions.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.language.meanings import Meaning
+from cartesius.language.reactives import check_reactive
+from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.aggregation import totalling_by
 from restrictions.combining import check_stream, derived
 from restrictions.keys import having_key, key_by

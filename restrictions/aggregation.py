@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, handles
 from cartesius.errors import InvalidArgument
-from cartesius.families import row_key, totals
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.families import row_key, totals
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 from restrictions.groups import Group, Monoid
 
 if TYPE_CHECKING:

@@ -12,19 +12,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
-from cartesius.clauses import is_drained, set_aside
+from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument, QueueFull
-from cartesius.families import completes, withdraw
-from cartesius.meanings import Meaning
-from cartesius.orders import Give, Reliance
-from cartesius.queues import Queue
+from cartesius.language.clauses import is_drained, set_aside
+from cartesius.language.families import completes, withdraw
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Give, Reliance
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Reactive, Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class aligning(Restriction):

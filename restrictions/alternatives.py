@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.alternatives import as_alternatives
 from cartesius.errors import InvalidArgument
+from cartesius.order.alternatives import as_alternatives
 from restrictions.combining import union
 
 if TYPE_CHECKING:
-    from cartesius.reactives import Reactive
+    from cartesius.language.reactives import Reactive
 
 
 def either(*patterns: Reactive) -> Reactive:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from cartesius import Reliance, Window
 from cartesius.errors import InvalidArgument
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
 from restrictions.checks import check_function
 from restrictions.window_base import windowing
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius import Duration
-    from cartesius.entries import Entry
-    from cartesius.queues import Queue
+    from cartesius.data.entries import Entry
+    from cartesius.data.queues import Queue
 
 
 class _sliding(windowing):

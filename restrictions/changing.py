@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Update
-from cartesius.expressions import Apply, Expression, Field, Part
-from cartesius.reactives import UNDECLARED
+from cartesius.expressions.expressions import Apply, Expression, Field, Part
+from cartesius.language.reactives import UNDECLARED
 from restrictions.combining import check_stream, derived
 from restrictions.rows import announcing, upserting
 from restrictions.selection import fifo
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius import Reactive, Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
     Restrict = Composition | Restriction | None
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius import correlate
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Part, Tuple
-from cartesius.reactives import Reactive, check_reactive
-from cartesius.restriction_base import Composition
+from cartesius.expressions.expressions import Apply, Constant, Part, Tuple
+from cartesius.language.reactives import Reactive, check_reactive
+from cartesius.language.restriction_base import Composition
 from restrictions.alignment import aligning
 from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
 from restrictions.consumption import affinely

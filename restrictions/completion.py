@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
-from cartesius.clauses import is_drained
-from cartesius.families import completes, ended
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.clauses import is_drained
+from cartesius.language.families import completes, ended
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class completing_with(Restriction):

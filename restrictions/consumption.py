@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, forward, handles, push
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class at_most(Restriction):

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, arrive, displace, forward, handles, push
 from cartesius.errors import InvalidArgument
-from cartesius.orders import Reliance
-from cartesius.window_clauses import of_window
+from cartesius.language.orders import Reliance
+from cartesius.rows.window_clauses import of_window
 from restrictions.checks import check_count, check_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class _content(Restriction):

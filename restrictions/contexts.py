@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
-from cartesius.clauses import is_drained
-from cartesius.families import completes, withdraw
+from cartesius.language.clauses import is_drained
+from cartesius.language.families import completes, withdraw
 from restrictions.checks import refuse_tables
 from restrictions.consumption import affinely
 from restrictions.recency import most_recently
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Reactive
-    from cartesius.entries import Entry
-    from cartesius.restriction_base import Composition
+    from cartesius.data.entries import Entry
+    from cartesius.language.restriction_base import Composition
 
 
 def recent(initiator: str | Reactive, terminator: str | Reactive) -> Composition:

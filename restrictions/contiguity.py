@@ -14,19 +14,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from cartesius import Restriction, Slots, forward, handles
-from cartesius.combinations import beside, fits, noted
 from cartesius.errors import InvalidArgument
-from cartesius.families import admit, alone, optional
-from cartesius.following import precedes
-from cartesius.meanings import Meaning
-from cartesius.restriction_base import slot_families
+from cartesius.language.families import admit, alone, optional
+from cartesius.language.meanings import Meaning
+from cartesius.language.restriction_base import slot_families
+from cartesius.rows.combinations import beside, fits, noted
+from cartesius.rows.following import precedes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Candidate, Entry
-    from cartesius.events import Time
+    from cartesius.data.entries import Candidate, Entry
+    from cartesius.data.events import Time
 
 Place: TypeAlias = "tuple[Time, int]"
 """Where an event stands in the order of events: its end, and its arrival."""

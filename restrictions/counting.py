@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cartesius import Restriction, Slots, arrive, forward, handles, select, state
-from cartesius.families import completes
-from cartesius.orders import Reliance
+from cartesius.language.families import completes
+from cartesius.language.orders import Reliance
 from restrictions.checks import check_count, refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius import Reactive, Slot
-    from cartesius.entries import Entry
-    from cartesius.matches import Match
+    from cartesius.data.entries import Entry
+    from cartesius.language.matches import Match
 
 
 class _of_n(Restriction):

@@ -22,17 +22,17 @@ from cartesius import (
     push,
     tick,
 )
-from cartesius.clauses import finalise, is_drained, is_settled, may_miss
-from cartesius.clock_clauses import due_at
+from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST
-from cartesius.families import admit, completes
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.clauses import finalise, is_drained, is_settled, may_miss
+from cartesius.language.families import admit, completes
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
+from cartesius.rows.clock_clauses import due_at
 
 if TYPE_CHECKING:
-    from cartesius.entries import Candidate, Entry
-    from cartesius.events import Time
+    from cartesius.data.entries import Candidate, Entry
+    from cartesius.data.events import Time
 
 
 def check_duration(restriction: Restriction, argument: str, duration: Any) -> None:

@@ -9,19 +9,19 @@ from bisect import insort
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
-from cartesius.clauses import slot_of
-from cartesius.clock_clauses import ask_tick, cancel_at, has_passed, notify_at_time
+from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST
-from cartesius.orders import Give, Reliance
+from cartesius.language.clauses import slot_of
+from cartesius.language.orders import Give, Reliance
+from cartesius.rows.clock_clauses import ask_tick, cancel_at, has_passed, notify_at_time
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Duration, Slot
-    from cartesius.entries import Entry
-    from cartesius.events import Time
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
 
 
 class in_event_time(Restriction):

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class only(Restriction):

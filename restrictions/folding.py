@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
-from cartesius.families import ended
-from cartesius.orders import Reliance
-from cartesius.outputs import is_same
-from cartesius.queues import Queue
+from cartesius.data.queues import Queue
+from cartesius.language.families import ended
+from cartesius.language.orders import Reliance
+from cartesius.results.outputs import is_same
 from restrictions.checks import check_count, check_function, refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class of_streams(Restriction):

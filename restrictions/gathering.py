@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, Slot, arrive, forward, handles, notify_at, state, tick
-from cartesius.clauses import is_drained
-from cartesius.families import completes, withdraw
+from cartesius.language.clauses import is_drained
+from cartesius.language.families import completes, withdraw
 from restrictions.checks import refuse_tables
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class grouping(Restriction):

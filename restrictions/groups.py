@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from cartesius.codec import storable
+from cartesius.data.codec import storable
 from cartesius.errors import InvalidArgument
-from cartesius.lenience import Lenient
-from cartesius.meanings import Total
-from cartesius.value_functions import Chained
+from cartesius.expressions.value_functions import Chained
+from cartesius.language.lenience import Lenient
+from cartesius.language.meanings import Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -175,7 +175,7 @@ class Group(_Summed):
     name: str = "Group(…)"
 
     def leniently(self) -> Group:
-        """Return the group whose elements are made leniently, if they can be (`cartesius.lenience`)."""
+        """Return the group whose elements are made leniently, if they can be (`lenience`)."""
         return attrs.evolve(self, lift=self.lift.leniently()) if isinstance(self.lift, Lenient) else self
 
 

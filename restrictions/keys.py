@@ -13,12 +13,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction
+from cartesius.data.value_texts import shown
 from cartesius.errors import InvalidArgument
-from cartesius.lenience import lenient
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
-from cartesius.value_functions import of_value
-from cartesius.value_texts import shown
+from cartesius.expressions.value_functions import of_value
+from cartesius.language.lenience import lenient
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Duration, Restriction, Slot, Slots
 from cartesius.errors import InvalidArgument
-from cartesius.orders import Reliance
+from cartesius.language.orders import Reliance
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:

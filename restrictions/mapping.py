@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius import correlate
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Part
-from cartesius.tracing import parameters_of
+from cartesius.expressions.expressions import Part
+from cartesius.expressions.tracing import parameters_of
 from restrictions.combining import check_stream, derived
 from restrictions.folding import accumulating, buffering
 from restrictions.keys import key_by
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from cartesius import Reactive, Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
 
 def map_(stream: Reactive, function: Callable[[Any], Any]) -> Reactive:

@@ -32,23 +32,23 @@ from cartesius import (
     state,
     tick,
 )
-from cartesius.absences import forgotten, in_order, is_among, is_over, look_again, passes
-from cartesius.clock_clauses import due_at, has_passed, wait_on
-from cartesius.combinations import reconsider
+from cartesius.correlations.absences import forgotten, in_order, is_among, is_over, look_again, passes
+from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST
-from cartesius.families import completes
-from cartesius.following import precedes
-from cartesius.orders import Reliance
+from cartesius.language.families import completes
+from cartesius.language.orders import Reliance
+from cartesius.rows.clock_clauses import due_at, has_passed, wait_on
+from cartesius.rows.combinations import reconsider
+from cartesius.rows.following import precedes
 from restrictions.checks import refuse_tables
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cartesius.entries import Candidate, Entry
-    from cartesius.events import Time
-    from cartesius.matches import Match
+    from cartesius.data.entries import Candidate, Entry
+    from cartesius.data.events import Time
+    from cartesius.language.matches import Match
 
 
 class _absence(Restriction):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cartesius import correlate
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Part
+from cartesius.expressions.expressions import Part
 from restrictions.groups import Monoid
 from restrictions.keys import key_by
 from restrictions.selection import fifo

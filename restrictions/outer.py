@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, handles
-from cartesius.families import optional
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.families import optional
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:

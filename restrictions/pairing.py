@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
-from cartesius.tracing import parameters_of, trace
+from cartesius.expressions.expressions import Apply, Expression, Field, KeyOf, Part, Tuple
+from cartesius.expressions.tracing import parameters_of, trace
 from restrictions.combining import check_stream, derived
 from restrictions.completion import completing_with
 from restrictions.duration import apart, lasting
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius import Reactive, Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
     Span = int | timedelta
     Key = str | Callable[[Any], Any] | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.expressions import Part
+from cartesius.expressions.expressions import Part
 from restrictions.combining import check_stream, derived, slot_names
 from restrictions.folding import distinctly, skipping
 from restrictions.mapping import check_callable, gated

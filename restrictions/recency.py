@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, displace, forward, handles, memory, push
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 from restrictions.checks import check_count
 
 if TYPE_CHECKING:
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class most_recently(Restriction):

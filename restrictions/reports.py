@@ -12,8 +12,8 @@ import attrs
 
 from cartesius import Restriction, handles, storable
 from cartesius.errors import InvalidArgument
-from cartesius.families import relation
-from cartesius.orders import Reliance
+from cartesius.language.families import relation
+from cartesius.language.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, displace, forward, handles
 from cartesius.errors import InvalidArgument
-from cartesius.families import retract, row_key
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
+from cartesius.language.families import retract, row_key
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 from restrictions.checks import refuse_consumption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class retracting(Restriction):

@@ -10,22 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push, set_aside
-from cartesius.clauses import recall
+from cartesius.data.null_values import IS_NULL
+from cartesius.data.records import wrap
 from cartesius.errors import InvalidArgument
-from cartesius.meanings import Meaning
-from cartesius.memories import checked_key, checked_row_key
-from cartesius.null_values import IS_NULL
-from cartesius.orders import Reliance
-from cartesius.outputs import is_unchanged
-from cartesius.reactives import UNDECLARED, Undeclared
-from cartesius.records import wrap
-from cartesius.restriction_base import slot_families
+from cartesius.language.clauses import recall
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
+from cartesius.language.reactives import UNDECLARED, Undeclared
+from cartesius.language.restriction_base import slot_families
+from cartesius.results.outputs import is_unchanged
+from cartesius.storage.memories import checked_key, checked_row_key
 from restrictions.checks import refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class upserting(Restriction):

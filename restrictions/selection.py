@@ -14,16 +14,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Restriction, forward, handles, select, state
+from cartesius.data.null_values import null_last
 from cartesius.errors import InvalidArgument
-from cartesius.families import first_is_oldest
-from cartesius.meanings import Meaning
-from cartesius.null_values import null_last
-from cartesius.orders import Reliance
+from cartesius.language.families import first_is_oldest
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cartesius.matches import Match
+    from cartesius.language.matches import Match
 
 
 class fifo(Restriction):

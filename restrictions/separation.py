@@ -12,18 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cartesius import Restriction, Slots, forward, handles, push
-from cartesius.clauses import expire
 from cartesius.errors import InvalidArgument
-from cartesius.families import alone, optional
-from cartesius.meanings import Meaning
-from cartesius.orders import Reliance
-from cartesius.restriction_base import slot_families
+from cartesius.language.clauses import expire
+from cartesius.language.families import alone, optional
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
+from cartesius.language.restriction_base import slot_families
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class separately(Restriction):

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius.clock_clauses import ask_tick, is_past, notify_at_time
+from cartesius.data.events import EARLIEST, LATEST, Window
+from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST, LATEST, Window
-from cartesius.queues import Queue
-from cartesius.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
+from cartesius.rows.clock_clauses import ask_tick, is_past, notify_at_time
+from cartesius.rows.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from restrictions.reports import Report, on_close
 from restrictions.window_base import windowing
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius import Duration, Slot
-    from cartesius.entries import Entry
-    from cartesius.events import Time
-    from cartesius.restriction_base import Restriction
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
+    from cartesius.language.restriction_base import Restriction
 
 
 class session(windowing):

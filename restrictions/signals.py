@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Slot, arrive, forward, handles, state
-from cartesius.clauses import copies, is_drained
-from cartesius.families import completes, ended
+from cartesius.language.clauses import copies, is_drained
+from cartesius.language.families import completes, ended
 from restrictions.folding import of_streams
 
 if TYPE_CHECKING:
-    from cartesius.entries import Entry
-    from cartesius.events import Time
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
 
 
 class sampling(of_streams):

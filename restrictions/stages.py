@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, set_aside, tick
-from cartesius.clock_clauses import cancel_at, clock, due_at
 from cartesius.errors import InvalidArgument
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
+from cartesius.rows.clock_clauses import cancel_at, clock, due_at
 from restrictions.checks import check_function, refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius.entries import Entry
-    from cartesius.events import Time
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
 
 
 class Stage(NamedTuple):

@@ -11,10 +11,10 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from cartesius.correlations.freed_windows import retaining
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Expression, KeyOf, Part, Tuple
-from cartesius.freed_windows import retaining
-from cartesius.restriction_base import Composition, parts_of
+from cartesius.expressions.expressions import Apply, Expression, KeyOf, Part, Tuple
+from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.combining import derived
 from restrictions.keys import having_key
 from restrictions.outer import optionally

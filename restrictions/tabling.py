@@ -11,10 +11,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Part
-from cartesius.reactives import check_reactive
-from cartesius.restriction_base import Composition, parts_of
-from cartesius.tracing import parameters_of, trace
+from cartesius.expressions.expressions import Apply, Part
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.language.reactives import check_reactive
+from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.combining import derived
 from restrictions.keys import having_key

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from cartesius import Restriction, Slot, arrive, storable
-from cartesius.clock_clauses import notify_at_time
 from cartesius.errors import InvalidArgument
+from cartesius.rows.clock_clauses import notify_at_time
 from restrictions.checks import refuse_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius import Duration
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 @storable

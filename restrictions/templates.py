@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Reliance, Slot, arrive, handles, state, tick
 from cartesius.errors import InvalidArgument
-from cartesius.orders import Give
+from cartesius.language.orders import Give
 from restrictions.template_base import Keyed, template, template_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius.entries import Entry
+    from cartesius.data.entries import Entry
 
 
 class per_item(template):

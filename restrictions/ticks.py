@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from cartesius.entries import Entry
-    from cartesius.events import Time
-    from cartesius.queues import Queue
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
+    from cartesius.data.queues import Queue
 
 TICKS: Final = ("tuple", "time")
 

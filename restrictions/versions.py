@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Duration, Restriction, Slots, handles, tick
-from cartesius.clauses import forget_versions
 from cartesius.errors import InvalidArgument
-from cartesius.orders import Reliance
-from cartesius.versions import ARRIVAL
+from cartesius.language.clauses import forget_versions
+from cartesius.language.orders import Reliance
+from cartesius.storage.versions import ARRIVAL
 from restrictions.duration import check_duration
 
 if TYPE_CHECKING:

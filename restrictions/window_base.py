@@ -10,14 +10,15 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius import Duration, Restriction, families, forward, handles, set_aside, state
-from cartesius.clauses import slot_of
-from cartesius.clock_clauses import ask_tick, clock, is_past, notify_at_time
+from cartesius import Duration, Restriction, forward, handles, set_aside, state
+from cartesius.data.events import LATEST
+from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
-from cartesius.events import LATEST
-from cartesius.orders import Reliance
-from cartesius.queues import Queue
-from cartesius.window_clauses import (
+from cartesius.language import families
+from cartesius.language.clauses import slot_of
+from cartesius.language.orders import Reliance
+from cartesius.rows.clock_clauses import ask_tick, clock, is_past, notify_at_time
+from cartesius.rows.window_clauses import (
     catch_up,
     close_window,
     deliver,
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius import Slot
-    from cartesius.entries import Entry
-    from cartesius.events import Time, Window
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time, Window
 
 
 class windowing(Restriction):

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.equalities import Equality, form_of
-from cartesius.equivalences import streams_equivalent
+from cartesius.data.records import Record
+from cartesius.equivalence.equalities import Equality, form_of
+from cartesius.equivalence.equivalences import streams_equivalent
 from cartesius.errors import InvalidArgument
-from cartesius.outputs import is_unchanged
-from cartesius.records import Record
+from cartesius.results.outputs import is_unchanged
 from cartesius.testing import Dependence, Monitor, assert_streams_equivalent, same_key
 from spark_bridge.transport.envelope import column
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row
 
-    from cartesius.matching import Equivalence, Relation
+    from cartesius.equivalence.matching import Equivalence, Relation
     from spark_bridge.running.queries import Sink
 
 __all__ = ["assert_frames_equivalent", "frames_equivalent", "row_monitor", "to_monitor"]

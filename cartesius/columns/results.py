@@ -15,7 +15,7 @@ import pyarrow as pa
 from cartesius.columns.stages.rows import LAST, Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Vector, concatenated, from_arrow
-from cartesius.events import Delete, Event, Update
+from cartesius.data.events import Delete, Event, Update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cartesius.expressions import Apply, Constant, Part
-from cartesius.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
-from cartesius.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
+from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.expressions.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
+from cartesius.expressions.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.columns.simplifying import simplified
 from dsl.columns.term_forms import InexpressibleError, distanced, expressed, row_of
 from dsl.meaning.margins import written_measure
@@ -43,7 +43,7 @@ from dsl.terms.timed_terms import Prediction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from cartesius.expressions import Expression
+    from cartesius.expressions.expressions import Expression
     from dsl.terms.statements import Statement
     from dsl.terms.terms import Declaration, Term
 

@@ -11,8 +11,8 @@ import operator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.expressions import Apply, Constant, Part
-from cartesius.missing_values import (
+from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.expressions.missing_values import (
     SUBJECT,
     Lifted,
     Observed,
@@ -61,7 +61,7 @@ from dsl.writing.places import Closest, great_circle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.expressions import Expression
+    from cartesius.expressions.expressions import Expression
     from dsl.terms.terms import Declaration, Term
 
 STALE: Final = "@stale"
@@ -91,7 +91,7 @@ def lifted(function: Callable[..., Any], *arguments: Expression, name: str = "",
 def expressed(term: Term, measure: Measure | None = None) -> Expression:
     """Return the expression of ``term``, in ``measure``, by default its own.
 
-    >>> from cartesius.expressions import show
+    >>> from cartesius.expressions.expressions import show
     >>> from dsl import Source
     >>> from dsl.units import metres
     >>> berth = Source("berth", key="id", id=str, depth=metres)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from cartesius.phases import Crossing
+from cartesius.expressions.phases import Crossing
 from dsl.columns.term_forms import expressed
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, Compilation

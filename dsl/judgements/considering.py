@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius import Reactive, correlate
-from cartesius.expressions import Apply, Part
-from cartesius.made_values import Sole
-from cartesius.missing_values import Asked, Form, form_of, is_there
+from cartesius.expressions.expressions import Apply, Part
+from cartesius.expressions.made_values import Sole
+from cartesius.expressions.missing_values import Asked, Form, form_of, is_there
 from dsl.columns.forms import form_of_considered
 from dsl.judgements.clocks import comparisons_with_now
 from dsl.judgements.presence import Presence, situated, time_of

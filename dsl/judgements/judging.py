@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius.errors import InvalidArgument, places_of
-from cartesius.missing_values import Asked, Form
+from cartesius.expressions.missing_values import Asked, Form
 from dsl.columns.forms import form_of_pack
 from dsl.columns.simplifying import simplified
 from dsl.judgements.dependencies import Leaves

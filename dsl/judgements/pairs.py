@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import attrs
 
-from cartesius.expressions import Apply, Constant, Part
-from cartesius.missing_values import Form, Lifted, Observed, both, is_true, opposite
+from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.expressions.missing_values import Form, Lifted, Observed, both, is_true, opposite
 from dsl.columns.simplifying import simplified
 from dsl.columns.term_forms import InexpressibleError, expressed
 from dsl.judgements.judging import Judge

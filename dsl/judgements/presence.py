@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
-from cartesius.phases import Phases
-from cartesius.records import Record
+from cartesius.data.records import Record
+from cartesius.expressions.phases import Phases
 from dsl.columns.term_forms import NOW, STALE, InexpressibleError, expressed
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
@@ -35,7 +35,7 @@ from restrictions.stages import Stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cartesius.events import Time
+    from cartesius.data.events import Time
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.terms.terms import Comparison, Declaration, Term
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from cartesius.records import Record
+from cartesius.data.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from cartesius.errors import shortened
-from cartesius.missing_values import both, either, opposite
+from cartesius.expressions.missing_values import both, either, opposite
 from dsl.meaning.doubts import doubt_of
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.terms.statements import Requirement
@@ -28,7 +28,7 @@ from dsl.terms.texts import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cartesius.lenience import OnError
+    from cartesius.language.lenience import OnError
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.reevaluation import Doubt
     from dsl.terms.links import Link

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.records import Record
+    from cartesius.data.records import Record
 
 
 def extended(row: Mapping[str, Any] | Record, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 import attrs
 
 from cartesius import Delete, storable
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.phases import Collected
-from cartesius.records import Record
+from cartesius.expressions.phases import Collected
 from dsl.meaning.rows import extended
 from dsl.terms.instants import instant_of
 from restrictions.stages import Stage
@@ -35,7 +35,7 @@ from restrictions.stages import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius.events import Time
+    from cartesius.data.events import Time
     from dsl.terms.terms import Declaration
 
 SCHEDULE: Final = "@schedule"

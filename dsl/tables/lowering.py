@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import attrs
 
 from cartesius import Reactive, correlate
-from cartesius.expressions import Apply, Constant, Field, Part
-from cartesius.missing_values import Form
+from cartesius.expressions.expressions import Apply, Constant, Field, Part
+from cartesius.expressions.missing_values import Form
 from dsl.columns.forms import form_of_status
 from dsl.columns.term_forms import InexpressibleError, expressed
 from dsl.judgements.considering import Considered, considered, presence, rows_by_the_clock, schedules
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.expressions import Expression
+    from cartesius.expressions.expressions import Expression
     from dsl.judgements.judging import Judge
     from dsl.meaning.evaluation import Evaluate
     from dsl.tables.relation_tables import Table

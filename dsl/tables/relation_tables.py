@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import attrs
 
 from cartesius import Reactive, correlate
-from cartesius.expressions import Apply, Constant, KeyOf, Part, Tuple
-from cartesius.restriction_base import Composition
+from cartesius.expressions.expressions import Apply, Constant, KeyOf, Part, Tuple
+from cartesius.language.restriction_base import Composition
 from dsl.judgements.considering import rows_by_the_clock
 from dsl.judgements.pairs import GROUP, PairJudge, form_of_pairs
 from dsl.judgements.presence import Presence
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cartesius import Restriction
-    from cartesius.expressions import Expression
-    from cartesius.missing_values import Form
+    from cartesius.expressions.expressions import Expression
+    from cartesius.expressions.missing_values import Form
     from dsl.judgements.related import Related
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.terms.links import Link

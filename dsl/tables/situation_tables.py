@@ -23,7 +23,7 @@ from dsl.tables.situations import complete, complete_row
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cartesius.lenience import OnError
+    from cartesius.language.lenience import OnError
     from dsl.judgements.related import Related
     from dsl.meaning.evaluation import Row
     from dsl.meaning.raising import Compilation

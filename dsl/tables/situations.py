@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 from dsl.meaning.evaluation import constant_in
 from dsl.meaning.schedules import Forecasting, Schedule, scheduled
 from dsl.refusals.errors import DimensionMismatch, refusal
@@ -33,7 +33,7 @@ from dsl.writing.wording import example, spelled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cartesius.lenience import OnError
+    from cartesius.language.lenience import OnError
     from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration
 

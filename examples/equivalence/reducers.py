@@ -35,7 +35,7 @@ from restrictions.windows import on_close
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cartesius.equalities import Equality
+    from cartesius.equivalence.equalities import Equality
 
 FIRST: Final = 5
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cartesius import Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
 reading: Final = Reactive("reading")
 setting: Final = Reactive("setting")

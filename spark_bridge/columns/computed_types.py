@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import types as t
 
-from cartesius.nulls import COMPARISONS, LOGICAL, first_there, is_not_null, is_null
+from cartesius.expressions.nulls import COMPARISONS, LOGICAL, first_there, is_not_null, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from pyspark.sql import types as t
 
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, RECORD, TUPLE, Leaf, Struct, from_arrow
-from cartesius.records import Record
+from cartesius.data.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as t
 
-from cartesius.codec import registered
 from cartesius.columns.vectors.vectors import DICT, RECORD, TUPLE, Leaf, Struct
+from cartesius.data.codec import registered
 from spark_bridge.columns.values import arrow_type, to_arrow
 
 if TYPE_CHECKING:

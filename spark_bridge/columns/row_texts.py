@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cartesius.records import Record, fields_of
+from cartesius.data.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

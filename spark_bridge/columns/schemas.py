@@ -1,7 +1,7 @@
 """Schemas of results: derived from a declared type or from a traced ``yields``, or given by the caller.
 
-The fields of a value become columns beside the bridge's own; each may be null, as what is computed of nulls is. Types
-that cannot be told are refused at once, naming the field: a wrong guess would show only when the first result comes.
+The fields of a value become columns beside the bridge's own; each may be null. Types that cannot be told are refused at
+once, naming the field: a wrong guess would show only when the first result comes.
 
 Source: SEMANTICS 1.18.
 """
@@ -22,16 +22,27 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import Apply, Constant, Expression, Field, Fields, IsMissing, KeyOf, Tuple, WindowOf, show
-from cartesius.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
+from cartesius.expressions.expressions import (
+    Apply,
+    Constant,
+    Expression,
+    Field,
+    Fields,
+    IsMissing,
+    KeyOf,
+    Tuple,
+    WindowOf,
+    show,
+)
+from cartesius.facts.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.columns.computed_types import WHOLE, computed_type, is_computing, is_truth
 from spark_bridge.columns.values import check_supported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.lineage import Origin, Scope
-    from cartesius.reactives import Reactive
+    from cartesius.facts.lineage import Origin, Scope
+    from cartesius.language.reactives import Reactive
 
 RESERVED: Final = ("output", "change", "key", "start", "end")
 """The bridge's own columns of a result."""
@@ -89,7 +100,6 @@ def result_schema(
     Raises:
         InvalidArgument: A type cannot be told, or a field has the name of one of the bridge's columns.
     """
-    key_field, is_row = None, True
     try:
         key = _key_type(output, frames if keys is None else keys)
     except _Unknown as reason:

@@ -22,8 +22,8 @@ from uuid import UUID
 import pyarrow as pa
 from pyspark.sql import types as t
 
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable

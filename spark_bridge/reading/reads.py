@@ -17,7 +17,7 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.expressions import (
+from cartesius.expressions.expressions import (
     Apply,
     Constant,
     Every,
@@ -30,8 +30,9 @@ from cartesius.expressions import (
     replace,
     show,
 )
-from cartesius.families import arrive, totals
-from cartesius.lineage import (
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.value_functions import Chained, as_written
+from cartesius.facts.lineage import (
     Column,
     Composed,
     Computed,
@@ -49,18 +50,17 @@ from cartesius.lineage import (
     table_key,
     yielded,
 )
-from cartesius.tracing import parameters_of, trace
-from cartesius.value_functions import Chained, as_written
+from cartesius.language.families import arrive, totals
 from spark_bridge.columns.schemas import PLAIN
 from spark_bridge.transport.sources import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cartesius.lineage import Origin, Scope
-    from cartesius.patterns import Pattern
-    from cartesius.reactives import Reactive
-    from cartesius.restriction_base import Restriction
+    from cartesius.facts.lineage import Origin, Scope
+    from cartesius.language.patterns import Pattern
+    from cartesius.language.reactives import Reactive
+    from cartesius.language.restriction_base import Restriction
 
 _EQUAL: Final = (operator.eq, operator.ne)
 _COMPARED: Final = (*_EQUAL, operator.lt, operator.le, operator.gt, operator.ge)

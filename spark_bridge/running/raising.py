@@ -4,7 +4,7 @@ A policy chooses. ``fail``: the query fails, with an error that names output, bu
 the same checkpoint meets the row again: with the rule mended (`migration`), or under another policy, it goes on.
 ``dead_letter``: the push of the row is undone, and the row is a dead letter with the same words for its reason; all
 others are used as if it had never come. ``unknown``: rules of packs answer that they do not know
-(`cartesius.lenience`); what raises elsewhere fails.
+(`lenience`); what raises elsewhere fails.
 
 What a deadline raises, or the end of the sources, has no row that could be set aside, and would come again with every
 move of the clock: it fails under each policy. What a push refuses before the program runs is a dead letter under each.
@@ -20,14 +20,14 @@ from datetime import UTC, datetime, timedelta
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from cartesius import lenience
 from cartesius.errors import InvalidArgument, RuleRaised, places_of, shortened
+from cartesius.language import lenience
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cartesius import Reactive
-    from cartesius.world import Failure
+    from cartesius.batching.world import Failure
 
 OnError: TypeAlias = Literal["fail", "dead_letter", "unknown"]
 """What becomes of a row on which the program raises."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 
 from cartesius import Engine
+from cartesius.data.inflating import loading
+from cartesius.engines.saving import load, save
 from cartesius.errors import SnapshotMismatch
-from cartesius.inflating import loading
-from cartesius.saving import load, save
 from spark_bridge.columns.column_drifts import drifted, moved
 from spark_bridge.state.engine_cache import ENGINES, Kept
 from spark_bridge.state.memory_limits import warning
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Event, Reactive
-    from cartesius.lenience import OnError
+    from cartesius.language.lenience import OnError
     from spark_bridge.transport.arrivals import Input
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.engine_core import MICROSECOND
+from cartesius.batching.world import World
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.engines.explanations import UNBOUNDED, memory_bound
 from cartesius.errors import InvalidArgument
-from cartesius.explanations import UNBOUNDED, memory_bound
-from cartesius.programs import Program
-from cartesius.world import World
+from cartesius.running.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

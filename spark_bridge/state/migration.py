@@ -22,23 +22,23 @@ from typing import TYPE_CHECKING, Any, final
 import attrs
 
 from cartesius import Delete, Engine, Event, Reactive, Update
-from cartesius.engine_core import MICROSECOND
+from cartesius.batching.world import World
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.data.events import EARLIEST, LATEST
+from cartesius.engines.saving import load
+from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.errors import InvalidArgument
-from cartesius.events import EARLIEST, LATEST
-from cartesius.outputs import Events, is_unchanged
-from cartesius.programs import Program
-from cartesius.saving import load
-from cartesius.snapshots import load_engine, save_engine
-from cartesius.views import View
-from cartesius.world import World
+from cartesius.results.outputs import Events, is_unchanged
+from cartesius.results.views import View
+from cartesius.running.programs import Program
 from spark_bridge.state.program_cards import differences, memories, program_card, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cartesius.events import Time
-    from cartesius.join_shape import Join
-    from cartesius.lenience import OnError
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Time
+    from cartesius.language.lenience import OnError
 
 
 @final

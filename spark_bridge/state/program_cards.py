@@ -14,17 +14,17 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.engine_core import MICROSECOND
-from cartesius.expressions import Expression, show
-from cartesius.fingerprints import describe, describe_clauses, fingerprint
-from cartesius.programs import Program
-from cartesius.world import World
+from cartesius.batching.world import World
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.expressions.expressions import Expression, show
+from cartesius.language.fingerprints import describe, describe_clauses, fingerprint
+from cartesius.running.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius import Reactive
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
     Card = dict[str, Any]
 

@@ -20,13 +20,13 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius import storable
-from cartesius.codec import pack, parsed
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, from_arrow
-from cartesius.inflating import deflated, inflated, loading
-from cartesius.saving import FEW, Memory
-from cartesius.stored import Stored
+from cartesius.data.codec import pack, parsed
+from cartesius.data.inflating import deflated, inflated, loading
+from cartesius.engines.saving import FEW, Memory
+from cartesius.storage.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

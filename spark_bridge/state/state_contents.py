@@ -13,7 +13,7 @@ import attrs
 
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.vectors import Struct
-from cartesius.saving import Memory
+from cartesius.engines.saving import Memory
 from spark_bridge.state.state_columns import decoded
 from spark_bridge.state.state_headers import split
 

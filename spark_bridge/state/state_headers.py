@@ -17,8 +17,8 @@ from typing import Final
 
 import attrs
 
+from cartesius.data.inflating import deflated, inflated
 from cartesius.errors import SnapshotMismatch
-from cartesius.inflating import deflated, inflated
 
 MAGIC: Final = b"cartstat"
 FORMAT: Final = 2

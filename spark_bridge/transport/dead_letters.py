@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as f
 
+from cartesius.data.null_values import IS_NULL
 from cartesius.errors import InvalidArgument
-from cartesius.null_values import IS_NULL
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -12,9 +12,9 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius.errors import InvalidArgument
-from cartesius.lineage import hints_of
-from cartesius.partitioning import ANYHOW
-from cartesius.reactives import UNDECLARED
+from cartesius.facts.lineage import hints_of
+from cartesius.facts.partitioning import ANYHOW
+from cartesius.language.reactives import UNDECLARED
 from spark_bridge.columns.values import check_supported
 from spark_bridge.transport.arrivals import Input
 

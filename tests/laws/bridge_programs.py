@@ -15,11 +15,11 @@ import attrs
 from pyspark.sql import types as t
 
 from cartesius import CartesiusError, Delete, Engine, Reactive, Update, correlate
-from cartesius.engine_core import MICROSECOND
+from cartesius.batching.world import World
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.programs import Program
-from cartesius.records import Record
-from cartesius.world import World
+from cartesius.running.programs import Program
 from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.columns.schemas import result_schema

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cartesius import expressions, freed_windows, nulls, outputs, snapshots, stored
+from cartesius.batching.null_keys import NullKeys
 from cartesius.columns.bodies.scalars import Scalars
 from cartesius.columns.vectors import keys
-from cartesius.following import precedes
-from cartesius.null_keys import NullKeys
-from cartesius.versions import Version
+from cartesius.correlations import freed_windows
+from cartesius.engines import snapshots
+from cartesius.expressions import expressions, nulls
+from cartesius.results import outputs
+from cartesius.rows.following import precedes
+from cartesius.storage import stored
+from cartesius.storage.versions import Version
 from restrictions import aggregating, sessions
 from restrictions.contiguity import sequencing
 from restrictions.duration import within

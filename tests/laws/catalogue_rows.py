@@ -13,7 +13,7 @@ from unittest import mock
 from pyspark.sql import types as t
 
 from cartesius import Engine
-from cartesius.bodies import Body
+from cartesius.batching.bodies import Body
 from tests.laws.catalogue import START, Program
 from tests.oracle.tier_programs import Row, fresh
 

@@ -13,8 +13,8 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Update, Window
+from cartesius.engines.explanations import UNBOUNDED, memory_bound, rows_bound, waiting_bounds
 from cartesius.errors import InvalidArgument
-from cartesius.explanations import UNBOUNDED, memory_bound, rows_bound, waiting_bounds
 from tests.laws.catalogue import START, program_of
 
 if TYPE_CHECKING:

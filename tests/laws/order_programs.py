@@ -15,8 +15,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate, ordered, repeated, unordered
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument, OrderMismatch
-from cartesius.records import Record
 from cartesius.testing import streams_equivalent
 from restrictions import (
     affinely,

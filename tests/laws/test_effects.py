@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Handler, Operation, controls, forward, handle, handles
-from cartesius.handlers import Composed
+from cartesius.effects.handlers import Composed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

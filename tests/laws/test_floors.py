@@ -35,7 +35,7 @@ from cartesius import (
 )
 from cartesius.columns.results import events_of
 from cartesius.errors import InvalidArgument
-from cartesius.families import admit
+from cartesius.language.families import admit
 from restrictions import aligning, as_table, in_event_time, key_by, most_recently, retracting, sliding, within, without
 from restrictions.streams import group_join, interval_join
 from restrictions.windows import final, on_close, periodic

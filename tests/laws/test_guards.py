@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, coalesce, correlate
 from cartesius.columns.batches.plans import stage_of
 from cartesius.columns.results import events_of
-from cartesius.expressions import Part
-from cartesius.tracing import trace
+from cartesius.expressions.expressions import Part
+from cartesius.expressions.tracing import trace
 from restrictions import (
     affinely,
     aligning,

@@ -20,15 +20,15 @@ import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, Update, correlate
-from cartesius import engine as engine_module
-from cartesius import steps as steps_module
+from cartesius.batching.world import World
 from cartesius.columns.batches import slicing
 from cartesius.columns.batches.slicing import SLICE
 from cartesius.columns.results import events_of
-from cartesius.doors import check_usable
+from cartesius.data.journals import Journal
+from cartesius.engines import engine as engine_module
 from cartesius.errors import CartesiusError, EngineBroken
-from cartesius.journals import Journal
-from cartesius.world import World
+from cartesius.running import steps as steps_module
+from cartesius.running.doors import check_usable
 from restrictions import affinely, key_by, most_recently, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.explanations import UNBOUNDED
+from cartesius.engines.explanations import UNBOUNDED
 from restrictions import as_table, in_event_time, key_by, most_recently, retracting, within
 from restrictions.tables import aggregate, count
 from restrictions.windows import session, windowed

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
-from cartesius.outputs import is_unchanged
+from cartesius.results.outputs import is_unchanged
 from restrictions import (
     affine_latest,
     affinely,

@@ -17,7 +17,7 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine
-from cartesius.codec import MAGIC
+from cartesius.data.codec import MAGIC
 from cartesius.errors import CartesiusError
 from tests.oracle.tier_programs import FAMILIES, case_of, trace_of
 

@@ -20,8 +20,8 @@ from pyspark.sql import types as t
 import restrictions as r
 from cartesius import Engine, Reactive, correlate, one_or_more, repeated
 from cartesius.errors import InvalidArgument
-from cartesius.partition_choice import NoPartition, chosen_partition
-from cartesius.partitioning import Partitioning, Unsplittable
+from cartesius.facts.partition_choice import NoPartition, chosen_partition
+from cartesius.facts.partitioning import Partitioning, Unsplittable
 from tests.laws.bridge_programs import INDEXES, drawn_from
 from tests.laws.spark_model import planned
 from tests.laws.test_bridge import EXAMPLES, MODES, check

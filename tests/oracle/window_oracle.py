@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from cartesius import Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
 SLOTS = ("x", "y", "z")
 REACH = 40  # no window that is drawn starts further than this from 0

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cartesius.errors import InvalidArgument
-from cartesius.partitioning import Partitioning
+from cartesius.facts.partitioning import Partitioning
 from cartesius.testing import streams_equivalent
 from spark_bridge import correlate_frames
 from spark_bridge.columns.values import arrow_type

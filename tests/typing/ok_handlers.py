@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_type
 
 from cartesius import Handler, Implicit, Operation, Restriction, Slot, Slots, controls, forward, handle, handles, push
-from cartesius.handlers import Composed
-from cartesius.strands import Future, await_
+from cartesius.effects.handlers import Composed
+from cartesius.effects.strands import Future, await_
 
 if TYPE_CHECKING:
-    from cartesius.resumptions import Resumption
+    from cartesius.effects.resumptions import Resumption
 
 length: Operation[[str], int] = Operation("length")
 move: Operation[[str, float], None] = Operation("move")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cartesius import Handler, Operation, controls, handle, handles
 
 if TYPE_CHECKING:
-    from cartesius.resumptions import Resumption
+    from cartesius.effects.resumptions import Resumption
 
 length: Operation[[str], int] = Operation("length")
 move: Operation[[str, float], None] = Operation("move")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cartesius import Implicit, Operation
-from cartesius.strands import Future, await_
+from cartesius.effects.strands import Future, await_
 
 length: Operation[[str], int] = Operation("length")
 move: Operation[[str, float], None] = Operation("move")

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from cartesius import families
+from cartesius.language import families
 
 PACKAGES = ("cartesius", "restrictions", "dsl", "spark_bridge", "cartesius.testing", "spark_bridge.testing")
 ALIASES = {"Slots": families.Slots}  # an alias has no docstring of its own: the text below it, in families.__test__

@@ -1,4 +1,4 @@
-from cartesius.strands import Future, await_, interleave
+from cartesius.effects.strands import Future, await_, interleave
 
 tide, wind, rain = Future("tide"), Future(), Future()
 

@@ -1,4 +1,4 @@
-from cartesius.strands import Future
+from cartesius.effects.strands import Future
 
 tide = Future("tide")
 tide.resolve(3)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from cartesius.engine_core import EngineCore
+    from cartesius.core.engine_core import EngineCore
 
 _LARGE: Final = 512  # a state that is saved after each call costs as much by row as by column
 

@@ -16,14 +16,14 @@ from cartesius.columns.batches.row_by_row import payloads_of
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.stages.stages import Moment
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.events import EARLIEST, Event
+from cartesius.data.events import EARLIEST, Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.stages.stages import Late
-    from cartesius.engine_core import EngineCore
-    from cartesius.join_shape import Join
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.correlations.join_shape import Join
 
 
 def with_times(engine: EngineCore, feed: Feed) -> Feed:

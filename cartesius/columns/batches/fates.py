@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from cartesius.conservation import Fate
-from cartesius.gates import count_late, number_held
-from cartesius.meanings import BANDS, Meaning
-from cartesius.versions import VersionMemory
+from cartesius.correlations.gates import count_late, number_held
+from cartesius.language.meanings import BANDS, Meaning
+from cartesius.storage.conservation import Fate
+from cartesius.storage.versions import VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Late, Outcome
-    from cartesius.conservation import Ledger
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
-    from cartesius.programs import Program
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.running.programs import Program
+    from cartesius.storage.conservation import Ledger
 
 _BY: Final[Mapping[Meaning, Fate]] = {
     Meaning.NEWEST: Fate.DISPLACED,

@@ -18,17 +18,17 @@ from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.normalising import column_of, normalised, wrapped
 from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Leaf, Struct, Vector, any_nan
-from cartesius.doors import check_input
+from cartesius.data.records import TAKEN, Record, taken
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.reactives import UNDECLARED, Reactive
-from cartesius.records import TAKEN, Record, taken
+from cartesius.language.reactives import UNDECLARED, Reactive
+from cartesius.running.doors import check_input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cartesius.events import Time
+    from cartesius.data.events import Time
 
 ORDER: Final = "order"
 _DENSE: Final = 4

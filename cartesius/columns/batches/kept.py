@@ -13,10 +13,10 @@ from cartesius.columns.stages.rows import Flow, Rows, joined
 from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING
-from cartesius.entries import ABSENT
+from cartesius.data.entries import ABSENT
 
 if TYPE_CHECKING:
-    from cartesius.kept_rows import KeptRows
+    from cartesius.storage.kept_rows import KeptRows
 
 
 def latest(before: Rows | None, coming: Rows) -> Rows:

@@ -14,24 +14,24 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from cartesius.batching.null_keys import aside
 from cartesius.columns.batches.row_by_row import payloads_of
 from cartesius.columns.bodies.computed import of_function, taken
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
-from cartesius.null_keys import aside
-from cartesius.null_values import is_null
+from cartesius.data.null_values import is_null
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from cartesius.batching.null_keys import Needed
     from cartesius.columns.bodies.computed import Column
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Late
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
-    from cartesius.null_keys import Needed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 
 class Keyless:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.columns.stages.stages import Stage
-    from cartesius.engine_core import EngineCore
-    from cartesius.join_shape import Join
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.correlations.join_shape import Join
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     sifting_stage, collating_stage, version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.columns.batches.slicing import between, stacked
 from cartesius.columns.results import table_of
+from cartesius.data.events import Delete, Update
 from cartesius.errors import NotStorable, carried
-from cartesius.events import Delete, Update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from cartesius.columns.batches.feeds import Feed
     from cartesius.columns.stages.rows import Rows
-    from cartesius.engine_core import EngineCore
-    from cartesius.events import Event
-    from cartesius.reactives import Reactive
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.data.events import Event
+    from cartesius.language.reactives import Reactive
 
 
 def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done: int) -> pa.Table:

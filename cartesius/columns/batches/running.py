@@ -29,15 +29,15 @@ from cartesius.columns.stages.rows import Flow, Rows, nothing
 from cartesius.columns.stages.stages import checked_keys
 from cartesius.columns.stages.turns import check_distinct
 from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
-from cartesius.generated import commented
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.columns.stages.stages import Late, Stage, State
-    from cartesius.engine_core import EngineCore
-    from cartesius.reactives import Reactive
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.language.reactives import Reactive
 
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
 

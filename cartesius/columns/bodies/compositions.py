@@ -8,9 +8,9 @@ from __future__ import annotations
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from cartesius.expressions import Apply, Expression, Field, Tuple
-from cartesius.records import Record
-from cartesius.tracing import parameters_of, trace
+from cartesius.data.records import Record
+from cartesius.expressions.expressions import Apply, Expression, Field, Tuple
+from cartesius.expressions.tracing import parameters_of, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def applied(function: Callable[[Any], Any], argument: Expression) -> Expression:
     """Return what a function makes of what an expression gives.
 
-    >>> from cartesius.expressions import Part, Tuple, show
+    >>> from cartesius.expressions.expressions import Part, Tuple, show
     >>> show(applied(itemgetter(0), Tuple((Part("x"), Part("y"))))), show(applied(lambda x: x.speed, Part("x")))
     ('x', 'x.speed')
 

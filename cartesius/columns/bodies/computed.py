@@ -21,11 +21,11 @@ from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.stages.candidates import whole
 from cartesius.columns.vectors.arithmetic import truth, value_by_value
 from cartesius.columns.vectors.vectors import TUPLE, Leaf, NotColumnar, Struct, any_nan
-from cartesius.expressions import Field, KeyOf, Part, children
-from cartesius.lists import equality_of
-from cartesius.meanings import Meaning
-from cartesius.records import Record
-from cartesius.tracing import parameters_of, trace
+from cartesius.data.records import Record
+from cartesius.expressions.expressions import Field, KeyOf, Part, children
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.language.lists import equality_of
+from cartesius.language.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.expressions import Expression
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
+    from cartesius.language.families import Slot
 
     Column: TypeAlias = "Callable[[Rows], Vector]"
     _Node: TypeAlias = "tuple[int, int]"  # a slot, and the position of a value of it

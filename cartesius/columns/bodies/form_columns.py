@@ -1,6 +1,6 @@
 """Forms of one row, computed for many at once: what a link by a computed value leads to.
 
-Source: `cartesius.missing_values`.
+Source: `missing_values`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from cartesius.columns.bodies.forms import code_of, vector_of
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.stages.rows import Rows
 from cartesius.columns.vectors.vectors import RECORD, NotColumnar, Struct
-from cartesius.expressions import slots_of
+from cartesius.expressions.expressions import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.missing_values import Form
+    from cartesius.expressions.missing_values import Form
 
 
 def column_of(form: Form, fields: Sequence[str], columns: Sequence[Vector]) -> Vector | None:

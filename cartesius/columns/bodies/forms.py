@@ -3,7 +3,7 @@
 Each expression is computed once. What is made where a condition holds has a function of its own, which runs over those
 rows only where they are few, and not at all where there are none.
 
-Source: DESIGN 4; `cartesius.missing_values`.
+Source: DESIGN 4; `missing_values`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from cartesius import made_values as mk
-from cartesius import missing_values as mv
 from cartesius.columns.bodies import lanes
 from cartesius.columns.bodies.lane_functions import first_known, lifted
 from cartesius.columns.bodies.lanes import Lane, Truth
@@ -22,8 +20,10 @@ from cartesius.columns.bodies.predicted import valid_at
 from cartesius.columns.vectors import making
 from cartesius.columns.vectors.absent import Absent
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
-from cartesius.expressions import Apply, Constant, Part
-from cartesius.generated import Constants, commented, define
+from cartesius.data.generated import Constants, commented, define
+from cartesius.expressions import made_values as mk
+from cartesius.expressions import missing_values as mv
+from cartesius.expressions.expressions import Apply, Constant, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.linked import Linked
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.expressions import Expression
-    from cartesius.missing_values import Form
+    from cartesius.expressions.expressions import Expression
+    from cartesius.expressions.missing_values import Form
 
 _FEW: Final = 8
 """What is made in less than one row of this many is made for those alone."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cartesius.columns.vectors.arithmetic import apply
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
-from cartesius.nulls import first_there
+from cartesius.expressions.nulls import first_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

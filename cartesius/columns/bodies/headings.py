@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.expressions import Expression, show
-from cartesius.generated import commented
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import Expression, show
 
 if TYPE_CHECKING:
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 def heading(join: Join, functions: str) -> str:

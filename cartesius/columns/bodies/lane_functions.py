@@ -3,7 +3,7 @@
 The same numbers, bit for bit, as one by one; what numpy would do otherwise (ints that leave 64 bits, or meet floats
 where they are none) raises `NotColumnar`. A function that is not known here is called row by row.
 
-Source: `cartesius.missing_values`; SEMANTICS 1.4.
+Source: `missing_values`; SEMANTICS 1.4.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from cartesius.columns.bodies.lanes import (
 from cartesius.columns.vectors.arithmetic import at_once
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, TUPLE, Leaf, NotColumnar, Struct
-from cartesius.missing_values import Turning, complete, greatest, least
+from cartesius.expressions.missing_values import Turning, complete, greatest, least
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

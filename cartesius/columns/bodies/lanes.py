@@ -1,11 +1,11 @@
-"""Lanes: columns of values that may be missing, and the functions of `cartesius.missing_values` over them.
+"""Lanes: columns of values that may be missing, and the functions of `missing_values` over them.
 
 A `Lane` holds numbers (numpy, or one Python number for all rows) or any other values (a vector), and says which are
 there. A `Truth` holds a condition in Kleene's logic as two masks: where it is true, and where it is false.
 
 Invariant: where a value is missing, what stands in its place is never looked at by the results.
 
-Source: `cartesius.missing_values`; SEMANTICS 1.4.
+Source: `missing_values`; SEMANTICS 1.4.
 """
 
 from __future__ import annotations

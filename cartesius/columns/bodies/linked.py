@@ -2,7 +2,7 @@
 
 Invariant: the index of a row that is not there is `MISSING`.
 
-Source: DESIGN 4; `cartesius.missing_values`.
+Source: DESIGN 4; `missing_values`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cartesius.columns.vectors.vectors import MISSING, NotColumnar, Struct
 if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.missing_values import Observed
+    from cartesius.expressions.missing_values import Observed
 
 
 class Linked:

@@ -1,6 +1,6 @@
 """Phases of rows as columns: which are seen, until when, and how records with and without marks are one vector.
 
-Source: `cartesius.phases`; SEMANTICS 3.10.
+Source: `phases`; SEMANTICS 3.10.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from cartesius.columns.stages.rows import FAR, Rows
 from cartesius.columns.stages.stages import load_bare, load_rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, RECORD, Leaf, NotColumnar, Struct
-from cartesius.expressions import Constant
-from cartesius.missing_values import Form
-from cartesius.phases import MARK, phases_of
-from cartesius.records import fields_of
+from cartesius.data.records import fields_of
+from cartesius.expressions.expressions import Constant
+from cartesius.expressions.missing_values import Form
+from cartesius.expressions.phases import MARK, phases_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.families import Slot
-    from cartesius.phases import Phases
+    from cartesius.expressions.phases import Phases
+    from cartesius.language.families import Slot
 
 NEVER: Final = int(np.iinfo(np.int64).max)
 """Until when a row stays as it is that the clock changes no more."""

@@ -4,7 +4,7 @@ A timeline is an object with `segments`: instants, in order, and what is valid f
 
 Invariant: each prediction that is found is in the pool once.
 
-Source: DESIGN 6; `cartesius.missing_values.Valid`.
+Source: DESIGN 6; `missing_values.Valid`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.lanes import Lane
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.missing_values import Observed
+    from cartesius.expressions.missing_values import Observed
 
 
 class Predicted(Linked):

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from cartesius.columns.bodies.computed import of_expression
 from cartesius.columns.stages.stages import entries_of
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expression_texts import Operations
-from cartesius.expressions import Apply, Constant, Expression, Tuple, slots_of
-from cartesius.generated import Constants
+from cartesius.data.generated import Constants
+from cartesius.expressions.expression_texts import Operations
+from cartesius.expressions.expressions import Apply, Constant, Expression, Tuple, slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius.columns.bodies.computed import Column, Keys
     from cartesius.columns.stages.rows import Rows
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 class Scalars:

@@ -20,7 +20,8 @@ from cartesius.columns.stages.stages import entries_of
 from cartesius.columns.vectors.arithmetic import apply, truth
 from cartesius.columns.vectors.conversions import of_values, repeated
 from cartesius.columns.vectors.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector
-from cartesius.expressions import (
+from cartesius.data.generated import Constants, commented, define
+from cartesius.expressions.expressions import (
     Apply,
     Constant,
     Expression,
@@ -34,8 +35,7 @@ from cartesius.expressions import (
     WindowOf,
     show,
 )
-from cartesius.generated import Constants, commented, define
-from cartesius.nulls import LOGICAL, first_there, is_not_null, is_null
+from cartesius.expressions.nulls import LOGICAL, first_there, is_not_null, is_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.stages.candidates import Parts
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 _NAMES = {
     operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt", operator.ge: "ge",

@@ -16,7 +16,7 @@ import pyarrow as pa
 from cartesius.columns.groups.fixed_point import Fixed
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
-from cartesius.outputs import is_unchanged
+from cartesius.results.outputs import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.vectors.segments import Segments
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.totals import Aggregate
+    from cartesius.results.totals import Aggregate
 
 Totals: TypeAlias = "list[Any] | Leaf | Struct | Summed | NDArray[np.int64]"
 """What groups come to: as objects, or as columns."""

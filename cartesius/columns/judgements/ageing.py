@@ -22,12 +22,12 @@ from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.ordering import begins, by_code
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar, Struct
-from cartesius.expressions import Apply, Part
-from cartesius.generated import commented
-from cartesius.meanings import Meaning
-from cartesius.missing_values import is_there
-from cartesius.phases import phases_of
-from cartesius.views import View
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import Apply, Part
+from cartesius.expressions.missing_values import is_there
+from cartesius.expressions.phases import phases_of
+from cartesius.language.meanings import Meaning
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.entries import Entry
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
-    from cartesius.phases import Phases
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.expressions.phases import Phases
 
 _KNOWN = {Meaning.AGES, Meaning.RETRACTS, Meaning.ROWS}
 

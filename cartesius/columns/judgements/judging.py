@@ -1,6 +1,6 @@
 """The kernel of judgements: a table of what a function says of each row of a table and of the rows it is linked to.
 
-The function says what it computes (`cartesius.missing_values`). What makes two of its values differ is computed for
+The function says what it computes (`missing_values`). What makes two of its values differ is computed for
 each spell of a subject (`lookups`), the value only where that changed: so a table of verdicts is as cheap as its
 changes. Packs of rules are such tables, and so are their warnings.
 
@@ -23,8 +23,8 @@ from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.vectors import MISSING
-from cartesius.expressions import show
-from cartesius.generated import commented
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from cartesius.columns.judgements.ways import Codes, Way
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.join_shape import Join
-    from cartesius.missing_values import Form
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.missing_values import Form
 
 
 class Judging(Stage):

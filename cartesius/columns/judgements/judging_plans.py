@@ -8,14 +8,14 @@ from cartesius.columns.judgements.judging import Judging
 from cartesius.columns.judgements.rejudging import Rejudging, is_rejudging
 from cartesius.columns.judgements.row_judging import has_objects, row_judging_stage
 from cartesius.columns.judgements.ways import ways_of
-from cartesius.expressions import Apply, Part
-from cartesius.meanings import OF_JOINS, Meaning
-from cartesius.missing_values import Asked, form_of
-from cartesius.views import View
+from cartesius.expressions.expressions import Apply, Part
+from cartesius.expressions.missing_values import Asked, form_of
+from cartesius.language.meanings import OF_JOINS, Meaning
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Stage
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 def judging_stage(join: Join) -> Stage | str | None:

@@ -19,17 +19,17 @@ from cartesius.columns.stages.object_rows import left, store_beside
 from cartesius.columns.stages.stages import Outcome, State, rows_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
-from cartesius.expressions import Apply, children
-from cartesius.made_values import Made, Sole
-from cartesius.missing_values import Form, Observed, form_of
+from cartesius.expressions.expressions import Apply, children
+from cartesius.expressions.made_values import Made, Sole
+from cartesius.expressions.missing_values import Form, Observed, form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
-    from cartesius.expressions import Expression
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
 
 
 class Rejudging(Judging):

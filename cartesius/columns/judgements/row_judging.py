@@ -25,11 +25,11 @@ from cartesius.columns.stages.step_times import times_of
 from cartesius.columns.vectors.keys import NEVER
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
-from cartesius.expressions import Apply, Constant, KeyOf, show
-from cartesius.generated import commented
-from cartesius.meanings import Meaning
-from cartesius.missing_values import Asked, Form, form_of
-from cartesius.outputs import is_unchanged
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import Apply, Constant, KeyOf, show
+from cartesius.expressions.missing_values import Asked, Form, form_of
+from cartesius.language.meanings import Meaning
+from cartesius.results.outputs import is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Flow
     from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 
 class RowJudging(Judging):

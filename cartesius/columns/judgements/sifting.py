@@ -21,12 +21,12 @@ from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.ordering import begins, by_code
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
-from cartesius.expressions import Apply, Part, show
-from cartesius.generated import commented
-from cartesius.made_values import Sole
-from cartesius.meanings import Meaning
-from cartesius.missing_values import is_there
-from cartesius.views import View
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import Apply, Part, show
+from cartesius.expressions.made_values import Sole
+from cartesius.expressions.missing_values import is_there
+from cartesius.language.meanings import Meaning
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 _KNOWN = {Meaning.RETRACTS, Meaning.ROWS}
 

@@ -18,16 +18,16 @@ from cartesius.columns.vectors.arithmetic import apply
 from cartesius.columns.vectors.conversions import repeated
 from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
-from cartesius.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
+from cartesius.expressions.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.expressions import Expression
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
+    from cartesius.language.families import Slot
 
 
 @attrs.frozen

@@ -18,7 +18,7 @@ from cartesius.columns.bodies.computed import of_function, of_predicates
 from cartesius.columns.lifetimes.overlap import FOREVER, NONE, earliest, successors
 from cartesius.columns.stages.rows import joined
 from cartesius.columns.vectors.ordering import last_of_each
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Column, Keys
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 _MEMORY = (Meaning.NEWEST, Meaning.OLDEST, Meaning.MOMENTARY)
 

@@ -17,9 +17,9 @@ import numpy as np
 from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
-from cartesius.outputs import Rows as Table
-from cartesius.outputs import hull, is_unchanged
-from cartesius.windows import INSIDE
+from cartesius.data.windows import INSIDE
+from cartesius.results.outputs import Rows as Table
+from cartesius.results.outputs import hull, is_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.computed import Keys
     from cartesius.columns.stages.rows import Rows
-    from cartesius.join_shape import Join
-    from cartesius.outputs import Result, Span
+    from cartesius.correlations.join_shape import Join
+    from cartesius.results.outputs import Result, Span
 
 
 @attrs.frozen(eq=False)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from cartesius.columns.loops.consumption import NOTHING, Consuming
 from cartesius.columns.loops.stacking import Stacking, uses_each_once
 from cartesius.columns.streams.shapes import Shape, shape_of
-from cartesius.meanings import OF_PRODUCTS
+from cartesius.language.meanings import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Stage
-    from cartesius.join_shape import Join
-    from cartesius.meanings import Meaning
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.meanings import Meaning
 
 
 def consuming_stage(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Stage | str | None:

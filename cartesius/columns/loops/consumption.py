@@ -31,7 +31,7 @@ from cartesius.columns.streams.gates import Gate, filtered, through
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.keys import NEVER
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.generated import define
+from cartesius.data.generated import define
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.shapes import Shape
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 NOTHING: Final = 255
 """The kind of a step in which nothing comes."""

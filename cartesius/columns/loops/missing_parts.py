@@ -3,7 +3,7 @@
 A row has a part of each slot, or of one that has no partner. What a step changes are the rows with what comes or goes,
 and those in which it stands, or stood, for a missing part; they are found in the memories before and after it.
 
-Source: SEMANTICS 2.6; `cartesius.partial_rows`, whose rules these are.
+Source: SEMANTICS 2.6; `partial_rows`, whose rules these are.
 """
 
 from __future__ import annotations

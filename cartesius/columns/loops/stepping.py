@@ -35,8 +35,8 @@ from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, 
 from cartesius.columns.streams.gates import through
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.generated import define
-from cartesius.outputs import Rows as Table
+from cartesius.data.generated import define
+from cartesius.results.outputs import Rows as Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.expiring import Ghosts
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
     Ints = NDArray[np.int64]
 

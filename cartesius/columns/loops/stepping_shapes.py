@@ -19,10 +19,10 @@ from cartesius.columns.streams.bands import bounds_of
 from cartesius.columns.streams.expiring import Expiring
 from cartesius.columns.streams.gates import Gate
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expressions import slots_of
-from cartesius.meanings import BANDS, OF_JOINS, OF_PRODUCTS, Meaning
-from cartesius.outputs import Events, Rows
-from cartesius.partial_rows import PartialRows
+from cartesius.expressions.expressions import slots_of
+from cartesius.language.meanings import BANDS, OF_JOINS, OF_PRODUCTS, Meaning
+from cartesius.results.outputs import Events, Rows
+from cartesius.rows.partial_rows import PartialRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cartesius.columns.loops.indexing import Bundle
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.streams.band_pairs import Bound
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 _KNOWN: Final = OF_PRODUCTS | BANDS | OF_JOINS
 _DIVIDED: Final = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)

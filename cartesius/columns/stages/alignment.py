@@ -15,7 +15,7 @@ import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
 from cartesius.columns.stages.stages import entries_of, rows_of
-from cartesius.queues import Queue
+from cartesius.data.queues import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 
 @attrs.frozen(eq=False)

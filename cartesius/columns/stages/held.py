@@ -16,12 +16,12 @@ import pyarrow as pa
 from cartesius.columns.stages.stages import load_bare
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.phases import collected_of
+from cartesius.expressions.phases import collected_of
 
 if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
-    from cartesius.families import Slot
-    from cartesius.phases import Collected
+    from cartesius.expressions.phases import Collected
+    from cartesius.language.families import Slot
 
 
 class Held(Objects):

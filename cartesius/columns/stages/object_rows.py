@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.stages import State
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 def left(parts: Sequence[Rows], numbers: Indices) -> tuple[Rows, ...]:

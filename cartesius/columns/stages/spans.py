@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.vectors import Leaf, Struct
-from cartesius.events import EARLIEST, Window
+from cartesius.data.events import EARLIEST, Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cartesius.batching.world import World
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.events import Time
-    from cartesius.installations import Installed
-    from cartesius.world import World
+    from cartesius.correlations.installations import Installed
+    from cartesius.data.events import Time
 
 BEGINNING: Final = int(np.iinfo(np.int64).min)
 """The clock before all times."""

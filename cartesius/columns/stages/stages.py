@@ -17,8 +17,8 @@ import numpy as np
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct, any_nan
-from cartesius.entries import Entry
-from cartesius.windows import INSIDE, inside, origin
+from cartesius.data.entries import Entry
+from cartesius.data.windows import INSIDE, inside, origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Flow
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.events import Event
-    from cartesius.families import Slot
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Event
+    from cartesius.language.families import Slot
 
     Late: TypeAlias = "tuple[Event, str, str]"
 

@@ -18,7 +18,7 @@ from cartesius.columns.stages.rows import joined
 from cartesius.columns.stages.stages import entries_of
 from cartesius.columns.streams.bands import due_of
 from cartesius.columns.vectors.vectors import Leaf
-from cartesius.events import Window
+from cartesius.data.events import Window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment, State
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 
 @attrs.frozen(eq=False)

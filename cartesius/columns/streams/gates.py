@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.bodies.computed import Keys
     from cartesius.columns.streams.shapes import Shape
-    from cartesius.families import Slot
+    from cartesius.language.families import Slot
 
 
 @attrs.frozen(eq=False)

@@ -19,13 +19,13 @@ from cartesius.columns.streams.gates import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import MISSING, Leaf
-from cartesius.meanings import Meaning
+from cartesius.language.meanings import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.columns.stages.stages import Moment
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 _KNOWN: Final = frozenset({Meaning.ALONE, Meaning.MOMENTARY, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST})
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.columns.bodies.computed import Keys, of_function
-from cartesius.meanings import OF_PRODUCTS, Meaning
-from cartesius.outputs import Events
+from cartesius.language.meanings import OF_PRODUCTS, Meaning
+from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
     from cartesius.columns.bodies.computed import Column, Component
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 
 @attrs.define(eq=False)

@@ -14,12 +14,12 @@ from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.lifetimes.chaining import Edge, in_a_chain, in_a_tree
 from cartesius.columns.lifetimes.lifetimes import Memory, memory_of
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expressions import slots_of
-from cartesius.lists import equality_of
-from cartesius.meanings import OF_JOINS, OF_PRODUCTS, Meaning
-from cartesius.outputs import Events
-from cartesius.outputs import Rows as ResultRows
-from cartesius.views import View
+from cartesius.expressions.expressions import slots_of
+from cartesius.language.lists import equality_of
+from cartesius.language.meanings import OF_JOINS, OF_PRODUCTS, Meaning
+from cartesius.results.outputs import Events
+from cartesius.results.outputs import Rows as ResultRows
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cartesius.columns.lifetimes.chaining import Turn
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 OF_VERSIONS: Final = OF_PRODUCTS - {Meaning.USES, Meaning.ALIGNED} | OF_JOINS
 

@@ -28,7 +28,7 @@ from cartesius.columns.streams.version_plans import OF_VERSIONS, Plan, plan_of
 from cartesius.columns.vectors.arithmetic import truth
 from cartesius.columns.vectors.keys import NEVER, encoded
 from cartesius.columns.vectors.vectors import NotColumnar, concatenated
-from cartesius.expressions import Expression, KeyOf, children
+from cartesius.expressions.expressions import Expression, KeyOf, children
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from cartesius.columns.lifetimes.chaining import Combinations
     from cartesius.columns.lifetimes.lifetimes import Lifetimes
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.join_shape import Join
-    from cartesius.meanings import Meaning
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.meanings import Meaning
 
 MOST: Final = 1 << 24
 """How many combinations are made at a time, unless one step has more; a batch that has more is cut."""

@@ -26,7 +26,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gates import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.vectors.keys import NEVER, encoded
-from cartesius.meanings import OF_PRODUCTS
+from cartesius.language.meanings import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.alignment import Released
     from cartesius.columns.stages.stages import Moment
-    from cartesius.join_shape import Join
-    from cartesius.meanings import Meaning
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.meanings import Meaning
 
 
 class Zip(Stage):

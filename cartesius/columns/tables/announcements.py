@@ -20,15 +20,15 @@ from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import ToRows
 from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.vectors import CHANGE, Leaf, Struct
-from cartesius.meanings import Meaning
-from cartesius.outputs import Events
+from cartesius.language.meanings import Meaning
+from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 class Announcing(TableStage):

@@ -17,19 +17,19 @@ from cartesius.columns.stages.rows import BEFORE, Flow, Rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, store_deadlines, store_entries
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expressions import Part
-from cartesius.generated import commented
-from cartesius.meanings import Meaning
-from cartesius.outputs import is_unchanged
-from cartesius.phases import collected_of
-from cartesius.views import View
+from cartesius.data.generated import commented
+from cartesius.expressions.expressions import Part
+from cartesius.expressions.phases import collected_of
+from cartesius.language.meanings import Meaning
+from cartesius.results.outputs import is_unchanged
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.columns.stages.stages import Moment
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 _KNOWN = {Meaning.COLLATES, Meaning.RETRACTS, Meaning.ROWS}
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.table_stages import Output
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.expressions import Expression
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
 
 
 @attrs.frozen

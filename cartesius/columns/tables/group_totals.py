@@ -16,15 +16,15 @@ from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.tables.cells import entries_of
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.outputs import hull, is_unchanged
-from cartesius.totals import Totals
+from cartesius.results.outputs import hull, is_unchanged
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cartesius.columns.tables.timelines import Found
-    from cartesius.join_shape import Join
-    from cartesius.outputs import Span
+    from cartesius.correlations.join_shape import Join
+    from cartesius.results.outputs import Span
 
     Held: TypeAlias = dict[Any, tuple[Any, int]]  # totals by key, and of how many results they are
     Entry: TypeAlias = tuple[int, bool, int, Span]  # the step, whether it is given, which value, when

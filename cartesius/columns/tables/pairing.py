@@ -1,7 +1,7 @@
 """The kernel of pairs: a table with another one, or with itself, of which few pairs give anything, totalled by group.
 
 Each row that comes meets those of the other table that are there, by equality where there is one. Whether a pair gives
-anything is computed for many pairs at once, by a condition that says what it computes (`cartesius.missing_values`);
+anything is computed for many pairs at once, by a condition that says what it computes (`missing_values`);
 what it gives, for those alone. So the work for a pair is that of a few numbers.
 
 Source: DESIGN 4 and 6; SEMANTICS 2.6 and 2.7.
@@ -28,9 +28,9 @@ from cartesius.columns.stages.step_times import times_of
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expressions import Apply, Constant, Part, Tuple, evaluator
-from cartesius.lists import equality_of
-from cartesius.missing_values import Asked, Form, form_of
+from cartesius.expressions.expressions import Apply, Constant, Part, Tuple, evaluator
+from cartesius.expressions.missing_values import Asked, Form, form_of
+from cartesius.language.lists import equality_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.tables.group_totals import ToGroups
     from cartesius.columns.tables.table_rows import Versions
-    from cartesius.expressions import Expression
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
+    from cartesius.language.families import Slot
 
 _CHUNK: Final = 1 << 16
 """How many pairs are judged at once."""

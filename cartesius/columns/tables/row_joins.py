@@ -33,9 +33,9 @@ from cartesius.columns.vectors.keys import encoded
 from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar, concatenated
-from cartesius.entries import GONE
-from cartesius.expressions import Expression
-from cartesius.outputs import Rows as ResultRows
+from cartesius.data.entries import GONE
+from cartesius.expressions.expressions import Expression
+from cartesius.results.outputs import Rows as ResultRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.entries import Candidate, Entry
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Candidate, Entry
 
     Ints = NDArray[np.int64]
 

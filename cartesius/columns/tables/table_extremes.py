@@ -28,8 +28,8 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.keys import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
-from cartesius.meanings import Total
-from cartesius.totals import Totals
+from cartesius.language.meanings import Total
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.cells import Cells
     from cartesius.columns.tables.timelines import Found
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
     Ints = NDArray[np.int64]
 

@@ -19,17 +19,17 @@ from cartesius.columns.tables.table_stages import has_known_keys
 from cartesius.columns.tables.table_totals import ToTotals
 from cartesius.columns.tables.timelines import ToRows
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.expressions import KeyOf
-from cartesius.meanings import OF_JOINS, Meaning, Total
-from cartesius.totals import Totals
-from cartesius.views import View
+from cartesius.expressions.expressions import KeyOf
+from cartesius.language.meanings import OF_JOINS, Meaning, Total
+from cartesius.results.totals import Totals
+from cartesius.results.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.stages.stages import Stage
     from cartesius.columns.tables.table_stages import Output
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 _KNOWN: Final = OF_JOINS | {
     Meaning.UPSERTS,

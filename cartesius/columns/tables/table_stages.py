@@ -22,13 +22,13 @@ from cartesius.columns.stages.stages import Stage, State, checked_keys, load_row
 from cartesius.columns.tables.table_rows import is_nan_or_null, versions
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
-from cartesius.generated import commented
-from cartesius.lists import equality_of
-from cartesius.meanings import Meaning
-from cartesius.null_values import is_null
-from cartesius.reactives import Undeclared
-from cartesius.records import wrap
-from cartesius.value_functions import of_value
+from cartesius.data.generated import commented
+from cartesius.data.null_values import is_null
+from cartesius.data.records import wrap
+from cartesius.expressions.value_functions import of_value
+from cartesius.language.lists import equality_of
+from cartesius.language.meanings import Meaning
+from cartesius.language.reactives import Undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.timelines import Found
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.families import Slot
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 
 class Output(Protocol):

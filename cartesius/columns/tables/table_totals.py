@@ -26,9 +26,9 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.keys import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
-from cartesius.meanings import Total
-from cartesius.totals import Totals
-from cartesius.value_functions import of_value
+from cartesius.expressions.value_functions import of_value
+from cartesius.language.meanings import Total
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.cells import Amounts, Cells, Change, Entries
     from cartesius.columns.tables.timelines import Found
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
     Finished: TypeAlias = "tuple[Leaf, NDArray[np.bool_]]"
 

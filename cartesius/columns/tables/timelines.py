@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.causes import Causes
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.join_shape import Join
+    from cartesius.correlations.join_shape import Join
 
 
 @attrs.frozen(eq=False)

@@ -10,7 +10,7 @@ Source: SEMANTICS 1.4 (equality is Python's in every tier) and 1.18 (null); DESI
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Vector
-from cartesius.nulls import LOGICAL, PROPAGATING, null_aware
+from cartesius.expressions.nulls import LOGICAL, PROPAGATING, null_aware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,15 @@ _EXACT: Final = 2**53
 _INT64: Final = np.iinfo(np.int64)
 
 
+class AtOnce(Protocol):
+    """A function of values that can be asked for many rows at once."""
+
+    def of_vectors(self, *columns: Vector) -> Vector | None:
+        """Return what it gives for each row of ``columns``, or None if these are none that it can take at once."""
+
+
 def at_once(function: Callable[..., Any], arguments: Sequence[Vector]) -> Vector | None:
-    """Return what ``function`` gives for all rows, if it can be asked for that (`missing_values.AtOnce`)."""
+    """Return what ``function`` gives for all rows, if it can be asked for that (`AtOnce`)."""
     ask: Callable[..., Vector | None] | None = getattr(function, "of_vectors", None)
     if ask is None:
         return None

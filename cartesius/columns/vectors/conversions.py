@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from cartesius.columns.vectors.vectors import DICT, MISSING, PACKED, RECORD, TUPLE, Leaf, NotColumnar, Struct, pack_text
-from cartesius.events import Interval, Window
-from cartesius.records import Record, fields_of
+from cartesius.data.events import Interval, Window
+from cartesius.data.records import Record, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

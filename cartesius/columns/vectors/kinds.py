@@ -11,11 +11,11 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.codec import registered, unpack
-from cartesius.events import Delete, Interval, Update, Window
-from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
-from cartesius.phases import MARK
-from cartesius.records import Record
+from cartesius.data.codec import registered, unpack
+from cartesius.data.events import Delete, Interval, Update, Window
+from cartesius.data.records import Record
+from cartesius.expressions.made_values import Chained, Labelled, Made, Names, Noted, Present
+from cartesius.expressions.phases import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable

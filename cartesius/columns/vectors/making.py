@@ -3,7 +3,7 @@
 A constant takes no room: it is a column of nulls whose metadata say what it stands for. The kind of a struct, or leaf,
 says in its metadata how its values are made again.
 
-Invariant: a vector made here stands for what the function of `cartesius.missing_values` that it is named after gives.
+Invariant: a vector made here stands for what the function of `missing_values` that it is named after gives.
 
 Source: DESIGN 4; Arrow's columnar format (nested layouts, metadata of fields).
 """
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cartesius.codec import registered_name
 from cartesius.columns.vectors.vectors import Leaf, Struct, pack_text
+from cartesius.data.codec import registered_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cartesius.columns.vectors.vectors import Vector
-    from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
+    from cartesius.expressions.made_values import Chained, Labelled, Made, Names, Noted, Present
 
 
 def constant_kind(value: Any) -> str:

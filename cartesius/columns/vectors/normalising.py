@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import DICT, PACKED, RECORD, Leaf, Struct, Vector, from_arrow
+from cartesius.data.records import wrap
 from cartesius.errors import NotStorable
-from cartesius.records import wrap
 
 
 def column_of(column: Any) -> tuple[pa.Array | pa.ChunkedArray, pa.Field]:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import DICT, PACKED, RECORD, TUPLE, Leaf, Struct
-from cartesius.outputs import is_unchanged
+from cartesius.results.outputs import is_unchanged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.codec import pack
 from cartesius.columns.vectors.kinds import MAKERS, READERS
+from cartesius.data.codec import pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,16 +12,16 @@ import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.spans import clock_of
-from cartesius.events import Event
+from cartesius.data.events import Event
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cartesius.batching.world import World
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices
-    from cartesius.families import Slot
-    from cartesius.world import World
+    from cartesius.language.families import Slot
 
 
 @attrs.frozen(eq=False)

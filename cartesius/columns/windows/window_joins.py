@@ -31,9 +31,9 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import concatenated
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import opened, store_windows
-from cartesius.meanings import OF_PRODUCTS, Meaning
-from cartesius.outputs import Events
-from cartesius.outputs import Rows as Table
+from cartesius.language.meanings import OF_PRODUCTS, Meaning
+from cartesius.results.outputs import Events
+from cartesius.results.outputs import Rows as Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.columns.windows.window_deliveries import Deliveries
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
     Ints = NDArray[np.int64]
 

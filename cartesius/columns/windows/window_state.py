@@ -18,7 +18,7 @@ from cartesius.columns.stages.spans import clock_of
 from cartesius.columns.stages.stages import entries_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.queues import Queue
+from cartesius.data.queues import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from cartesius.columns.groups.totalling import Totals
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.entries import Entry
-    from cartesius.events import Window
-    from cartesius.families import Slot
-    from cartesius.installations import Installed
+    from cartesius.correlations.installations import Installed
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Window
+    from cartesius.language.families import Slot
 
 
 @attrs.frozen(eq=False)

@@ -31,9 +31,9 @@ from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
-from cartesius.expressions import Expression, Part, Tuple, WindowOf
-from cartesius.meanings import Meaning, Total
-from cartesius.totals import Totals
+from cartesius.expressions.expressions import Expression, Part, Tuple, WindowOf
+from cartesius.language.meanings import Meaning, Total
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.vectors.vectors import Indices, Vector
-    from cartesius.installations import Installed
-    from cartesius.join_shape import Join
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
 
 _KINDS: dict[Total, Callable[[Any], Totalling]] = {
     Total.COUNT: Counts, Total.PRESENT: Presences, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from cartesius import Engine, Reactive, Restriction, Slot, Slots, correlate, forward, handles, run, select
-from cartesius.absences import is_among
+from cartesius.correlations.absences import is_among
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, fifo, key_by, most_recently, within, without
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cartesius.entries import Entry
-    from cartesius.events import Time
-    from cartesius.matches import Match
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
+    from cartesius.language.matches import Match
 
 
 class unseen(Restriction):

@@ -18,9 +18,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate, storable
-from cartesius.codec import decode, encode, stored_module
+from cartesius.data.codec import decode, encode, stored_module
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
-from cartesius.records import Record
 from restrictions import cartesian, key_by, most_recently
 
 

@@ -6,8 +6,8 @@ import greenlet
 import pytest
 
 from cartesius import Engine, Handler, Operation, Reactive, controls, correlate, handle
+from cartesius.effects.strands import Future, await_, interleave
 from cartesius.errors import Deadlock
-from cartesius.strands import Future, await_, interleave
 from restrictions import zip_
 
 ask = Operation("ask")

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from cartesius import Delete, Event, Update
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 from cartesius.testing import (
     Dependence,
     all_depend,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Delete, Event, Update
-from cartesius.equalities import as_equality, form_of
+from cartesius.data.records import Record
+from cartesius.equivalence.equalities import as_equality, form_of
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 from cartesius.testing import equal_by, none_depend, streams_equivalent
 
 Point = namedtuple("Point", "x y")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.batching.world import Failure
 from cartesius.errors import InvalidArgument, shortened
-from cartesius.world import Failure
 from restrictions import most_recently, only, without
 
 level, quiet = Reactive("level"), Reactive("quiet")

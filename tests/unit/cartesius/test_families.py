@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.cloudpickle import dumps
 
-from cartesius import Reactive, Restriction, Slot, arrive, correlate, families, forward, handles, notify_at, state, tick
+from cartesius import Reactive, Restriction, Slot, arrive, correlate, forward, handles, notify_at, state, tick
+from cartesius.language import families
 from restrictions import key_by
 
 ROOT = Path(__file__).parents[3]

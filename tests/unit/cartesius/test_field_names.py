@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 
 PYTHONS = ["__class__", "__doc__", "__getattribute__", "__init__", "__slots__", "_fields", "__reduce_ex__"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cartesius import Engine, Reactive, correlate, direct_scope
+from cartesius import Engine, Reactive, correlate
+from cartesius.direct import direct_scope
 from cartesius.errors import InternalError
-from cartesius.give_ups import STRICT
+from cartesius.running.give_ups import STRICT
 from restrictions import key_by, most_recently, within
 
 left, right = Reactive("left"), Reactive("right")

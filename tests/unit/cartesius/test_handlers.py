@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cartesius import Handler, Implicit, Operation, controls, forward, handle, handles, push
+from cartesius.effects.handlers import Composed
+from cartesius.effects.operations import check_performed
 from cartesius.errors import InvalidArgument, UnhandledOperation
-from cartesius.handlers import Composed
-from cartesius.operations import check_performed
 
 emit = Operation("emit")
 ask = Operation("ask")

@@ -37,11 +37,11 @@ from cartesius import (
     play,
     start,
 )
-from cartesius.enumeration import Product
+from cartesius.batching.world import World
+from cartesius.data.events import EventDraft
 from cartesius.errors import InvalidArgument, WrongThread
-from cartesius.events import EventDraft
-from cartesius.expressions import Apply, Constant, Part
-from cartesius.world import World
+from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.rows.enumeration import Product
 from restrictions import (
     aligning,
     as_table,

@@ -21,8 +21,8 @@ from cartesius import (
     run,
     successive,
 )
+from cartesius.data.events import Interval
 from cartesius.errors import InvalidArgument, SnapshotMismatch
-from cartesius.events import Interval
 from restrictions import (
     affinely,
     as_table,

@@ -10,8 +10,8 @@ import weakref
 import pytest
 
 from cartesius import Engine, Event, Reactive, Update, correlate
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 from cartesius.testing import Monitor, all_depend, none_depend
 from restrictions import key_by, most_recently
 

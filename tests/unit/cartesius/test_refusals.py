@@ -33,14 +33,14 @@ from cartesius import (
     state,
     storable,
 )
-from cartesius.annotations import kind_of
-from cartesius.codec import decode, encode, pack, unpack
+from cartesius.batching.world import World
+from cartesius.data.codec import decode, encode, pack, unpack
+from cartesius.data.queues import Queue
+from cartesius.data.records import wrap
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
-from cartesius.expressions import Expression, evaluator
-from cartesius.fingerprints import describe
-from cartesius.queues import Queue
-from cartesius.records import wrap
-from cartesius.world import World
+from cartesius.expressions.expressions import Expression, evaluator
+from cartesius.language.annotations import kind_of
+from cartesius.language.fingerprints import describe
 from restrictions import as_table, cartesian, key_by, most_recently, optionally, retracting
 from restrictions.folding import distinctly
 

@@ -12,8 +12,8 @@ import greenlet
 import pytest
 
 from cartesius import Handler, Operation, controls, forward, handle, handles
+from cartesius.effects.strands import Future, await_, interleave
 from cartesius.errors import Deadlock, ResumptionUsed, WrongThread
-from cartesius.strands import Future, await_, interleave
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -23,9 +23,9 @@ from cartesius import (
     handles,
     push,
 )
-from cartesius.codec import MAGIC, decode, encode
+from cartesius.data.codec import MAGIC, decode, encode
+from cartesius.data.inflating import deflated, inflated
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
-from cartesius.inflating import deflated, inflated
 from restrictions import as_table, retracting, tumbling, versioned
 from restrictions.streams import stream_table_join
 from restrictions.tables import filter_table, inner_join, left_join, map_table, outer_join

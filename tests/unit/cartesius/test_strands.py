@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cartesius import Handler, Operation, controls, handle, handles
+from cartesius.effects.strands import Future, Strands, await_, interleave
 from cartesius.errors import Deadlock, InvalidArgument
-from cartesius.strands import Future, Strands, await_, interleave
 
 emit = Operation("emit")
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.value_texts import shown
+from cartesius.data.value_texts import shown
 from restrictions import key_by, only, retracting, versioned, within
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cartesius import Engine
-from cartesius.records import Record
+from cartesius.data.records import Record
 from dsl import RulePack, Source, against, another, count, location, nearest, now, position, require, when
 from dsl.declarations.sources import instant
 from dsl.units import hours, knots, metres

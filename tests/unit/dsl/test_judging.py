@@ -440,7 +440,7 @@ def test_status_subject_and_missing_sources_make_a_difference():
 
 
 def test_a_verdict_can_be_part_of_a_snapshot():
-    from cartesius.codec import decode, encode
+    from cartesius.data.codec import decode, encode
 
     verdict = judged(clearance, vessel=DEEP, berth=BERTH)
     restored = decode(encode(verdict))

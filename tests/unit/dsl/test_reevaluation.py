@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Update
-from cartesius.events import Delete
-from cartesius.records import Record
+from cartesius.data.events import Delete
+from cartesius.data.records import Record
 from dsl import RulePack, Source, location, not_, otherwise, require, when
 from dsl.judgements.judging import Judge
 from dsl.terms.statements import Requirement, Statement

@@ -11,7 +11,7 @@ import sys
 from click.testing import CliRunner
 from matplotlib.image import imread
 
-from cartesius.records import Record
+from cartesius.data.records import Record
 from cartesius.testing import Monitor, same_key
 from examples.equivalence import monitoring
 from examples.equivalence.picture import draw_watching

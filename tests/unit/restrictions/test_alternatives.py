@@ -27,7 +27,7 @@ from cartesius import (
     tick,
 )
 from cartesius.errors import InvalidArgument
-from cartesius.families import withdraw
+from cartesius.language.families import withdraw
 from restrictions import (
     affinely,
     aligning,

@@ -22,7 +22,7 @@ from cartesius import (
     unordered,
 )
 from cartesius.errors import InvalidArgument, OrderMismatch
-from cartesius.families import arrive
+from cartesius.language.families import arrive
 from cartesius.testing import streams_equivalent
 from restrictions import by_arrival, fifo, key_by, momentarily
 from restrictions.operators import BAG, Keyed, in_order_per_key, operate, per_item, unordered_per_key

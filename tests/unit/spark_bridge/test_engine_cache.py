@@ -8,8 +8,8 @@ from pyspark import cloudpickle
 from pyspark.sql import types as t
 
 from cartesius.columns.bodies.forms import code_of
-from cartesius.expressions import Apply
-from cartesius.missing_values import _FORMS, Form, form_of
+from cartesius.expressions.expressions import Apply
+from cartesius.expressions.missing_values import _FORMS, Form, form_of
 from dsl import RulePack, Source, require
 from dsl.units import metres
 from spark_bridge.running.buckets import Buckets

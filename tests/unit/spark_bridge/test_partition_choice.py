@@ -6,8 +6,8 @@ import pytest
 
 from cartesius import Reactive, correlate, repeated
 from cartesius.errors import InvalidArgument
-from cartesius.partition_choice import chosen_partition
-from cartesius.partitioning import Partitioning
+from cartesius.facts.partition_choice import chosen_partition
+from cartesius.facts.partitioning import Partitioning
 from restrictions import (
     affinely,
     aligning,

@@ -18,7 +18,7 @@ from cartesius import (
     select,
 )
 from cartesius.errors import InvalidArgument
-from cartesius.partitioning import Partitioning
+from cartesius.facts.partitioning import Partitioning
 from dsl import RulePack, Source, instant, now, require
 from dsl.units import hours, minutes
 from restrictions import (

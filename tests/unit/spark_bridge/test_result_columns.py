@@ -17,7 +17,7 @@ from cartesius.columns.vectors.absent import Absent
 from cartesius.columns.vectors.making import chained, constant, constant_kind, labelled, made, named, noted, present
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.errors import InvalidArgument
-from cartesius.made_values import Chained, Labelled, Made, Names, Noted, Present
+from cartesius.expressions.made_values import Chained, Labelled, Made, Names, Noted, Present
 from spark_bridge.columns.result_columns import array_of
 from spark_bridge.columns.values import to_arrow
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius.codec import pack
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf
+from cartesius.data.codec import pack
+from cartesius.data.queues import Queue
+from cartesius.engines.saving import FEW, Memory
 from cartesius.errors import NotStorable
-from cartesius.queues import Queue
-from cartesius.saving import FEW, Memory
-from cartesius.stored import Stored
+from cartesius.storage.stored import Stored
 from spark_bridge.state.state_columns import decoded, encoded
 from tests.unit.cartesius.columns.values import columns, values
 

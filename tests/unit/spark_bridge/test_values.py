@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pyspark.sql import types as t
 
 from cartesius.columns.vectors.vectors import Leaf
+from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.records import Record
 from spark_bridge.columns.payloads import vector_of
 from spark_bridge.columns.result_columns import array_of
 from spark_bridge.columns.values import arrow_type, check_supported, to_arrow

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from pyspark.sql import types as t
 
-from cartesius.records import Record
+from cartesius.data.records import Record
 
 LONG = st.integers(-(2**63), 2**63 - 1)
 PLAIN = [

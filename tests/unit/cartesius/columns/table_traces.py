@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.columns.results import events_of
-from cartesius.expressions import Apply, Constant, Expression, KeyOf, Part
+from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Part
 from restrictions import as_table, optionally, retracting
 from restrictions.tables import (
     count,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cartesius.columns.vectors.arithmetic import apply, truth
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
-from cartesius.nulls import null_aware
+from cartesius.expressions.nulls import null_aware
 from tests.unit.cartesius.columns.values import SCALARS, all_told, columns
 
 BINARY = [

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius import Restriction
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
 FEWER = settings(max_examples=settings().max_examples // 4)  # each builds several engines
 LEFT, RIGHT, THIRD = INPUTS = Reactive("left"), Reactive("right"), Reactive("third")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.keys import NEVER, encoded
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
-from cartesius.records import Record
+from cartesius.data.records import Record
 from tests.unit.cartesius.columns.values import SCALARS
 
 small = st.integers(-2, 2)

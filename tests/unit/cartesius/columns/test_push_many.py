@@ -12,8 +12,8 @@ import pytest
 from cartesius import Engine, Reactive, Update, correlate, storable
 from cartesius.columns.batches.running import compiled_of
 from cartesius.columns.results import events_of, table_of
+from cartesius.data.events import Delete, Event
 from cartesius.errors import InvalidArgument, NotStorable, WrongThread
-from cartesius.events import Delete, Event
 from restrictions import combine_latest, key_by, most_recently, optionally, retracting, take, zip_
 from restrictions.streams import map_
 from restrictions.tables import map_table

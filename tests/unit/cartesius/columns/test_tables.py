@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartesius import correlate
-from cartesius.expressions import KeyOf
+from cartesius.expressions.expressions import KeyOf
 from restrictions import as_table, only, optionally, retracting
 from restrictions.aggregation import totalling, totalling_by
 from restrictions.tables import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.columns.results import events_of
-from cartesius.generated import Constants, commented, define
+from cartesius.data.generated import Constants, commented, define
 from restrictions import most_recently
 
 A = Reactive("a")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius import storable
 from cartesius.columns.vectors.conversions import of_values, repeated
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated, from_arrow
-from cartesius.records import Record
+from cartesius.data.records import Record
 from tests.unit.cartesius.columns.values import all_told, columns, told, values
 
 

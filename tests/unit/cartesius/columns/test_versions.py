@@ -31,7 +31,7 @@ from tests.unit.cartesius.columns.stream_traces import batch_of, check, cuts, ex
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cartesius.restriction_base import Composition
+    from cartesius.language.restriction_base import Composition
 
 NAN = float("nan")
 A, B, C = INPUTS = tuple(map(Reactive, "abc"))

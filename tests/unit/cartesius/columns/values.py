@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from cartesius.codec import pack
-from cartesius.events import Interval, Window
-from cartesius.records import Record
+from cartesius.data.codec import pack
+from cartesius.data.events import Interval, Window
+from cartesius.data.records import Record
 
 SCALARS = {
     "int": st.integers(-5, 5) | st.integers() | st.sampled_from([2**63 - 1, -(2**63), 2**63, 2**64, -(2**63) - 1]),

@@ -1,0 +1,247 @@
+"""Deadlines: who wants a tick when, for all correlations of an engine.
+
+Source: SEMANTICS 3.10 and 3.12.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, insort
+from collections import deque
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from cartesius.data.events import LATEST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from cartesius.data.events import Time
+    from cartesius.data.journals import Journal
+
+
+class Asking(Protocol):
+    """Who asks for ticks: a restriction at work in one correlation."""
+
+    @property
+    def due(self) -> dict[tuple[Any, ...], dict[int, int]]:
+        """By the key of a copy and the time, the number of the request."""
+        ...
+
+    @property
+    def asked(self) -> list[tuple[int, int, tuple[Any, ...]]]:
+        """Time, number and key in order, where the deadlines wait for floors."""
+        ...
+
+    @property
+    def floor_slots(self) -> Sequence[Any]:
+        """The slots whose floors they wait for; none: they wait for the clock."""
+        ...
+
+    @property
+    def lag(self) -> int | None:
+        """How far floors stay behind the clock where nothing is held; None: they never move."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Its number in its correlation."""
+        ...
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the program: that of its correlation, and its turn there."""
+        ...
+
+    @property
+    def waits_in_order(self) -> bool:
+        """Whether none of its deadlines is let before an earlier one."""
+        ...
+
+    def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether floors have passed a deadline."""
+        ...
+
+    def forget(self, key: tuple[Any, ...], copy: Any) -> None:
+        """Drop a copy that has nothing to remember."""
+        ...
+
+
+A = TypeVar("A", bound=Asking)
+
+Deadline: TypeAlias = tuple[int, tuple[int, int], int, A, tuple[Any, ...]]
+"""When, in which place of the program, the number of the request, who, and the key of the copy."""
+
+
+class Deadlines(Generic[A]):
+    """Who wants a tick when: a heap, of which only what is due is visited.
+
+    Of those at one time the first that was asked for is due first, correlation by correlation; but gates come before
+    what lets go or decides, by which events may still come; then what decides on absence; and windows last.
+
+    Invariant: outside a push the first of the heap is wanted; what is not wanted any more may lie behind it.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.heap: list[Deadline[A]] = []
+        self.number = 0
+        self.cancelled = 0  # how many of the heap nobody wants any more
+        self.present: int | None = None  # the one that is being met
+        self.floored: list[A] = []  # whose deadlines wait for floors, not for the clock: in the same order
+        self.soon: deque[tuple[A, tuple[Any, ...]]] = deque()  # who wants a tick after the present step
+
+    def add(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
+        """Ask for a tick once the clock is past ``time``; asking twice is asking once."""
+        if time in installed.due.get(key, ()):
+            return
+        self.number += 1
+        item = _item(installed, time, self.number, key)
+        self.journal.change(lambda: self._put_back(item), lambda: self._discard(item))
+
+    def cancel(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
+        """Take back what was asked for, if it was; the heap is cleaned later."""
+        number = installed.due.get(key, {}).get(time)
+        if number is None:
+            return
+        if installed.floor_slots:
+            item = _item(installed, time, number, key)
+            self.journal.change(lambda: self._discard(item), lambda: self._put_back(item))
+            return
+
+        def do() -> None:
+            self._count_down(time, installed, key)
+            self.cancelled += 1
+
+        def undo() -> None:
+            installed.due.setdefault(key, {})[time] = number
+            self.cancelled -= 1
+
+        self.journal.change(do, undo)
+
+    def clean(self) -> None:
+        """Drop from the heap what nobody wants any more, as far as it is in the way. Between pushes."""
+        if self.cancelled > len(self.heap) // 2:
+            self.heap = [item for item in self.heap if _is_wanted(item)]
+            heapq.heapify(self.heap)
+            self.cancelled = 0
+        while self.heap and not _is_wanted(self.heap[0]):
+            heapq.heappop(self.heap)
+            self.cancelled -= 1
+
+    def ask(self, installed: A, key: tuple[Any, ...]) -> None:
+        """Ask for a tick after the present step; asking twice is asking once."""
+        if (installed, key) not in self.soon:
+            self.soon.append((installed, key))
+
+    def take(self, copies: Collection[tuple[A, tuple[Any, ...]]]) -> list[Deadline[A]]:
+        """Return what some copies asked for, in order, and forget it."""
+        waiting = {(installed, key) for installed, key in copies if key in installed.due}
+        mine = [item for item in (*self.heap, *self._asked()) if (item[3], item[4]) in waiting] if waiting else []
+        found = sorted(filter(_is_wanted, mine))
+        for item in found:
+            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
+        return found
+
+    def pop(self, before: Time) -> Deadline[A] | None:
+        """Return the earliest deadline below ``before`` that waits for the clock and drop it, or None."""
+        while self.heap and self.heap[0][0] < before:
+            item = self.heap[0]
+            if _is_wanted(item):
+                self.journal.change(self._take_first, partial(self._put_back, item))
+                return item
+            self.journal.change(self._drop_first, partial(self._leave, item))
+        return None
+
+    def add_floored(self, installed: A) -> None:
+        """Let the deadlines of a restriction wait for floors from now on."""
+        self.floored.append(installed)
+        self.floored.sort(key=lambda one: (one.place, one.number))
+
+    def pop_passed(self) -> Deadline[A] | None:
+        """Return the earliest of the deadlines that floors have passed and drop it, or None."""
+        passed = [item for one in self.floored if (item := self._first_passed(one)) is not None]
+        item = min(passed, default=None, key=lambda item: item[:3])
+        if item is not None:
+            self.journal.change(partial(self._discard, item), partial(self._put_back, item))
+        return item
+
+    def _first_passed(self, one: A) -> Deadline[A] | None:
+        for time, number, key in one.asked:
+            if one.may_tick(time, key):
+                return _item(one, time, number, key)
+            if one.waits_in_order:  # of what must not come one may wait for less than one before
+                return None
+        return None
+
+    def next_stop(self, clock: Time) -> Time:
+        """Return the earliest time, from ``clock`` on, past which floors may let something happen."""
+        times: list[Time] = [LATEST]
+        for one in self.floored:
+            if one.lag is not None:
+                place = bisect_left(one.asked, (clock - one.lag,))
+                times += [time + one.lag for time, _, _ in one.asked[place : place + 1]]
+        return min(times)
+
+    def next(self, clock: Time) -> int | None:
+        """Return the earliest clock at which something is due, or may be, or None."""
+        first = min([self.next_stop(clock), *[item[0] for item in self.heap[:1]]])
+        return None if first == LATEST else int(first) + 1
+
+    def wanted(self) -> list[Deadline[A]]:
+        """Return all that is due some time, in order."""
+        return sorted([*filter(_is_wanted, self.heap), *self._asked()], key=lambda item: item[:3])
+
+    def forget_all(self, gone: Collection[A]) -> None:
+        """Drop what the restrictions of a correlation have asked for, which is at work no longer."""
+        self.heap = [item for item in self.heap if item[3] not in gone and _is_wanted(item)]
+        heapq.heapify(self.heap)
+        self.cancelled = 0
+        self.floored = [one for one in self.floored if one not in gone]
+
+    def _asked(self) -> list[Deadline[A]]:
+        return [_item(one, *asked) for one in self.floored for asked in one.asked]
+
+    def _count_down(self, time: int, installed: A, key: tuple[Any, ...]) -> None:
+        del installed.due[key][time]
+        if not installed.due[key]:
+            del installed.due[key]
+
+    def _discard(self, item: Deadline[A]) -> None:
+        time, _, number, installed, key = item
+        if installed.floor_slots:
+            del installed.asked[bisect_left(installed.asked, (time, number))]
+        else:
+            self.heap.remove(item)
+            heapq.heapify(self.heap)
+        self._count_down(time, installed, key)
+
+    def _put_back(self, item: Deadline[A]) -> None:
+        time, _, number, installed, key = item
+        if installed.floor_slots:
+            insort(installed.asked, (time, number, key), key=itemgetter(0, 1))
+        else:
+            heapq.heappush(self.heap, item)
+        installed.due.setdefault(key, {})[time] = number
+
+    def _take_first(self) -> None:
+        time, _, _, installed, key = heapq.heappop(self.heap)
+        self._count_down(time, installed, key)
+
+    def _drop_first(self) -> None:
+        heapq.heappop(self.heap)
+        self.cancelled -= 1
+
+    def _leave(self, item: Deadline[A]) -> None:
+        heapq.heappush(self.heap, item)
+        self.cancelled += 1
+
+
+def _item(installed: A, time: int, number: int, key: tuple[Any, ...]) -> Deadline[A]:
+    return time, installed.place, number, installed, key
+
+
+def _is_wanted(item: Deadline[A]) -> bool:
+    time, _, number, installed, key = item
+    return installed.due.get(key, {}).get(time) == number

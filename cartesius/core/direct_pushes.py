@@ -1,0 +1,84 @@
+"""Direct pushes: for each input, where that is possible, one function that does all that a push does.
+
+They are used as long as nothing stands in the way: nobody is told what is emitted, no input has ended, what was there
+is eaten, and nothing must be recorded or checked besides. The engine asks after each call what is ready, and forgets it
+before it does anything else; so a call made in the middle of another finds none.
+
+Invariant: what a function does is what a push through all handlers would do.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cartesius.data.events import EARLIEST
+from cartesius.direct.direct_chains import code_of
+from cartesius.direct.direct_shapes import shape_of
+from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape
+from cartesius.direct_tables.direct_table_codes import DirectTableCode
+from cartesius.direct_tables.direct_tree_codes import DirectTreeCode
+from cartesius.direct_tables.direct_trees import TreeShape
+from cartesius.direct_tables.joined_tables import TableShape, table_shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.data.events import Event, Time
+    from cartesius.direct.direct_codes import DirectCode
+    from cartesius.direct.direct_shapes import Shape
+    from cartesius.language.reactives import Reactive
+    from cartesius.running.programs import Program
+    from cartesius.running.steps import Steps
+
+Code: TypeAlias = "DirectCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
+Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
+
+
+class DirectPushes:
+    """The functions of one program; each is made when its input is pushed into for the first time."""
+
+    def __init__(self, program: Program, steps: Steps, objection: str, lateness: int | None) -> None:
+        self._program = program
+        self._steps = steps
+        self._lateness = lateness  # that of the engine
+        self._objection = objection  # why no input of the engine can have one
+        self._functions: Direct = {}
+        self._known: dict[Reactive, Code | str] = {}
+
+    def of(self, reactive: Reactive) -> Code | str:
+        """Return the code of an input, or why there is none."""
+        if reactive not in self._known:
+            of = table_shape_of if reactive.table else shape_of
+            is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
+            shape = self._objection or is_output or of(self._program, reactive)
+            self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
+        return self._known[reactive]
+
+    def _code(self, shape: Shape | TableShape | TreeShape | KeptShape) -> Code | str:
+        if isinstance(shape, TableShape):
+            return DirectTableCode(shape, self._steps, self._lateness)
+        if isinstance(shape, TreeShape):
+            return DirectTreeCode(shape, self._steps, self._lateness)
+        if isinstance(shape, KeptShape):
+            return DirectKeptCode(shape, self._steps, self._lateness)
+        try:
+            return code_of(shape, self._steps, self._lateness)
+        except (SyntaxError, RecursionError, MemoryError):  # Python nests no more than 20 loops, or 200 parentheses
+            return "its text would be nested too deep for Python"
+
+    def learn(self, reactive: Reactive) -> None:
+        """Make the function of an input, if there can be one."""
+        code = self.of(reactive)
+        if not isinstance(code, str):
+            self._functions[reactive] = code.function
+
+    def why_not(self, reactive: Reactive) -> str:
+        """Say why an event is not done by the function of its input, if that has not said so itself."""
+        code = self.of(reactive)
+        return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
+
+    def ready(self, *, is_watched: bool, latest: Time) -> Direct:
+        """Return the functions, if nothing stands in the way of using them."""
+        return self._functions if not is_watched and latest > EARLIEST else {}

@@ -1,0 +1,341 @@
+"""The core of an engine: what it is made of, and how a call runs, all or nothing.
+
+What users read as a whole is `Engine`; this is what batches of columns, outlets and saved states know of it.
+
+This module is over 300 lines because each call, whatever it does, goes this one way.
+
+Invariant: between calls every strand is parked, and the state is plain data.
+
+Source: SEMANTICS 1.1, 1.11, 1.12 and 3.1.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cartesius.batching.world import World
+from cartesius.core.direct_pushes import DirectPushes
+from cartesius.core.outlets import Outlets, checked_outputs
+from cartesius.core.pulling import Prefixes, value_and_time
+from cartesius.data.events import Event
+from cartesius.errors import InvalidArgument, WrongThread, carried, shortened
+from cartesius.language.lenience import checked_on_error
+from cartesius.language.reactives import Reactive
+from cartesius.running.doors import (
+    check_input,
+    check_storable,
+    checked_lateness,
+    checked_tier,
+    checked_times,
+    checked_value,
+)
+from cartesius.running.programs import Program
+from cartesius.running.steps import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cartesius.core.direct_pushes import Direct
+    from cartesius.data.events import Time
+    from cartesius.language.lenience import OnError
+    from cartesius.running.doors import At, Tier
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Columns(Protocol):
+    """The program of an engine as kernels over columns, which may own the state."""
+
+    program: Program
+    reason: str
+    """Why the program is pushed row by row, if it is."""
+    states: Any
+    """Of each stage what it holds, while columns own the state; else None."""
+    kept: Any
+    """The rows of input tables that have come meanwhile."""
+
+    @property
+    def n_retained(self) -> int:
+        """How many rows they hold."""
+        ...
+
+    def source(self) -> str:
+        """Show the generated code."""
+        ...
+
+    def settle(self) -> None:
+        """Bring the objects up to date."""
+
+    def advance(self, time: int) -> bool:
+        """Move the clock, if nothing is due by that that columns cannot do; return whether it has moved."""
+        ...
+
+    def next_deadline(self) -> tuple[int | None] | None:
+        """Return the earliest clock at which something is due, in a tuple; None: they do not know."""
+        ...
+
+
+class EngineCore:
+    """What an engine is made of, and how a call runs."""
+
+    def __init__(
+        self,
+        *outputs: Reactive,
+        pulled: Iterable[Reactive] = (),
+        unit: timedelta = MICROSECOND,
+        lateness: int | timedelta | None = None,
+        durable: bool = False,
+        trace: bool = False,
+        tier: Tier | None = None,
+        on_error: OnError = "fail",
+        _layout: Mapping[str, Any] | None = None,  # of a saved one, whose names and numbers it is to have
+    ) -> None:
+        pushed, views = checked_outputs(outputs, pulled)
+        if not isinstance(unit, timedelta) or unit <= timedelta(0):
+            message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
+            raise InvalidArgument(message)
+        self._thread = threading.current_thread()
+        self._thread_number = threading.get_ident()
+        self._tier = checked_tier(tier)
+        is_lenient = checked_on_error(on_error, "Engine") == "unknown"
+        self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
+        self._journal = self._world.journal
+        self._lateness = checked_lateness(lateness, self._world)
+        self._durable = durable
+        self._program = Program(pushed, self._world, pulled=views, saved=_layout)
+        self._steps = Steps(self._program, self._world)
+        weakref.finalize(self, self._steps.drop).atexit = False
+        self._outlets = Outlets()
+        self._has_begun = False  # whether constants have been given, and what the inputs have already is eaten
+        self._is_touched = False  # whether anything was done, here or before a snapshot
+        self._prefixes = Prefixes(self.inputs)
+        self.fed: set[Reactive] = set()  # the inputs that an iteration over `events` feeds
+        self._listeners: list[Callable[[list[Event]], None]] = []
+        self._pushes = self._direct_pushes()
+        self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
+        self._compiled: Columns | None = None  # its program as kernels, once `push_many` was called
+        self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
+
+    def _direct_pushes(self) -> DirectPushes:
+        objections = (
+            (self._world.is_reference, "the tier is pinned"),
+            (self._durable, "each value is checked, in a durable engine"),
+            (bool(self._world.deadlines.floored), "what leaves, or is decided, waits for what gates hold"),
+            (self._world.provenance is not None, "what saw an event is recorded, by trace=True"),
+        )
+        objection = next((reason for is_so, reason in objections if is_so), "")
+        return DirectPushes(self._program, self._steps, objection, self._lateness)
+
+    @property
+    def _events(self) -> int:
+        """How many events have been pushed."""
+        return self._world.events
+
+    @_events.setter
+    def _events(self, events: int) -> None:
+        self._world.events = events
+
+    @property
+    def _latest(self) -> Time:
+        """The latest end of those."""
+        return self._world.latest
+
+    @_latest.setter
+    def _latest(self, latest: Time) -> None:
+        self._world.latest = latest
+
+    @property
+    def _ended(self) -> frozenset[Reactive]:
+        """The inputs that have ended."""
+        return self._world.ended
+
+    @_ended.setter
+    def _ended(self, ended: frozenset[Reactive]) -> None:
+        self._world.ended = ended
+
+    @property
+    def outputs(self) -> tuple[Reactive, ...]:
+        """What is emitted, in order."""
+        return self._program.outputs
+
+    @property
+    def pulled(self) -> tuple[Reactive, ...]:
+        """What is only asked for."""
+        return self._program.pulled
+
+    @property
+    def inputs(self) -> dict[str, Reactive]:
+        """What can be pushed into, by name."""
+        return self._program.inputs
+
+    def push(self, reactive: Reactive, value: Any, at: At = None) -> list[Event]:
+        """Push an event; return what the outputs emit because of it.
+
+        Args:
+            reactive: An input of the engine.
+            value: The payload. On a table an `Update` or a `Delete`, or a bare row if the reactive declares its key.
+            at: When, in time units, or an interval (start, end); by default one after the latest time seen.
+
+        Raises:
+            InvalidArgument: An unknown or ended input, a wrong time, or no change of a table.
+            NotStorable: In a durable engine, a value that no snapshot can hold.
+            WrongThread: Called by another thread than the one that built the engine.
+            EngineBroken: An earlier call was interrupted while it changed the state; every call says so then.
+            BaseException: What a body raises, or interrupts the call (Ctrl-C, a signal's handler): nothing of it has
+                happened, and the event may be pushed again; all of it, if the error has the attribute ``emitted``, the
+                list of what would have been returned; or the engine is broken, as above.
+        """
+        if reactive.__class__ is Reactive and threading.get_ident() == self._thread_number:
+            direct = self._direct.get(reactive)
+            if direct is not None:
+                emitted = None
+                try:
+                    emitted = direct(value, at)
+                    if emitted is not None:
+                        self._journal.is_open = False
+                        return emitted
+                except BaseException as error:
+                    self._interrupted(error, emitted)
+                    raise
+        left_by, failed_by = self._steps.given_up.taken()
+        self._check_thread("push")
+        self._check_goes_on(reactive, "push")
+        checked_times(at, self._latest, self._world.clock)
+        value = checked_value(reactive, value)
+        if self._durable:
+            check_storable(reactive, value)
+        self._pushes.learn(reactive)
+        emitted = None
+        try:
+            emitted = self._do(lambda: self._take(reactive, value, at))
+            self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
+            return emitted
+        except BaseException as error:
+            self._interrupted(error, emitted)
+            raise
+
+    def _settle(self) -> None:
+        """Bring the objects up to date, if columns own the state."""
+        if self._compiled is not None:
+            self._compiled.settle()
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether something must happen between the rows of a batch."""
+        must_begin = not self._has_begun and self._must_begin
+        has_ended = any(slot.ended and not join.is_done for join in self._program.joins for slot in join.slots)
+        return bool(self._listeners or self._ended or has_ended or must_begin or self._outlets.are_heard)
+
+    @property
+    def _must_begin(self) -> bool:
+        return bool(self._prefixes.of) or not all(join.is_begun for join in self._program.joins)
+
+    def _check_goes_on(self, reactive: Reactive, call: str) -> None:
+        """Raise `InvalidArgument` if something is no input, or has ended."""
+        name = check_input(self._program.names, reactive, call)
+        if reactive in self._ended:
+            message = f"{call}: expected an input that goes on but {name!r} has ended; push before end() or close()"
+            raise InvalidArgument(message)
+
+    def _do(self, work: Callable[[], list[Event]]) -> list[Event]:
+        """Eat what the inputs have already, and then do ``work``, all or nothing; tell who listens."""
+        self._direct = {}
+        out = None
+        try:
+            out = self._steps.atomically(work if self._has_begun else lambda: self._begin() + work())
+            self._prefixes.settle(succeeded=True)
+            self._has_begun = self._is_touched = True
+            self._journal.is_open = False
+            for listener in list(self._listeners):
+                listener(out)
+            self._outlets.tell(out)
+            self._direct = self._pushes.ready(is_watched=self._is_watched, latest=self._latest)
+            return out
+        except BaseException as error:
+            self._interrupted(error, out)
+            raise
+
+    def _interrupted(self, error: BaseException, emitted: list[Event] | None) -> None:
+        """Let an error that comes out of a call that stands carry what it has emitted: nothing is lost in silence."""
+        self._steps.is_running = False
+        if emitted is not None and not carried(error, emitted):
+            self._journal.is_open = True
+
+    def _begin(self) -> list[Event]:
+        self._journal.append(partial(self._prefixes.settle, succeeded=False))
+        out = self._steps.begin()
+        for reactive, item in self._prefixes:
+            value, at = value_and_time(item)
+            out += self._take(reactive, checked_value(reactive, value), at)
+        return out
+
+    def _take(self, reactive: Reactive, value: Any, at: At) -> list[Event]:
+        name = self._program.names[reactive]
+        start, end = checked_times(at, self._latest, self._world.clock)
+        event = Event(value, start, end, 1, name, (name, self._events + 1))
+        try:
+            self._events += 1
+            self._latest = max(self._latest, end)
+            if self._world.provenance is not None:
+                self._world.provenance.pushed(event)
+            out: list[Event] = []
+            if self._lateness is not None:
+                out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
+            without = self._steps.set_aside_late(reactive, event) if end < self._world.clock else frozenset()
+            if without is None:
+                return out
+            return out + self._steps.propagate({reactive: [event]}, set(), without)
+        except BaseException as error:
+            slots = ", ".join(
+                f"slot {join.slots[index].name!r} of {join.name}"
+                for join, index in self._program.bound.get(reactive, ())
+            )
+            error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
+            raise
+
+    def pull(self) -> list[Event]:
+        """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
+        self._check_thread("pull")
+        return self._do(list)
+
+    def end(self, reactive: Reactive) -> list[Event]:
+        """Declare that an input has ended: nothing comes on it any more."""
+        self._check_thread("end")
+        check_input(self._program.names, reactive, "end")
+        return self._do(lambda: self._end([reactive]))
+
+    def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
+        self._ended = self._ended | set(reactives)
+        return self._steps.propagate({}, set(self._ended))
+
+    @property
+    def done(self) -> bool:
+        """Whether the outputs have completed: they emit nothing any more."""
+        return all(
+            output in self._ended or (output in self._program.join_of and self._program.join_of[output].is_done)
+            for output in (*self.outputs, *self.pulled)
+        )
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether nothing more can be emitted: the outputs have completed, or all inputs have ended."""
+        return self.done or self._ended >= set(self.inputs.values())
+
+    def _check_thread(self, call: str) -> None:
+        """Check who calls, and let the objects own the state: what every call but `push_many` begins with."""
+        self._check_own_thread(call)
+        self._settle()
+
+    def _check_own_thread(self, call: str) -> None:
+        caller = threading.current_thread()
+        if caller is not self._thread:
+            message = (
+                f"Engine: expected to be used by the thread that built it, {self._thread.name!r}, but was called by"
+                f" {caller.name!r}; give each thread its own engine"
+            )
+            raise WrongThread(message)
+        self._steps.check_idle(call)

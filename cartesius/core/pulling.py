@@ -1,0 +1,177 @@
+"""The pull side: inputs of which something is there already, and results as an async iterator.
+
+What is there is eaten in direct style, as if it had been pushed; then the strands wait for what is pushed later. So a
+prefix and later pushes give what pushing all gives. How much was eaten is part of a snapshot.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 9 (a reactive is a list whose tail is a future).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections import deque
+from collections.abc import AsyncIterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from cartesius.data.events import Event
+from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.language.reactives import Reactive
+    from cartesius.running.doors import At
+
+
+def value_and_time(item: Any) -> tuple[Any, At]:
+    """Return what to push for an item of an iterable, and when: an `Event` brings its own time."""
+    if not isinstance(item, Event):
+        return item, None
+    if item.weight != 1:
+        message = (
+            f"Reactive.of: expected events of weight 1 but got {item!r}; nothing was given that it could take back"
+        )
+        raise InvalidArgument(message)
+    return item.value, (item.start, item.end)
+
+
+class Prefix:
+    """What one input has already: items that were read, but not eaten for good, are kept for another attempt."""
+
+    def __init__(self, reactive: Reactive) -> None:
+        self.reactive = reactive
+        self.eaten = 0
+        self._rest: Iterator[Any] | None = None
+        self._read: deque[Any] = deque()
+        self._taken = 0  # of those read, in this attempt
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been read of it."""
+        return self._rest is None
+
+    def take(self) -> list[Any]:
+        """Return the next item in a list, or an empty one."""
+        if self._taken == len(self._read):
+            if self._rest is None:
+                self._rest = islice(iter(self.reactive.items), self.eaten, None)  # type: ignore[arg-type]  # `Prefixes` leaves async ones out
+            self._read.extend(islice(self._rest, 1))
+        if self._taken == len(self._read):
+            return []
+        self._taken += 1
+        return [self._read[self._taken - 1]]
+
+    def settle(self, *, succeeded: bool) -> None:
+        """End an attempt: what was taken is eaten, or will be taken again."""
+        if succeeded:
+            self.eaten += self._taken
+            for _ in range(self._taken):
+                self._read.popleft()
+        self._taken = 0
+
+
+class Prefixes:
+    """What the inputs of one engine have already."""
+
+    def __init__(self, inputs: Mapping[str, Reactive], before: Prefixes | None = None) -> None:
+        known = {} if before is None else before.of
+        self.of: dict[str, Prefix] = {
+            name: known.get(name) or Prefix(reactive)
+            for name, reactive in inputs.items()
+            if reactive.items is not None and not isinstance(reactive.items, AsyncIterable)
+        }
+
+    def __iter__(self) -> Iterator[tuple[Reactive, Any]]:
+        """Iterate over what is not eaten, input by input."""
+        for prefix in self.of.values():
+            while item := prefix.take():
+                yield prefix.reactive, item[0]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether an input has come of which nothing was eaten yet."""
+        return any(prefix.is_new for prefix in self.of.values())
+
+    def settle(self, *, succeeded: bool) -> None:
+        """End an attempt to eat."""
+        for prefix in self.of.values():
+            prefix.settle(succeeded=succeeded)
+
+
+class _End:
+    """That nothing more comes."""
+
+
+def listen(
+    engine: EngineCore, sources: Mapping[Reactive, AsyncIterable[Any]], listeners: list[Callable[[list[Event]], None]]
+) -> AsyncIterator[Event]:
+    """Hear what ``engine`` emits from now on; once iterated over, feed it from ``sources`` as well."""
+    inbox: asyncio.Queue[Event | BaseException | type[_End]] = asyncio.Queue()
+
+    def hear(events: list[Event]) -> None:
+        for event in events:
+            inbox.put_nowait(event)
+        if engine.has_finished:
+            inbox.put_nowait(_End)
+
+    def stop_hearing() -> None:
+        if hear in listeners:
+            listeners.remove(hear)
+
+    listeners.append(hear)
+    events = _heard(engine, sources, inbox, stop_hearing)
+    weakref.finalize(events, stop_hearing).atexit = False  # also if it is never iterated over
+    return events
+
+
+async def _heard(
+    engine: EngineCore,
+    sources: Mapping[Reactive, AsyncIterable[Any]],
+    inbox: asyncio.Queue[Event | BaseException | type[_End]],
+    stop_hearing: Callable[[], None],
+) -> AsyncIterator[Event]:
+    fed = {reactive: items for reactive, items in sources.items() if reactive not in engine.fed}
+    engine.fed.update(fed)
+
+    async def feed(reactive: Reactive, items: AsyncIterable[Any]) -> None:
+        async for item in items:
+            if engine.has_finished:
+                return
+            value, at = value_and_time(item)
+            engine.push(reactive, value, at)
+            await inbox.join()  # what it caused is taken before more is read
+        engine.end(reactive)
+
+    async def feed_all() -> None:
+        async with asyncio.TaskGroup() as feeds:
+            for reactive, items in fed.items():
+                feeds.create_task(feed(reactive, items))
+
+    def report(feeding: asyncio.Task[None]) -> None:
+        error = None if feeding.cancelled() else feeding.exception()
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        inbox.put_nowait(error or _End)
+
+    feeding = asyncio.create_task(feed_all()) if fed else None
+    if feeding is not None:
+        feeding.add_done_callback(report)
+    try:
+        engine.pull()
+        while True:
+            heard = await inbox.get()
+            inbox.task_done()
+            if isinstance(heard, BaseException):
+                raise heard
+            if isinstance(heard, type):
+                return
+            yield heard
+    finally:
+        stop_hearing()
+        if feeding is not None:
+            feeding.cancel()
+            await asyncio.gather(feeding, return_exceptions=True)
+        engine.fed.difference_update(fed)

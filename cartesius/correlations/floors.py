@@ -1,0 +1,186 @@
+"""Floors: of each reactive, how far it is promised that nothing with an earlier end comes any more.
+
+The floor of an input is the clock. A gate lowers the floor of what stands behind it to what it holds, and may raise it
+to a clock of its own; a correlation gives nothing below the floors of its slots, and what it holds back. So what lets
+entries leave, or decides, asks whether a time is below the floors of the slots that matter (`Restriction.floors_of`),
+and an event that is late for nobody finds its partners, however long gates have held it.
+
+Where no gate stands in the way the floors are the clock, and a deadline is met by that (`Installed.floor_slots` is
+empty). Elsewhere deadlines wait in `Deadlines` until the floors have passed them.
+
+Invariant: once a time is below the floor of a slot, every event that comes to its memory has a later end.
+
+Source: SEMANTICS 3.12; the low watermark of MillWheel (Akidau et al., VLDB 2013, doi:10.14778/2536222.2536229).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.correlations.continuations import held_by
+from cartesius.data.events import EARLIEST
+from cartesius.language.families import arrive
+from cartesius.results.outputs import Events
+from cartesius.storage.stored import entries_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Time
+    from cartesius.language.families import Slot
+
+
+class Floors:
+    """The floors of the slots of one correlation, and of what it gives."""
+
+    def __init__(self, join: Join) -> None:
+        self._join = join
+        self._sources: Sequence[Join | None] = [None for _ in join.slots]
+        self._gates = [[one for one in reversed(join.installed) if _holds(one, slot)] for slot in join.slots]
+
+    def begin(self, sources: Sequence[Join | None]) -> None:
+        """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
+        self._sources = sources
+        for one in self._join.installed:
+            if one.restriction.floors_of is None:
+                continue
+            slots = tuple([slot for slot in one.slots_of(one.restriction.floors_of) if self._matters(slot, one)])
+            if all(self._is_clock(slot, one) for slot in slots):
+                continue
+            lags = [self._lag(slot) for slot in slots]
+            one.floor_slots = slots
+            one.lag = None if None in lags else max([lag for lag in lags if lag is not None])
+            self._join.world.deadlines.add_floored(one)
+
+    def _matters(self, slot: Slot, one: Installed) -> bool:
+        """Whether a slot may bring a partner: what must not come does for its own restriction alone."""
+        return slot in one.named or slot.name not in self._join.pattern.absent.names
+
+    # -- what is known before anything runs ----------------------------------------------------------------------------
+
+    def _is_clock(self, slot: Slot, asking: Installed | None = None) -> bool:
+        """Whether the floor of what comes to a memory, or to a gate that asks, is the clock."""
+        source = self._sources[slot.index]
+        is_held = self._may_pause(slot) or any(one is not asking for one in self._gates_before(slot, asking))
+        return not is_held and not _own_lag(slot) and (source is None or source.floors._gives_by_clock)
+
+    @property
+    def _gives_by_clock(self) -> bool:
+        join = self._join
+        is_plain = not any(one.restriction._states or one.suspends for one in join.installed)
+        return is_plain and not self._gives_what_was and all(map(self._is_clock, self._present))
+
+    @property
+    def _gives_what_was(self) -> bool:
+        """Whether results may be of nothing but what has long been in memory."""
+        batch = self._join.batch
+        waits = batch.partial is not None or batch.windows is not None or batch.relative is not None
+        return waits and isinstance(batch.output, Events)  # a change of a table has the time of its cause, too
+
+    def _lag(self, slot: Slot) -> int | None:
+        """Return by how much a floor stays behind the clock where nothing is held; None if it never moves."""
+        source, own = self._sources[slot.index], _own_lag(slot)
+        before = 0 if source is None else source.floors._given_lag
+        return None if own is None or before is None else own + before
+
+    @property
+    def _given_lag(self) -> int | None:
+        lags = [self._reach, *map(self._lag, self._present)]
+        return None if None in lags else max([lag for lag in lags if lag is not None])
+
+    @property
+    def _reach(self) -> int | None:
+        """Return how far back windows that are not freed take events, at most; None: any time."""
+        openers = [one for one in self._join.installed if one.restriction.opens_windows]
+        return openers[0].stateless.reach() if openers else 0
+
+    @property
+    def _present(self) -> list[Slot]:
+        return [slot for slot in self._join.slots if slot.name not in self._join.pattern.absent.names]
+
+    def _may_pause(self, slot: Slot) -> bool:
+        return any(slot in one.pausing for one in self._join.installed)
+
+    def _gates_before(self, slot: Slot, asking: Installed | None) -> list[Installed]:
+        """Return the gates of a slot in the order in which they see an event; of one that asks, those before it."""
+        gates = self._gates[slot.index]
+        return gates[: gates.index(asking)] if asking in gates else gates
+
+    # -- what is so at the moment --------------------------------------------------------------------------------------
+
+    def let_decide(self, one: Installed, time: Time, slots: Iterable[Slot] = ()) -> bool:
+        """Whether nothing comes any more, to some slots or all that matter, by which ``time`` would be too soon."""
+        batch = self._join.batch
+        if not one.floor_slots:
+            return time < batch.now
+        return not batch.is_behind and self.have_passed(slots or one.floor_slots, time, one)
+
+    def let_tick(self, one: Installed, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether the deadline of a copy may be met."""
+        copy = one.copies.get(key, one.stateless)
+        return self.let_decide(one, time, copy.waits_for(time))
+
+    def have_passed(self, slots: Iterable[Slot], time: Time, asking: Installed | None = None) -> bool:
+        """Whether nothing with an end at ``time`` or earlier comes to some slots any more."""
+        return all(self._has_passed(slot, time, asking) for slot in slots)
+
+    def _has_passed(self, slot: Slot, time: Time, asking: Installed | None) -> bool:
+        if self._is_over:
+            return True
+        lag, source = _own_lag(slot), self._sources[slot.index]
+        if slot.ended:
+            is_past = True
+        elif lag is None:
+            is_past = False
+        else:
+            is_past = time + lag < self._join.world.clock if source is None else source.floors._gives_past(time + lag)
+        is_past = is_past and not any(entry.end <= time for entry in entries_in(slot.door.queue))
+        for gate in self._gates_before(slot, asking):
+            is_past = (is_past or _clock_of(gate) > time) and not _holds_until(gate, slot, time)
+        return is_past
+
+    def _gives_past(self, time: Time) -> bool:
+        """Whether no result with an end at ``time`` or earlier comes any more."""
+        join, reach = self._join, self._reach
+        if join.is_done:
+            return True
+        if reach is None or not self.have_passed(self._present, time + reach):
+            return False
+        kept = [entry for one in join.installed for entry in one.held() if entry.slot not in join.pattern.absent.names]
+        if self._gives_what_was:
+            kept += [entry for slot in self._present for entry in slot.memory.all()]
+        return not any((entry.end if not reach else entry.start - reach) <= time for entry in kept)
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether all has ended, and no deadline is left by which a gate could let go what it holds."""
+        join = self._join
+        return all(slot.ended for slot in join.slots) and not any(
+            one.due for gates in self._gates for one in gates if not one.floor_slots
+        )
+
+
+def _holds(one: Installed, slot: Slot) -> bool:
+    """Whether a restriction may hold events of a slot back: it sees them come, and has where to put them."""
+    is_gate = any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
+    holds_rows = bool(one.restriction.absent)  # of what has come already
+    return is_gate and not holds_rows and (bool(one.restriction._states) or one.suspends)
+
+
+def _holds_until(gate: Installed, slot: Slot, time: Time) -> bool:
+    """Whether a gate holds an event of a slot with an end at ``time`` or earlier, or what it holds is not known."""
+    is_held = any(entry.slot == slot.name and entry.end <= time for entry in gate.held())
+    return is_held or (gate.suspends and any(True for _ in held_by(gate)))
+
+
+def _clock_of(gate: Installed) -> Time:
+    """Return the time before which a gate lets nothing through any more, whatever comes to it."""
+    copy = None if gate.prefix else gate.copies.get(())
+    return EARLIEST if copy is None else copy.own_floor()
+
+
+def _own_lag(slot: Slot) -> int | None:
+    """Return how far behind the clock an event may be that a slot still takes; None: any number."""
+    return slot.retention if slot.keeps_late and not slot.has_windows else 0

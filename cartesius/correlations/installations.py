@@ -1,0 +1,290 @@
+"""A restriction at work in one correlation: its copies by key, its clauses as handlers of a layer, its deadlines.
+
+A restriction to the right of a `key_by` that names its slots has one copy of its `state` a key; which copy a clause
+runs on follows from the keys that travel with the event. A copy is forgotten when its state is as in a fresh one.
+
+Source: SEMANTICS 1.13.
+"""
+
+from __future__ import annotations
+
+from copy import copy as shallow_copy
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from cartesius.correlations.clause_layers import clauses_of_layers
+from cartesius.correlations.gates import count_set_aside
+from cartesius.correlations.places import Place
+from cartesius.data.entries import GONE
+from cartesius.data.events import Event
+from cartesius.effects.layers import Layer, layer_of
+from cartesius.effects.operations import Operation
+from cartesius.effects.resumptions import running
+from cartesius.errors import InvalidArgument, add_place
+from cartesius.language.families import Slot, ended, start, tick
+from cartesius.results.views import View
+from cartesius.storage.stored import entries_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.effects.handlers import Clauses
+    from cartesius.language.families import Family
+    from cartesius.language.restriction_base import Restriction
+
+
+class Installed(Place):
+    """One restriction in one correlation."""
+
+    def __init__(
+        self, restriction: Restriction, join: Join, number: int, spaces: Mapping[int, tuple[int, ...]]
+    ) -> None:
+        super().__init__(restriction, join, spaces)
+        self.number = number
+        self.copies: dict[tuple[Any, ...], Any] = {}
+        self._made = 0  # how many copies have been made
+        self.released: set[tuple[Any, Slot]] = set()  # what the copies have released in the present batch
+        self.reconsidered: dict[tuple[Any, ...], None] = {}  # the copies that want to choose, by key
+        self.due: dict[tuple[Any, ...], dict[int, int]] = {}  # deadlines a copy waits for, with their numbers, by key
+        self.floor_slots: tuple[Slot, ...] = ()  # whose floors its deadlines wait for, where they are not the clock
+        self.lag: int | None = 0  # how far those stay behind the clock where nothing is held; None: they never move
+        self.asked: list[tuple[int, int, tuple[Any, ...]]] = []  # those deadlines: time, number and key, in order
+        self._in_windows: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}  # the keys of the copies in each window
+        self.ticking: Operation[..., Any] = Operation(f"tick of {type(restriction).__name__}")
+        for slot in join.slots:
+            slot.memory.index(self.prefixes[slot.index])
+            if slot.has_windows and restriction.opens_windows:
+                slot.memory.index((*self.prefixes[slot.index], join.bindings.window_space))  # type: ignore[arg-type]  # there is one
+        self.stateless = self._fresh()
+        self.stateless.validate()  # once more, now that durations are in time units
+        settling = self.named if restriction.settles or restriction.forgets else self.absent
+        self.dues = {slot: self._index_of_due(slot) for slot in settling}  # the indexes on keys, and when to leave
+
+    def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
+        due = type(self.restriction).due
+        slot.memory.probes.append(lambda entry: due(self.stateless, slot, entry))
+        positions = (*self.prefixes[slot.index], len(slot.memory.probes) - 1)
+        slot.memory.index(positions)
+        return positions
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the program: that of its correlation, and its turn there."""
+        return self.join.number, self.turn
+
+    @property
+    def waits_in_order(self) -> bool:
+        """Whether none of its deadlines is let before an earlier one: of what must not come one may wait for less."""
+        return not self.restriction.absent
+
+    def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
+        """Whether floors have passed a deadline."""
+        return self.join.floors.let_tick(self, time, key)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the slots named decide by themselves when an event of them can be forgotten."""
+        absent = self.join.pattern.absent.names
+        present = [slot for slot in self.join.slots if slot.name not in absent]
+        return self.restriction.settles_alone or all(slot in self.named for slot in present)
+
+    def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
+        """Return what nothing can match once the clock is past ``time``, oldest first."""
+        return [entry for entry in slot.memory.keyed(self.dues[slot], (*key, time)) if entry.state != GONE]
+
+    def check(self, others: tuple[Restriction, ...]) -> None:
+        """Check the composition, with the restriction's own rules."""
+        self.restriction.check(self.slots, others)
+
+    def key_of(self, slot: Slot, entry: Entry) -> tuple[Any, ...]:
+        """Return the key of the copy that an event of ``slot`` concerns."""
+        return tuple([entry.keys[p] for p in self.prefixes[slot.index]])
+
+    def _fresh(self) -> Any:
+        kind = type(self.restriction)
+        copy = object.__new__(kind)
+        fields = vars(copy)
+        fields.update({name: getattr(self.restriction, name) for name in self.restriction.configuration})
+        fields["configuration"] = self.restriction.configuration
+        for name, field_kind in self.restriction._fields.items():
+            if field_kind == "slots":
+                fields[name] = self.slots[name]
+            elif field_kind == "slot":
+                fields[name] = self.slots[name][0]
+            elif field_kind in ("duration", "durations") and fields[name] is not None:
+                fields[name] = self.join.world.units(fields[name], self.restriction, name)
+        fields.update({name: _own(value) for name, value in self.restriction._states.items()})
+        return copy
+
+    def copy(self, key: tuple[Any, ...]) -> Any:
+        """Return the copy for ``key``, made if need be; what it holds is remembered, in case this push fails."""
+        if not self.has_copies:
+            return self.stateless
+        world, copy = self.join.world, self.copies.get(key)
+        if copy is None:
+            world.journal.append(lambda: self.copies.pop(key, None))
+            copy = self.make(key)
+            world.touched[self, key] = copy
+            for method, family, _, _ in self.marks:
+                if family is start:
+                    self.run(getattr(type(self.restriction), method), key, ())
+        elif (self, key) not in world.touched:
+            before = {name: _own(value) for name, value in vars(copy).items()}
+            world.touched[self, key] = copy
+
+            def undo() -> None:
+                vars(copy).update(before)
+                self.copies[key] = copy
+
+            world.journal.append(undo)
+        return copy
+
+    def make(self, key: tuple[Any, ...]) -> Any:
+        """Make the copy for ``key``, without starting it."""
+        copy = self.copies[key] = self.spare()
+        if self.is_inside:
+            self._in_windows.setdefault(self._window(key), set()).add(key)
+        return copy
+
+    def spare(self) -> Any:
+        """Return a copy that is not at work."""
+        copy = object.__new__(type(self.restriction))
+        own = {name: _own(value) for name, value in self.restriction._states.items()}
+        self._made += 1
+        vars(copy).update(vars(self.stateless), **own, made=self._made)
+        return copy
+
+    def _window(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the part of a copy's key up to the window; none of it, of a copy for slots that have no windows."""
+        space = self.join.bindings.window_space
+        prefixes = (*([self.prefix] if self.prefix else []), *self.prefixes.values())
+        mine = next((prefix for prefix in prefixes if len(prefix) == len(key) and space in prefix), None)
+        return () if mine is None else key[: mine.index(space) + 1]
+
+    def keys_in(self, window: tuple[Any, ...]) -> Collection[tuple[Any, ...]]:
+        """Return the keys of the copies in a window."""
+        return self._in_windows.get(window, ())
+
+    def close(self, window: tuple[Any, ...]) -> None:
+        """Forget the copies in a window, with what they asked for."""
+        for key in sorted(self._in_windows.get(window, ()), key=repr):
+            copy = self.copies.get(key)
+            if copy is not None:
+                self.join.world.journal.append(partial(self._reopen, key, copy))
+                del self.copies[key]
+            self.join.world.deadlines.take([(self, key)])
+            self.join.world.touched.pop((self, key), None)
+        self._in_windows.pop(window, None)
+
+    def _reopen(self, key: tuple[Any, ...], copy: Any) -> None:
+        self.copies[key] = copy
+        self._in_windows.setdefault(self._window(key), set()).add(key)
+
+    def restore_order(self) -> None:
+        """Put the copies, after a roll-back, in the order in which they were made."""
+        self.copies = dict(sorted(self.copies.items(), key=lambda item: item[1].made))
+
+    def forget(self, key: tuple[Any, ...], copy: Any) -> None:
+        """Forget a copy that is as a fresh one."""
+        if self.starts or key in self.due or key not in self.copies:
+            return
+        if all(getattr(copy, name) == initial for name, initial in self.restriction._states.items()):
+            del self.copies[key]
+            if self.is_inside:
+                self._in_windows[self._window(key)].discard(key)
+
+    def held(self) -> Iterator[Entry]:
+        """Iterate over the entries in the states of all copies."""
+        for copy in self.copies.values():
+            for name in self.restriction._states:
+                yield from entries_in(getattr(copy, name))
+
+    def notify_at(self, time: int, key: tuple[Any, ...]) -> None:
+        """Ask for a tick of the copy for ``key`` once the clock is past ``time``."""
+        self.join.world.deadlines.add(time, self, key)
+
+    def cancel_at(self, time: int, key: tuple[Any, ...]) -> None:
+        """Take back what the copy for ``key`` has asked for at ``time``."""
+        self.join.world.deadlines.cancel(time, self, key)
+
+    def expire(self, slot: Slot, entry: Entry) -> None:
+        """Let an entry leave at the end of the batch; its results stand."""
+        is_declared = self.restriction.expires or self.restriction.forgets or self.restriction.recalls
+        if isinstance(self.join.batch.output, View) and not is_declared:
+            message = (
+                f"{self.restriction!r}: expected a restriction that says that it lets entries expire, as the rows of"
+                f" {self.join.name} are looked up in memory otherwise; write expires = True in the class"
+            )
+            raise InvalidArgument(message)
+        self.join.batch.expire(slot, entry)
+
+    def play(self, slot: Slot, key: tuple[Any, ...]) -> None:
+        """Let what waits at the door of ``slot`` under ``key`` follow once the step is over."""
+        if slot.door.play(self.prefixes[slot.index], key):
+            self.join.play(slot)
+
+    def set_aside(self, slot: Slot, entry: Entry, reason: str) -> None:
+        """Put an event that will not be used beside the late ones."""
+        count_set_aside(self, slot, entry)
+        event = Event(entry.value, entry.start, entry.end, entry.weight, slot.source, entry.identity)
+        self.join.world.late.append((event, slot.name, reason))
+
+    def reconsider(self, key: tuple[Any, ...]) -> None:
+        """Let the copy for ``key`` choose at the end of the batch, even if no match comes."""
+        self.reconsidered[key] = None
+        self.join.batch.is_reconsidered = True
+
+    def release(self, slot: Slot, key: tuple[Any, ...]) -> None:
+        """End the batch if the copy for ``key`` has released an event of ``slot`` in it already."""
+        if (key, slot) in self.released:
+            self.join.commit()
+        self.released.add((key, slot))
+
+    def layer(self, name: str) -> Layer | None:
+        """Return the restriction's clauses of a layer as a handler, or None if it has none there."""
+        clauses = self._clauses_of_layers.get(name)
+        return Layer(self.restriction, clauses) if clauses else None
+
+    @cached_property
+    def _clauses_of_layers(self) -> Mapping[str, Clauses]:
+        return clauses_of_layers(self)
+
+    def layer_of(self, family: Family | Operation[..., Any]) -> str:
+        """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
+        return "door" if family in (tick, ended) and self.restriction.opens_windows else layer_of(family)
+
+    def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
+        """Return the slots that the fields of a clause name; all, if it names none."""
+        if not fields:
+            return tuple(self.join.slots)
+        unknown = [field for field in fields if field not in self.slots]
+        if unknown:
+            message = (
+                f"{type(self.restriction).__name__}: expected the name of a field of slots in handles(…) but got"
+                f" {unknown[0]!r}; the fields of slots are {', '.join(self.slots) or 'none'}"
+            )
+            raise InvalidArgument(message)
+        return tuple(slot for field in fields for slot in self.slots[field])
+
+    def run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run a clause on the copy for ``key``."""
+        return self.run_on(self.copy(key), function, key, arguments)
+
+    def run_on(self, copy: Any, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """Run a clause on a copy, that for ``key``."""
+        here = running().__dict__
+        before, here["copy"] = here.get("copy"), (self, key)
+        try:
+            return function(copy, *arguments)
+        except Exception as error:
+            add_place(error, f"in the clause {function.__name__!r} of {self.restriction!r}")
+            raise
+        finally:
+            here["copy"] = before
+
+
+def _own(value: Any) -> Any:
+    """Return a copy of what a clause might change in place, although it should replace it."""
+    return shallow_copy(value) if type(value) in (dict, list, set) else value

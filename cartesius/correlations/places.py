@@ -1,0 +1,116 @@
+"""Where a restriction stands in a correlation: which slots it names, and under which keys it has copies.
+
+Source: SEMANTICS 1.13 and 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cartesius.errors import InvalidArgument
+from cartesius.language.families import admit, arrive, select, start, tick
+from cartesius.language.restriction_base import slot_families
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.language.restriction_base import Restriction
+
+
+class Place:
+    """The place of one restriction."""
+
+    def __init__(self, restriction: Restriction, join: Join, spaces: Mapping[int, tuple[int, ...]]) -> None:
+        self.restriction = restriction
+        self.join = join
+        # By slot index: the key spaces to the left that name the slot.
+        self.prefixes = dict.fromkeys(spaces, ()) if restriction.is_common else spaces
+        self.slots = {
+            name: self._bound(name, kind) for name, kind in restriction._fields.items() if kind in _SLOT_KINDS
+        }
+        self.marks = slot_families(restriction)
+        families = {family for _, family, _, _ in self.marks}
+        self.starts = start in families
+        self.admits = admit in families
+        self.suspends = any(is_ctl for _, _, _, is_ctl in self.marks)
+        ticks = tick in families and not restriction.keeps_versions  # those are forgotten for all keys at once
+        self.has_copies = bool(restriction._states) or self.starts or ticks
+        named = [slot for slots in self.slots.values() for slot in slots]
+        if restriction.opens_windows:
+            named = [slot for slot in join.slots if slot.has_windows]
+        self.named = tuple(dict.fromkeys(named))
+        prefixes = {self.prefixes[slot.index] for slot in named}
+        if restriction.opens_windows:
+            self._check_holding(prefixes)
+        else:
+            self._check_spaces(prefixes)
+        self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
+        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
+        self.pausing = frozenset(slot for field in restriction.pauses for slot in self.slots[field])
+        self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
+        # The slots whose parts tell a match's copy: those named, unless there is no part of them.
+        self.weighed = tuple([slot for slot in self.named if slot not in self.absent]) or tuple(
+            [slot for slot in join.slots if self.named and self.prefixes[slot.index] == self.prefix]
+        )
+        self.is_inside = False  # of windows
+        self._enclose()
+        # Of deadlines at one time: first those of gates: by them events may still come; last what is forgotten.
+        decides = 2 if restriction.absent else 0 if arrive in families else 1
+        self.turn = 4 if restriction.forgets else 3 if restriction.opens_windows else decides
+
+    def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
+        value = self.restriction.configuration[field]
+        named = (value,) if kind == "slot" else value
+        absent = self.join.pattern.absent.of(self.restriction, field)
+        found = [slot for slot in self.join.slots if slot.name in absent]
+        found = found or [slot for name in named for slot in self.join.bindings.find(name, self.restriction)]
+        if kind == "slot" and len(found) > 1:
+            message = (
+                f"{self.restriction!r}: expected one slot in {field} but {named[0]!r} is bound to"
+                f" {', '.join(slot.name for slot in found)}; use the variable's name"
+            )
+            raise InvalidArgument(message)
+        return tuple(dict.fromkeys(found))
+
+    def _check_spaces(self, prefixes: set[tuple[int, ...]]) -> None:
+        chooses = any(family is select for _, family, _, _ in self.marks)
+        if (self.has_copies or chooses) and len(prefixes) > 1:
+            message = (
+                f"{self.restriction!r}: expected slots keyed in the same key_by to its left, as it has one copy a key,"
+                " but they are keyed differently; write it left of the key_by, or key all its slots in one key_by"
+            )
+            raise InvalidArgument(message)
+
+    def _check_holding(self, prefixes: set[tuple[int, ...]]) -> None:
+        if self.restriction.waits() is not None and len(prefixes) > 1:
+            message = (
+                f"{self.restriction!r}: expected streams keyed in the same key_by to its left, as it holds events back,"
+                " key by key, but they are keyed differently; write the key_by to its right"
+            )
+            raise InvalidArgument(message)
+
+    def _enclose(self) -> None:
+        """Right of windows, what names no slots has a copy a window, under the keys that are left of that."""
+        space = self.join.bindings.window_space
+        inside = [slot for slot in self.join.slots if space in self.prefixes[slot.index]]
+        self.is_inside = bool(inside)
+        if self.named or not inside or self.restriction.is_common:
+            return
+        outer = {tuple([p for p in self.prefixes[slot.index] if p <= space]) for slot in inside}  # type: ignore[operator]  # there is one
+        self.prefix = outer.pop() if len(outer) == 1 else (space,)  # type: ignore[assignment]  # likewise
+        self.weighed = tuple(inside)
+
+
+_SLOT_KINDS = ("slot", "slots")
+
+
+def gates_of(installed: Sequence[Installed], slot: Slot) -> list[Installed]:
+    """Return the gates of a slot, in the order in which an event comes to them."""
+    return [
+        one
+        for one in reversed(installed)
+        if any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
+    ]

@@ -1,0 +1,268 @@
+"""The codec of snapshots: plain data to bytes and back, exactly, type for type. It cannot name code.
+
+What JSON has is written as it is; everything else as ``[tag, …]``. Types of the user's own are stored only if they
+were registered with `storable`, and come back only if they are registered then.
+
+Source: SEMANTICS 1.16.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import enum
+import json
+import zlib
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from cartesius.data.inflating import deflated, inflated, loading
+from cartesius.data.null_values import NO_NUMBER, found_again
+from cartesius.data.queues import Queue
+from cartesius.data.records import Record, fields_of
+from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+C = TypeVar("C", bound=type)
+
+MAGIC = b"cartesius\x01"
+OURS: Final = frozenset({"cartesius", "restrictions", "dsl", "spark_bridge"})
+_types: dict[str, type] = {}
+_SAFE_INT = 2**53
+
+
+def storable(cls: C) -> C:
+    """Register a type, so that its instances may be part of a snapshot; usable as a class decorator.
+
+    >>> import attrs
+    >>> from cartesius import storable
+    >>> @storable
+    ... @attrs.frozen
+    ... class Position:
+    ...     latitude: float
+    ...     longitude: float
+
+    Args:
+        cls: An attrs class, a dataclass, a named tuple or an Enum; its fields must be storable in turn.
+
+    Raises:
+        InvalidArgument: It is none of these.
+    """
+    if not (isinstance(cls, type) and _is_known_kind(cls)):
+        message = f"storable: expected an attrs class, a dataclass, a NamedTuple or an Enum but got {cls!r}"
+        raise InvalidArgument(message)
+    _types[registered_name(cls)] = cls
+    return cls
+
+
+def _is_known_kind(cls: type) -> bool:
+    is_named_tuple = issubclass(cls, tuple) and hasattr(cls, "_fields")
+    return attrs.has(cls) or dataclasses.is_dataclass(cls) or issubclass(cls, enum.Enum) or is_named_tuple
+
+
+def registered_name(cls: type) -> str:
+    """Return the name under which a registered type is stored."""
+    return f"{stored_module(cls.__module__)}:{cls.__qualname__}"
+
+
+@cache
+def stored_module(module: str) -> str:
+    """Return what stored texts call a module: one of ours without its room, so that moving it changes no snapshot."""
+    parts = module.split(".")
+    return f"{parts[0]}.{parts[-1]}" if len(parts) > 2 and parts[0] in OURS else module
+
+
+def encode(value: object) -> bytes:
+    """Encode plain data: versioned, checksummed, compressed.
+
+    Raises:
+        NotStorable: Something in it is not plain data and not of a registered type.
+    """
+    packed = deflated(json.dumps(pack(value), separators=(",", ":"), ensure_ascii=True).encode(), 1)
+    return MAGIC + zlib.crc32(packed).to_bytes(4, "big") + packed
+
+
+def decode(blob: bytes) -> Any:
+    """Decode what `encode` wrote.
+
+    Raises:
+        SnapshotMismatch: It is no snapshot, damaged, of another version, or names a type that is not registered.
+    """
+    if bytes(blob[: len(MAGIC)]) != MAGIC:
+        message = "restore: expected a snapshot of this version of Cartesius but got something else; take a new one"
+        raise SnapshotMismatch(message)
+    blob = bytes(blob)
+    head = len(MAGIC) + 4
+    packed = blob[head:]
+    if zlib.crc32(packed).to_bytes(4, "big") != blob[len(MAGIC) : head]:
+        message = "restore: the snapshot is damaged (its checksum differs); use an earlier one"
+        raise SnapshotMismatch(message)
+    return parsed(inflated(packed))
+
+
+def parsed(text: bytes) -> Any:
+    """Return the plain data of a text.
+
+    Raises:
+        SnapshotMismatch: It is none that a snapshot has.
+    """
+    return loading(lambda: unpack(json.loads(text)))
+
+
+def pack(value: Any) -> Any:
+    """Turn plain data into what JSON can hold."""
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if kind is int:
+        return value if -_SAFE_INT <= value <= _SAFE_INT else ["i", hex(value)]
+    if kind is float:
+        return ["f", value.hex()] if value != value or value in (_INF, -_INF) else value  # noqa: PLR0124 - NaN
+    if kind is tuple:
+        return ["t", *map(pack, value)]
+    if kind is list:
+        return ["l", *map(pack, value)]
+    packer = _PACKERS.get(kind)
+    if packer is not None:
+        return packer(value)
+    return _pack_object(value, kind)
+
+
+def _pack_object(value: Any, kind: type) -> Any:
+    if isinstance(value, timezone | ZoneInfo):
+        return _pack_zone(value)
+    if _types.get(registered_name(kind)) is not kind:
+        known = _is_known_kind(kind)
+        remedy = (
+            f"register it with storable({kind.__name__}), or declare it as type= of the Reactive"
+            if known
+            else "use plain data (numbers, strings, tuples, lists, dicts, sets, dates) or a registered attrs class"
+        )
+        message = (
+            f"snapshot: expected plain data but got {value!r} (type={kind.__module__}.{kind.__qualname__}); {remedy}"
+        )
+        raise NotStorable(message)
+    if isinstance(value, enum.Enum):
+        return ["E", registered_name(kind), value.name]
+    if isinstance(value, tuple):
+        return ["N", registered_name(kind), *map(pack, value)]
+    return ["O", registered_name(kind), *(pack(getattr(value, name)) for name in _field_names(kind))]
+
+
+def _field_names(kind: Any) -> list[str]:
+    if attrs.has(kind):
+        return [field.name for field in attrs.fields(kind)]
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+def _pack_zone(zone: Any) -> Any:
+    if zone is None:
+        return None
+    if isinstance(zone, ZoneInfo) and zone.key is not None:
+        return ["z", zone.key]
+    if isinstance(zone, timezone):
+        return ["Z", pack(zone.utcoffset(None)), zone.tzname(None)]
+    message = f"snapshot: expected a time zone of datetime or zoneinfo but got {zone!r}; convert it first"
+    raise NotStorable(message)
+
+
+def _in_order(items: set[Any] | frozenset[Any]) -> list[Any]:
+    """Pack the items of a set in an order that is the same in every process, so that equal states are equal bytes."""
+    return sorted(map(pack, items), key=json.dumps)
+
+
+_INF = float("inf")
+_PACKERS: dict[type, Callable[[Any], Any]] = {
+    Record: lambda r: ["R", *(part for k, v in fields_of(r).items() for part in (pack(k), pack(v)))],
+    Queue: lambda q: ["q", *map(pack, q)],
+    dict: lambda d: ["d", *(part for k, v in d.items() for part in (pack(k), pack(v)))],
+    set: lambda s: ["s", *_in_order(s)],
+    frozenset: lambda s: ["S", *_in_order(s)],
+    bytes: lambda b: ["b", base64.b85encode(b).decode()],
+    Decimal: lambda d: ["D", str(d)],
+    datetime: lambda d: ["T", d.replace(tzinfo=None, fold=0).isoformat(), d.fold, _pack_zone(d.tzinfo)],
+    date: lambda d: ["Y", d.isoformat()],
+    time: lambda t: ["h", t.replace(tzinfo=None, fold=0).isoformat(), t.fold, _pack_zone(t.tzinfo)],
+    timedelta: lambda d: ["p", d.days, d.seconds, d.microseconds],
+    UUID: lambda u: ["u", u.hex],
+}
+
+
+def unpack(packed: Any) -> Any:
+    """Turn what JSON held back into plain data."""
+    if not isinstance(packed, list):
+        return packed
+    tag, *rest = packed
+    unpacker = _UNPACKERS.get(tag)
+    if unpacker is None:
+        message = f"restore: the snapshot has a value of an unknown kind {tag!r}; it was written by another version"
+        raise SnapshotMismatch(message)
+    return unpacker(*rest)
+
+
+def registered(name: str) -> Any:
+    """Return the registered type of a name; raise `SnapshotMismatch` if there is none."""
+    if name not in _types:
+        message = (
+            f"restore: the snapshot has values of the type {name}, which is not registered here;"
+            " call storable on it before restoring"
+        )
+        raise SnapshotMismatch(message)
+    return _types[name]
+
+
+def _object(name: str, *values: Any) -> Any:
+    kind = registered(name)
+    made = object.__new__(kind)
+    names = _field_names(kind)
+    if len(names) != len(values):
+        message = (
+            f"restore: the snapshot has {len(values)} fields for {name}, which has {len(names)}; its definition changed"
+        )
+        raise SnapshotMismatch(message)
+    for field, value in zip(names, values, strict=True):
+        object.__setattr__(made, field, unpack(value))
+    return made
+
+
+def _pairs(parts: tuple[Any, ...]) -> dict[Any, Any]:
+    values = list(map(unpack, parts))
+    return dict(zip(values[::2], values[1::2], strict=True))
+
+
+def _zone(offset: timedelta, name: str) -> timezone:
+    plain = timezone(offset)
+    return UTC if plain == UTC and name == "UTC" else plain if plain.tzname(None) == name else timezone(offset, name)
+
+
+_UNPACKERS: dict[str, Callable[..., Any]] = {
+    "i": lambda text: int(text, 16),
+    "f": lambda text: found_again(float.fromhex(text)),
+    "t": lambda *items: tuple(map(unpack, items)),
+    "l": lambda *items: list(map(unpack, items)),
+    "d": lambda *parts: _pairs(parts),
+    "R": lambda *parts: Record(_pairs(parts)),
+    "q": lambda *items: Queue(map(unpack, items)),
+    "s": lambda *items: set(map(unpack, items)),
+    "S": lambda *items: frozenset(map(unpack, items)),
+    "b": base64.b85decode,
+    "D": lambda text: NO_NUMBER if text == str(NO_NUMBER) else Decimal(text),
+    "T": lambda text, fold, zone: datetime.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),
+    "Y": date.fromisoformat,
+    "h": lambda text, fold, zone: time.fromisoformat(text).replace(fold=fold, tzinfo=unpack(zone)),
+    "p": timedelta,
+    "u": lambda text: UUID(hex=text),
+    "z": ZoneInfo,
+    "Z": lambda offset, name: _zone(unpack(offset), name),
+    "E": lambda name, member: registered(name)[member],
+    "N": lambda name, *items: registered(name)._make(map(unpack, items)),
+    "O": _object,
+}

@@ -1,0 +1,132 @@
+"""Events, their times, and the changes of tables.
+
+An `Event` has an occurrence interval over a totally ordered, discrete time: ints, by default microseconds since the
+epoch, UTC, with the bounds ``-inf`` and ``+inf``. A result's interval is the convex hull of its parts'. Weight -1
+retracts.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import attrs
+
+from cartesius.data.codec import storable
+from cartesius.errors import InvalidArgument
+
+Time: TypeAlias = int | float
+EARLIEST: Final = float("-inf")
+LATEST: Final = float("inf")
+
+
+class EventDraft:
+    """An event in the making: who has filled in its fields sets ``__class__``, in a fifth of the time of `Event`.
+
+    >>> draft = EventDraft()
+    >>> draft.value, draft.start, draft.end, draft.weight, draft.reactive = "tide", 3, 5, 1, ""
+    >>> draft.identity, draft.span, draft.before = None, None, ()
+    >>> draft.__class__ = Event
+    >>> draft
+    Event(value='tide', start=3, end=5, weight=1, reactive='')
+    """
+
+    __slots__ = ("__weakref__", "before", "end", "identity", "reactive", "span", "start", "value", "weight")
+
+
+@storable
+@attrs.define(frozen=True, slots=True)
+class Event(EventDraft):
+    """Something that happened: a value, when, and on which output.
+
+    >>> Event("tide", 3, 5)
+    Event(value='tide', start=3, end=5, weight=1, reactive='')
+
+    Args:
+        value: The payload; of a table, an `Update` or a `Delete`.
+        start: First instant of the occurrence, in time units.
+        end: Last instant of the occurrence, in time units.
+        weight: 1, or -1 for an event that takes an earlier one back.
+        reactive: The name of the output that it belongs to.
+    """
+
+    value: Any
+    start: Time
+    end: Time
+    weight: int = 1
+    reactive: str = ""
+    identity: Any = attrs.field(default=None, eq=False, repr=False)
+    span: tuple[Time, Time] | None = attrs.field(default=None, eq=False, repr=False)  # when a change by version holds
+    before: tuple[Any, ...] = attrs.field(default=(), eq=False, repr=False)  # of a change: the row that it replaces
+
+
+@storable
+@attrs.define(frozen=True, slots=True)
+class Update:
+    """The row of ``key`` is now ``value``.
+
+    >>> Update("EVA", 9.5).key
+    'EVA'
+    """
+
+    key: Any
+    value: Any
+
+
+@storable
+@attrs.define(frozen=True, slots=True)
+class Delete:
+    """There is no row of ``key`` any more.
+
+    >>> Delete("EVA").key
+    'EVA'
+
+    Args:
+        key: Of the row.
+        row: What came with the deletion, if something did, such as its offset: of changes of one time it may say which
+            one holds (`versioned` with ``ties=``). Deletions of one key are equal, whatever that is.
+    """
+
+    key: Any
+    row: Any = attrs.field(default=None, eq=False, repr=False)
+
+
+@storable
+@attrs.define(frozen=True, slots=True)
+class Interval:
+    """The time of one part, as ``time_x`` gives it: ``start`` and ``end``, in time units."""
+
+    start: Time
+    end: Time
+
+
+class _Span(NamedTuple):
+    start: Time
+    end: Time
+
+
+@storable
+class Window(_Span):
+    """A span of time ``[start, end)``, in time units; without ``end`` it is open, until somebody knows when it ends.
+
+    >>> from cartesius import Window
+    >>> Window(0, 10).holds(3, 9), Window(0, 10).holds(3, 10)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, start: Time, end: Time = LATEST) -> Window:
+        """Check the bounds."""
+        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
+            message = f"Window: expected times, in time units, but got start={start!r}, end={end!r}"
+            raise InvalidArgument(message)
+        if not start < end:
+            message = f"Window: expected start < end but got start={start!r}, end={end!r}; the end is not in it"
+            raise InvalidArgument(message)
+        return super().__new__(cls, start, end)
+
+    def holds(self, start: Time, end: Time) -> bool:
+        """Whether it wholly contains an occurrence."""
+        return self.start <= start and end < self.end

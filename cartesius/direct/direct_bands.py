@@ -1,0 +1,246 @@
+"""Direct bands: what `within` and its kin do to an event, as text: which parts are near, and when entries leave.
+
+All that they say of times are bounds on differences: the end of one part is at most so long after the start, or the
+end, of another. So of each slot only those are visited that are near what is bound already; where the newest come
+first, a search ends as soon as all that is older is too old, as far as times ascend (`leaving.Ascent`).
+
+Invariant: what is left out on the way would not have been admitted, and counts as a candidate all the same.
+
+Source: DESIGN 4; SEMANTICS 1.17, 3.8 and 3.10.
+"""
+
+from __future__ import annotations
+
+import heapq
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from cartesius.data.events import EARLIEST
+from cartesius.direct.direct_loops import table_name
+from cartesius.direct.leaving import Ascent, Leaving
+from cartesius.language.meanings import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.data.code_lines import Lines
+    from cartesius.data.entries import Entry
+    from cartesius.data.generated import Constants
+    from cartesius.direct.direct_loops import DirectLoops
+    from cartesius.direct.direct_shapes import Shape
+    from cartesius.direct.leaving import Found
+    from cartesius.language.families import Slot
+    from cartesius.rows.enumeration import Step
+
+_FEW: Final = 8
+"""Among so many it is not worth while to ask whether times ascend."""
+
+
+@attrs.frozen
+class Bound:
+    """The end of one slot's part is at most ``most`` after the start, or the end, of that of another, or the same."""
+
+    late: int
+    early: int
+    side: str
+    most: int
+
+    @property
+    def slots(self) -> set[int]:
+        """The slots that it is about."""
+        return {self.late, self.early}
+
+
+def bounds_of(installed: Installed) -> list[Bound]:
+    """Return what a band says of the times of the parts."""
+    one: Any = installed.stateless
+    match installed.restriction.meaning:
+        case Meaning.BAND:
+            named = [slot.index for slot in installed.named]
+            return [Bound(late, early, "start", one.duration) for late in named for early in named]
+        case Meaning.LASTING:
+            others = [slot.index for slot in installed.join.slots if slot is not one.slot]
+            return [Bound(late, one.slot.index, "end", one.duration) for late in others]
+    left, right = one.left.index, one.right.index
+    return [Bound(right, left, "end", one.upper), Bound(left, right, "end", -one.lower)]
+
+
+class DirectBands:
+    """Writes what the bands of one correlation do to the events of one slot."""
+
+    def __init__(self, shape: Shape, lines: Lines, constants: Constants, loops: DirectLoops) -> None:
+        self._shape = shape
+        self._lines = lines
+        self._constants = constants
+        self._loops = loops
+        self._own = shape.slot.index
+        self._bounds = [bound for one in shape.bands for bound in bounds_of(one)]
+        self._asking = [one for one in shape.bands if shape.slot in one.named and one.is_settled]
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What the names mean that it writes."""
+        world = self._shape.join.world
+        bound: dict[str, Any] = {"deadlines": world.deadlines, "heappush": heapq.heappush, "NEVER": EARLIEST}
+        bound |= {f"ascent{step.slot}": Ascent(self._shape.join.slots[step.slot]) for step in self._shape.steps}
+        for number, one in enumerate(self._asking):
+            bound |= {f"band{number}": one, f"turn{number}": (one.join.number, one.turn)}
+        return bound
+
+    def leaving(self, takes: Mapping[int, Callable[[Entry], None]]) -> Leaving:
+        """Return what meets the deadlines, if it is known for each slot what takes an entry out."""
+        found: dict[Installed, list[Found]] = {}
+        for one in self._shape.bands if takes else ():
+            tables = [slot.memory.parts()[1][one.dues[slot]] for slot in one.named]
+            pairs = zip(one.named, tables, strict=True)
+            found[one] = [(table, slot, takes[slot.index]) for slot, table in pairs]
+        return Leaving(self._shape.join.world, found)
+
+    # -- leaving -------------------------------------------------------------------------------------------------------
+
+    def due(self) -> dict[int, str]:
+        """Write what computes when the event is due to leave; return its name, by the probe that computes it."""
+        names: dict[int, str] = {}
+        for one in self._shape.bands:
+            if self._shape.slot not in one.named:
+                continue
+            restriction: Any = one.stateless
+            probe = one.dues[self._shape.slot][-1]
+            names[probe] = f"due{probe}"
+            is_band = one.restriction.meaning is Meaning.BAND
+            if one.restriction.meaning is Meaning.APART:
+                is_left = self._shape.slot is restriction.left
+                delay = restriction.upper if is_left else -restriction.lower
+            else:
+                delay = restriction.duration
+            time = "start" if is_band else "end"
+            self._lines.add(f"{names[probe]} = int({time} + {self._constants.name(delay)})")
+        return names
+
+    def ask(self) -> None:
+        """Write what asks for the times when the event may leave; and what ends those that have been met."""
+        for number, one in enumerate(self._asking):
+            due = f"due{one.dues[self._shape.slot][-1]}"
+            key = "".join(f"key{space}, " for space in one.prefix)
+            self._lines.add(f"""
+                under = ({key})
+                times = band{number}.due.get(under)
+                if times is None:
+                    times = band{number}.due[under] = {{}}
+                    if under not in band{number}.copies:
+                        band{number}.copies[under] = band{number}.spare()
+                if {due} not in times:
+                    deadlines.number = times[{due}] = asked = deadlines.number + 1
+                    heappush(deadlines.heap, ({due}, turn{number}, asked, band{number}, under))
+            """)
+
+    # -- what is near --------------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write the nested loops over the other slots, and what is done with a combination."""
+        for step in self._shape.steps:
+            self._lines.add(f"visited{step.slot} = 0")
+        if self._is_searched:
+            self._search()
+        else:
+            near = [self._near(bound) for bound in self._bounds]
+            self._loops.write(" and ".join(near))
+
+    def count(self) -> None:
+        """Write what counts the entries looked at, now that nothing can fail: else the push as written counts them."""
+        for step in self._shape.steps:
+            self._lines.add(f"memory{step.slot}.visited += visited{step.slot}")
+
+    @property
+    def _is_searched(self) -> bool:
+        """Whether how many candidates there are is known before they are made: no uses, all found from the event."""
+        return (
+            bool(self._shape.bands)
+            and not self._shape.uses
+            and all(
+                self._loops.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources
+            )
+        )
+
+    def _search(self) -> None:
+        steps = self._shape.steps
+        for step in steps:
+            self._look_up(step)
+        self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
+        mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
+        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"), ExitStack() as loops:
+            limits = {step.slot: self._limits(step.slot) for step in steps}
+            bound = {self._own}
+            for step in steps:
+                self._visit(step.slot, limits[step.slot], bound, loops)
+                bound.add(step.slot)
+            self._loops.give()
+
+    def _look_up(self, step: Step) -> None:
+        slot = step.slot
+        keys = self._loops.look_up_keys(step)
+        if keys is None:
+            self._lines.add(f"found{slot} = entries{slot}.values()")
+            return
+        key, condition = keys
+        with self._lines.under(condition):
+            self._lines.add(f"""
+                found = {table_name(slot, step.positions)}.get({key})
+                found{slot} = () if found is None else found.values() if type(found) is dict else (found,)
+            """)
+        if condition:
+            self._lines.add(f"else:\n    found{slot} = ()")
+
+    def _limits(self, slot: int) -> list[str]:
+        """Write what the new event says of the times in a slot; return what leaves out what is not near."""
+        skips = []
+        for number, bound in enumerate(self._bounds):
+            most = self._constants.name(bound.most)
+            name = f"limit{slot}_{number}"
+            if (bound.late, bound.early) == (slot, self._own):
+                self._lines.add(f"{name} = {bound.side} + {most}")
+                skips.append(f"if part{slot}.end > {name}:\n    continue")
+            elif (bound.late, bound.early) == (self._own, slot):
+                self._lines.add(f"{name} = end - {most}")
+                if self._shape.join.batch.rank.is_oldest_first:
+                    skips.append(f"if part{slot}.{bound.side} < {name}:\n    continue")
+                    continue
+                self._lines.add(f"""
+                    last{slot}_{number} = NEVER
+                    if len(found{slot}) > {_FEW}:
+                        ascent{slot}.look()
+                        last{slot}_{number} = {name} - ascent{slot}.{bound.side}
+                """)
+                skips.append(f"""
+                    if part{slot}.{bound.side} < {name}:
+                        if part{slot}.{bound.side} < last{slot}_{number}:
+                            break
+                        continue
+                """)
+        return skips
+
+    def _visit(self, slot: int, limits: list[str], known: set[int], loops: ExitStack) -> None:
+        is_oldest_first = self._shape.join.batch.rank.is_oldest_first
+        found = f"found{slot}" if is_oldest_first else f"reversed(found{slot})"
+        loops.enter_context(self._lines.under(f"for part{slot} in {found}:"))
+        self._lines.add(f"visited{slot} += 1")
+        for skip in limits:
+            self._lines.add(skip)
+        others = known - {self._own}
+        now = [b for b in self._bounds if slot in b.slots and self._own not in b.slots and b.slots <= {slot, *others}]
+        for bound in now:
+            self._lines.add(f"if not {self._near(bound)}:\n    continue")
+
+    def _near(self, bound: Bound) -> str:
+        """Return the text of a bound."""
+        late = "end" if bound.late == self._own else f"part{bound.late}.end"
+        early = bound.side if bound.early == self._own else f"part{bound.early}.{bound.side}"
+        return f"{late} - {early} <= {self._constants.name(bound.most)}"
+
+
+def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:
+    """Return the probes that say when the entries of a slot are due to leave."""
+    return frozenset(one.dues[slot][-1] for one in shape.bands if slot in one.named)

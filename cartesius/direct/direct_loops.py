@@ -1,0 +1,155 @@
+"""Direct loops: the enumeration from one new entry, and the body, as text.
+
+Nested loops over the other slots, in slot order; where an index finds one entry at most there is no loop.
+
+Invariant: the combinations are those of `enumeration.Product`, in its order.
+
+Source: DESIGN 4; SEMANTICS 1.3 to 1.5.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from cartesius.expressions.expressions import Expression
+
+if TYPE_CHECKING:
+    from cartesius.data.code_lines import Lines
+    from cartesius.data.generated import Constants
+    from cartesius.direct.direct_shapes import Shape
+    from cartesius.expressions.expression_texts import Texts
+    from cartesius.rows.enumeration import Step
+
+
+class DirectLoops:
+    """Writes the loops of one slot."""
+
+    def __init__(self, shape: Shape, lines: Lines, constants: Constants, texts: Texts) -> None:
+        self._shape = shape
+        self._lines = lines
+        self._constants = constants
+        self._texts = texts
+
+    def write(self, near: str = "") -> None:
+        """Write the nested loops over the other slots, and what is done with a combination whose parts are near."""
+        with ExitStack() as stack:
+            for step in self._shape.steps:
+                index = step.slot
+                found, keys, condition = f"entries{index}", self.look_up_keys(step), ""
+                if keys is not None:
+                    key, condition = keys
+                    stack.enter_context(self._lines.under(condition))
+                    found = f"{table_name(index, step.positions)}.get({key})"
+                if keys is not None and self._shape.is_single(step):
+                    self._lines.add(f"part{index} = {found}")
+                    stack.enter_context(self._lines.under(f"if part{index} is not None:"))
+                    self._lines.add(f"visited{index} += 1")
+                    continue
+                if keys is not None:
+                    self._lines.add(f"""
+                        found = {found}
+                        found{index} = found if type(found) is dict else {{}} if found is None else {{0: found}}
+                    """)
+                    found = f"found{index}"
+                self._lines.add(f"visited{index} += len({found})")
+                is_forward = self._shape.join.batch.rank.is_oldest_first or self._shape.is_single(step)
+                values = f"{found}.values()" if is_forward else f"reversed({found}.values())"
+                stack.enter_context(self._lines.under(f"for part{index} in {values}:"))
+            self.combine(near)
+
+    def is_own(self, bound: int, position: int) -> bool:
+        """Whether a value that a step looks up by is one of the new event: keys of one space are equal."""
+        spaces = self._shape.join.bindings.spaces
+        own = self._shape.slot.index
+        return bound == own or (position < len(spaces) and own in spaces[position])
+
+    def look_up_keys(self, step: Step) -> tuple[str, str] | None:
+        """Write what computes the key by which a step looks up; return its text, and when there is one."""
+        if not step.positions:
+            return None
+        names, conditions = [], []
+        for place, (bound, position, skips_null) in enumerate(step.sources):
+            name = f"by{step.slot}_{place}"
+            is_key = position < len(self._shape.join.bindings.spaces)
+            if is_key and self.is_own(bound, position):
+                name = f"key{position}"
+            elif is_key:
+                self._lines.add(f"{name} = part{bound}.keys[{position}]")
+            else:
+                probe = self._constants.name(self._shape.join.slots[bound].memory.probes[position])
+                self._lines.add(f"""
+                    {name} = {probe}(part{bound})
+                    if type({name}) is not int and type({name}) is not str:
+                        {name} = hashable({name})
+                """)
+                conditions.append(f"{name} is not NOWHERE")
+            if skips_null:
+                conditions.append(f"{name} is not None")
+            names.append(name)
+        key = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return key, f"if {' and '.join(conditions)}:" if conditions else ""
+
+    def combine(self, near: str = "") -> None:
+        """Write what is done with one combination: it is a candidate, and reaches the body if its parts are near."""
+        uses = sorted(self._shape.uses)
+        limits = " and ".join(f"left{i}.get(part{i}, part{i}.more['uses']) > 0" for i in uses)
+        with self._lines.under(f"if {limits}:" if limits else ""):
+            self._lines.add("tuples += 1")
+            with self._lines.under(f"if {near}:" if near else ""):
+                self.give()
+
+    def give(self) -> None:
+        """Write what the body makes of a combination."""
+        row = "[" + ", ".join(f"part{slot.index}" for slot in self._shape.join.slots) + "]"
+        pattern, body = self._shape.join.pattern, self._shape.join.batch.body
+        yields = pattern.yields
+        condition = ""
+        if pattern.has_traced_where:
+            condition = f"if {self._texts.of_all(pattern.conditions())}:"
+        elif body.where is not None:
+            condition = f"if {self._constants.name(body.where)}({row}):"
+        with ExitStack() as stack:
+            stack.enter_context(self._lines.under(condition))
+            if not pattern.is_generator:
+                text = self._texts.of(yields) if isinstance(yields, Expression) else ""
+                self._lines.add(f"result = {text or f'{self._constants.name(body.yields)}({row})[0]'}")
+                self._emit("0")
+            else:
+                self._lines.add(f"results = {self._constants.name(body.yields)}({row})")
+                stack.enter_context(self._lines.under("if results:"))
+                self._emit("place", "for place, result in enumerate(results):")
+            for i in sorted(self._shape.uses):
+                self._lines.add(f"left{i}[part{i}] = left{i}.get(part{i}, part{i}.more['uses']) - 1")
+
+    def _emit(self, place: str, loop: str = "") -> None:
+        """Write what makes an event of each result, at the hull of the parts."""
+        self._lines.add("since, until = start, end")
+        for slot in self._shape.join.slots:
+            if slot is not self._shape.slot:
+                self._lines.add(f"""
+                    if part{slot.index}.start < since:
+                        since = part{slot.index}.start
+                    if part{slot.index}.end > until:
+                        until = part{slot.index}.end
+                """)
+        identities = "".join(f"part{slot.index}._identity, " for slot in self._shape.join.slots)
+        with self._lines.under(loop):
+            self._lines.add(f"""
+                event = new(EventDraft)
+                event.value = result
+                event.start = since
+                event.end = until
+                event.weight = 1
+                event.reactive = output
+                event.identity = (correlation, ({identities}), {place})
+                event.span = None
+                event.before = ()
+                event.__class__ = Event
+                out.append(event)
+            """)
+
+
+def table_name(slot: int, positions: tuple[int, ...]) -> str:
+    """Return the name of an index."""
+    return f"table{slot}_" + "_".join(map(str, positions))

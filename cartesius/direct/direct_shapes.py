@@ -1,0 +1,195 @@
+"""Direct shapes: which pushes a function of their own can do, and what the restrictions mean for each.
+
+Invariant: a shape says of a slot all that its restrictions do to it.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.expressions.expressions import Constant, Part, Tuple
+from cartesius.language.meanings import BANDS, OF_PRODUCTS, Meaning
+from cartesius.results.outputs import Events
+from cartesius.rows.enumeration import Product
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
+    from cartesius.rows.enumeration import Step
+    from cartesius.running.programs import Program
+
+Rule = tuple[Meaning, int, tuple[int, ...]]
+"""Which entries stay: the newest or the oldest, how many, under which keys."""
+
+
+@attrs.frozen(eq=False)
+class Shape:
+    """What a push into one slot of a correlation does."""
+
+    join: Join
+    slot: Slot
+    steps: tuple[Step, ...]  # how the entries of the other slots are found
+    rules: dict[int, Rule]  # by slot
+    uses: dict[int, int]  # by slot that limits them
+    momentary: frozenset[int]
+    filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
+    gate: Installed | None  # what aligns all slots
+    bands: tuple[Installed, ...]  # in the order in which they see an event
+    then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
+
+    @property
+    def rule(self) -> Rule | None:
+        """Which entries of its own slot stay."""
+        return self.rules.get(self.slot.index)
+
+    @property
+    def stores(self) -> bool:
+        """Whether an entry outlives its step."""
+        return self.slot.index not in self.momentary
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether events are held until there is one of each slot."""
+        return self.gate is not None
+
+    @property
+    def is_simply_indexed(self) -> bool:
+        """Whether an entry takes the place of the one before, of the same key or at all, and there is no more to it."""
+        slots = self.join.slots if self.is_aligned else [self.slot]
+        return all(self._is_simple(slot) for slot in slots)
+
+    def _is_simple(self, slot: Slot) -> bool:
+        rule = self.rules.get(slot.index)
+        _, indexes = slot.memory.parts()
+        if rule is None or rule[:2] != (Meaning.NEWEST, 1) or slot.index in self.uses or slot.memory.finds:
+            return False
+        return set(indexes) == ({rule[2]} if rule[2] else set())
+
+    def is_single(self, step: Step) -> bool:
+        """Whether a step finds one entry at most."""
+        rule = self.rules.get(step.slot)
+        return rule is not None and rule[1] == 1 and set(rule[2]) <= set(step.positions)
+
+    @property
+    def calls_nothing(self) -> bool:
+        """Whether the body is made of its parts alone, so that nothing of a user's runs in the step."""
+        pattern = self.join.pattern
+        if (
+            self.then is not None
+            or self.filters
+            or self.join.bindings.spaces
+            or self.join.bindings.links
+            or pattern.where is not None
+        ):
+            return False
+        items = pattern.yields.items if isinstance(pattern.yields, Tuple) else (pattern.yields,)
+        return all(isinstance(item, Part | Constant) for item in items)
+
+
+def shape_of(program: Program, reactive: Reactive) -> Shape | str:
+    """Return what a push into ``reactive`` does, or why it needs all of the handlers."""
+    bound = program.bound.get(reactive, [])
+    if len(bound) != 1:
+        return f"{reactive.name} is bound to {len(bound) or 'no'} slots"
+    return _shape_of(program, *bound[0])
+
+
+def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
+    followers = [pair for other in join.reactives for pair in program.bound.get(other, ())]
+    reason = _objection(program, join, is_followed=bool(followers))
+    shape = reason or _shape(join, join.slots[index])
+    if isinstance(shape, str) or not followers:
+        return shape
+    if len(followers) > 1 or any(output in join.reactives for output in program.outputs):
+        return "several correlations are made from it, or it is an output itself"
+    then = _shape_of(program, *followers[0])
+    return then if isinstance(then, str) else attrs.evolve(shape, then=then)
+
+
+def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
+    batch = join.batch
+    strange = run_as_written(join, OF_PRODUCTS | BANDS)
+    if strange:
+        return strange
+    if not isinstance(batch.output, Events) or batch.partial is not None or type(batch.product) is not Product:
+        return "its results are not single combinations of events"
+    if any(slot.is_table or slot.reactive.table for slot in join.slots):
+        return "not all slots are bound to streams"
+    return standing(program, join, is_followed=is_followed)
+
+
+def run_as_written(join: Join, known: frozenset[Meaning]) -> str:
+    """Say which restriction is none of these meanings; "" if all are."""
+    strange = (one.restriction for one in join.installed if one.restriction.meaning not in known)
+    return next((f"{restriction!r} runs as written" for restriction in strange), "")
+
+
+def standing(program: Program, join: Join, *, is_followed: bool = False) -> str:
+    """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it.
+
+    Where it ``is_followed``, one correlation may be made from it.
+    """
+    pattern = join.pattern
+    if any(slot.shared is not None for slot in join.slots):
+        return "slots share a memory"
+    if pattern.alternative is not None or pattern.absent.names:
+        return "its events concern other correlations, or none"
+    if is_followed:
+        return ""
+    if any(other in program.bound for other in join.reactives):
+        return "other correlations are made from it"
+    if [program.names[output] for output in program.outputs if output in join.reactives] != [join.name]:
+        return "it is not one output"
+    return ""
+
+
+def _shape(join: Join, slot: Slot) -> Shape | str:
+    rules: dict[int, Rule] = {}
+    uses: dict[int, int] = {}
+    momentary: set[int] = set()
+    filters: list[Callable[[Any], Any]] = []
+    gate: Installed | None = None
+    bands: list[Installed] = []
+    for one in reversed(join.installed):  # the right-most sees an event first
+        restriction: Any = one.restriction
+        meaning = restriction.meaning
+        indexes = [concerned.index for concerned in one.named]
+        if meaning in (Meaning.NEWEST, Meaning.OLDEST):
+            if set(indexes) & set(rules):
+                return f"{restriction!r} is not alone in saying what stays"
+            rules |= {index: (meaning, restriction.n, one.prefixes[index]) for index in indexes}
+        elif meaning in BANDS:
+            bands.append(one)
+        elif meaning is Meaning.USES:
+            uses |= {index: min(restriction.n, uses.get(index, restriction.n)) for index in indexes}
+        elif meaning is Meaning.MOMENTARY:
+            momentary |= set(indexes)
+        elif meaning is Meaning.FILTER and gate is not None:  # of whatever slot: the row has a part of each
+            return f"{restriction!r} sees what {gate.restriction!r} lets through"
+        elif meaning is Meaning.FILTER and slot.index in indexes:
+            filters.append(restriction.predicate)
+        elif meaning is Meaning.ALIGNED:
+            if gate is not None or len(indexes) != len(join.slots) or one.prefix or restriction.limit is not None:
+                return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
+            gate = one
+    assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
+    if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
+        return "events without a key are looked for, and set aside"
+    steps, walk = join.batch.product.plans[slot.index]
+    if walk or any(step.earlier or step.later for step in steps):
+        return f"other slots are linked with {slot.name} by way of others"
+    shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands))
+    if bands and any(kind is Meaning.OLDEST for kind, _, _ in rules.values()):
+        return "what is near leaves some time, and earlier ones are kept"
+    is_keyed = any(keys for _, _, keys in rules.values())
+    if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
+        return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
+    return shape

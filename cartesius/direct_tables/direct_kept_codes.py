@@ -1,0 +1,150 @@
+"""Direct kept codes: what a change of a table does that is mapped or filtered, as the text of one function.
+
+The correlation keeps no rows of its own: the table does, and the row that a change replaces is looked up there.
+
+Invariant: what it computes is what the clauses, the enumeration and `views.View` would have computed.
+
+Source: DESIGN 4; SEMANTICS 2.3 and 2.4.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.data.code_lines import Lines
+from cartesius.data.entries import ABSENT
+from cartesius.data.generated import define
+from cartesius.direct.direct_clock import TIMES, coming
+from cartesius.direct.direct_scope import headed
+from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
+from cartesius.language.meanings import Meaning
+from cartesius.results.views import View
+from cartesius.running.doors import checked_value
+from cartesius.storage.conservation import Fate
+from cartesius.storage.kept_rows import KeptRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.events import Event
+    from cartesius.running.programs import Program
+    from cartesius.running.steps import Steps
+
+_MEANINGS = frozenset({Meaning.RETRACTS, Meaning.ROWS, Meaning.RECALLS})
+_TAKE_IN = """
+    if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
+        value = checked(value)
+    key = value.key
+    before = kept.row(key)
+    number = world.number
+    tuples = 0
+    if type(value) is Update:
+        row = value.value
+        if type(row) not in plain:
+            row = wrap(row)
+        is_change = not before or not is_unchanged(before[0], row)
+    else:
+        row = ABSENT
+        is_change = bool(before)
+    if is_change:
+        old = now = nothing
+        if before:
+            number += 1
+            part = Entry(wrap(before[0]), start, end, source)
+            part.row_key, part.slot = key, slot
+            CONDITION: old = yields([part])[0]
+        if row is not ABSENT:
+            number += 1
+            tuples = 1
+            part = Entry(row, start, end, source)
+            part.row_key, part.slot = key, slot
+            CONDITION: now = yields([part])[0]
+        if now is nothing:
+            change = None if old is nothing else Delete(key)
+        else:
+            change = None if old is not nothing and is_unchanged(old, now) else Update(key, now)
+        if change is not None:
+            before = () if old is nothing else (old,)
+            out.append(Event(change, start, end, 1, output, (output, key), before=before))
+"""
+
+
+@attrs.frozen(eq=False)
+class KeptShape:
+    """A change of a table whose rows are mapped or filtered one by one."""
+
+    join: Join
+    kept: KeptRows
+
+
+def kept_shape_of(program: Program, join: Join) -> KeptShape | str:
+    """Return what a push into the only table of a correlation does, or why it needs all of the handlers."""
+    (slot,) = join.slots
+    strange = run_as_written(join, _MEANINGS)
+    if strange:
+        return strange
+    restrictions: list[Any] = [one.restriction for one in join.installed]
+    keys = [one.key for one in restrictions if one.meaning is Meaning.ROWS]
+    is_known = len(restrictions) == len(_MEANINGS) and keys in ([slot.name], [(slot.name,)])
+    if not is_known or type(join.batch.output) is not View or join.pattern.is_generator or join.bindings.spaces:
+        return "its results are not the rows of one table, each by itself"
+    if slot.reactive.pattern is not None or not isinstance(slot.kept, KeptRows):
+        return "its rows are not kept by an input"
+    return standing(program, join) or KeptShape(join, slot.kept)
+
+
+class DirectKeptCode:
+    """The function of one slot, and its text."""
+
+    def __init__(self, shape: KeptShape, steps: Steps, lateness: int | None) -> None:
+        self._join = join = shape.join
+        (slot,) = join.slots
+        self._lines = lines = Lines()
+        body = join.batch.body
+        clock, come = coming(lateness)
+        with lines.under("def push(value, at):"):
+            lines.add(TIMES)
+            lines.add(clock)
+            lines.add("""
+                ordinal = world.events + 1
+                out = []
+                steps.is_running = True
+            """)
+            with lines.under("try:"):
+                lines.add(_TAKE_IN.replace("CONDITION", "if True" if body.where is None else "if where([part])"))
+            lines.add("""
+                except Exception as error:
+                    return steps.given_up.failed(error)  # as written it fails again, and says where
+                finally:
+                    steps.is_running = False
+            """)
+            lines.add(come)
+            lines.add("""
+                world.number = number
+                world.candidates += tuples
+                kept.keep(key, row)
+            """)
+            text = slot.ledger.text
+            lines.add(f"""
+                {text(Fate.DELIVERED)}
+                if is_change:
+                    {text(Fate.EXPIRED)}
+                else:
+                    {text(None)}
+                return out
+            """)
+        bound = {**TABLE_SCOPE, "ABSENT": ABSENT, "world": join.world, "journal": join.world.journal}
+        bound |= {"steps": steps, "lateness": lateness}
+        bound |= {"output": join.name, "source": slot.source, "slot": slot.name, "kept": shape.kept}
+        bound |= {"fates": join.world.fates}
+        bound |= {"where": body.where, "yields": body.yields, "checked": partial(checked_value, slot.reactive)}
+        self.function: Callable[[Any, Any], list[Event] | None] = define("push", lines.text, bound)
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from."""
+        return headed(self._join, self._join.slots[0], {}, self._lines.text)

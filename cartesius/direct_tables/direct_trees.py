@@ -1,0 +1,117 @@
+"""Direct trees: which joins of three tables and more a push into one of them can do by a function of its own.
+
+The rows of the join have the key of the first slot, the *root*; every other slot is linked by one equality with one
+that is nearer to the root, and of it at most one row matches. So rule packs are. A push into the root concerns one row
+of the join, a push into another slot those whose roots name it, by way of what is between them.
+
+Invariant: a shape says of a slot all that a change of its table does.
+
+Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.language.meanings import OF_JOINS, Meaning
+from cartesius.results.views import View
+from cartesius.storage.row_memories import RowMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.rows.enumeration import Link
+    from cartesius.running.programs import Program
+
+ROOT = 0
+
+
+@attrs.frozen
+class Branch:
+    """How the one row of a slot is found from that of another."""
+
+    slot: int
+    position: int  # of the value that is equal
+    source: int
+    source_position: int
+    skips_null: bool
+
+
+@attrs.frozen(eq=False)
+class TreeShape:
+    """What a change of one table of a join of several does."""
+
+    join: Join
+    slot: Slot
+    branches: tuple[Branch, ...]  # those of a slot after that of its source
+    missing: frozenset[int]  # the slots of which there may be no row
+
+    def below(self, slot: int) -> Iterator[Branch]:
+        """Iterate over the branches that lead away from the root behind a slot, in order."""
+        reached = {slot}
+        for branch in self.branches:
+            if branch.source in reached:
+                reached.add(branch.slot)
+                yield branch
+
+    def above(self, slot: int) -> Iterator[Branch]:
+        """Iterate over the branches from a slot back to the root."""
+        while slot != ROOT:
+            branch = next(branch for branch in self.branches if branch.slot == slot)
+            yield branch
+            slot = branch.source
+
+
+def tree_shape_of(program: Program, join: Join, slot: Slot) -> TreeShape | str:
+    """Return what a push into a table does, or why it needs all of the handlers."""
+    strange = run_as_written(join, OF_JOINS)
+    if strange:
+        return strange
+    if type(join.batch.output) is not View:
+        return "its results are not the rows of a join of tables"
+    if any(type(one.memory) is not RowMemory for one in join.slots):
+        return "not all slots are bound to tables"
+    if slot.reactive in program.kept:
+        return "the rows of a table are kept beside its memory"
+    return standing(program, join) or _shape(join, slot)
+
+
+def _shape(join: Join, slot: Slot) -> TreeShape | str:
+    bindings, pattern = join.bindings, join.pattern
+    if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
+        return "its rows are not found by equalities alone"
+    keys: list[Any] = [one.restriction for one in join.installed if one.restriction.meaning is Meaning.ROWS]
+    names = [keys[0].key] if len(keys) == 1 and isinstance(keys[0].key, str) else []
+    if [bindings.find(name, keys[0]) for name in names] != [[join.slots[ROOT]]]:
+        return "its rows do not have the keys of its first slot"
+    missing = frozenset(
+        named.index for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL for named in one.named
+    )
+    branches = _branches(bindings.links, len(join.slots))
+    if branches is None or ROOT in missing:
+        return "not every row is found by its key, and what that names"
+    return TreeShape(join, slot, branches, missing)
+
+
+def _branches(links: list[Link], count: int) -> tuple[Branch, ...] | None:
+    """Return the links as branches of a tree; None if they are none."""
+    branches: list[Branch] = []
+    reached, queue = {ROOT}, [ROOT]
+    while queue:
+        source = queue.pop(0)
+        for link in links:
+            seen = link.seen_from(source)
+            if seen is None or any({b.slot, b.source} == {link.left, link.right} for b in branches):
+                continue
+            position, other, other_position = seen
+            if other in reached:
+                return None
+            reached.add(other)
+            queue.append(other)
+            branches.append(Branch(other, other_position, source, position, link.skips_null))
+    return tuple(branches) if len(branches) == len(links) == count - 1 else None

@@ -1,0 +1,57 @@
+"""Evidence: handlers that are put together once, so that an operation finds its clause without a search.
+
+The handlers of a correlation never change, so its frames are made when it is built. Each of them remembers where the
+operations performed from it have found their clause (`Frame.found`), which is then a direct call. For the time of a
+step the outermost is chained to the handlers that are in force around it: they are found as ever, by a search.
+
+Invariant: none of the handlers is ctl, and what a frame remembers is one of its own stack.
+
+Source: Xie & Leijen, Generalized Evidence Passing for Effect Handlers, ICFP 2021, doi:10.1145/3473576.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cartesius.effects.operations import Frame
+from cartesius.effects.resumptions import running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.effects.handlers import Handler
+
+Answer = TypeVar("Answer")
+
+
+class Evidence:
+    """The handlers of one correlation in force: those around its slots, and those that each slot has besides."""
+
+    def __init__(self, outer: Handler, inner: Handler) -> None:
+        frames: list[Frame] = []
+        for part in (*outer.parts(), *inner.parts()):
+            frames.append(Frame(part, part.clauses(), frames[-1] if frames else None, self))
+        self._outermost = frames[0]
+        self._outside = frames[len(outer.parts()) - 1]
+        self._inside = frames[-1]
+
+    def outside(self, thunk: Callable[[], Answer]) -> Answer:
+        """Run ``thunk`` under the handlers around the slots, and those in force here."""
+        here = running().__dict__  # not the coroutine itself: a suspended frame must not hold its own
+        stack, copy = here.get("stack"), here.get("copy")
+        before, self._outermost.outer = self._outermost.outer, stack
+        here["stack"], here["copy"] = self._outside, None  # the clause of another engine is not at work in this one
+        try:
+            return thunk()
+        finally:
+            here["stack"], here["copy"] = stack, copy
+            self._outermost.outer = before
+
+    def inside(self, thunk: Callable[[], Any]) -> None:
+        """Run ``thunk``, inside of `outside`, under the handlers of the slots as well."""
+        here = running().__dict__
+        here["stack"] = self._inside
+        try:
+            thunk()
+        finally:
+            here["stack"] = self._outside

@@ -1,0 +1,234 @@
+"""Explaining a program before it runs: handlers, bounds, order, partitioning, indexes, and what runs as written."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from cartesius.data.value_texts import shown
+from cartesius.expressions.called_functions import called_by
+from cartesius.expressions.expressions import Expression, show
+from cartesius.facts.bounds import bounds_of
+from cartesius.facts.partition_choice import explained
+from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
+from cartesius.order.order_edges import edges_of
+from cartesius.order.order_needs import needs_of
+from cartesius.order.windowed_rows import row_windows, stays
+from cartesius.results.outputs import Rows
+from cartesius.running.sharing import shared_by
+from cartesius.tracking.track_machines import machine_of
+from cartesius.tracking.track_shapes import track_shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cartesius.automata.transitions import Steps
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
+    from cartesius.storage.shared_memories import SharedMemory
+
+UNBOUNDED = "unbounded"
+# The clauses for these weigh no events against others.
+_CONCERN_ONE = (optional, row_key, totals, completes, first_is_oldest, retract)
+
+
+def explain(
+    joins: Iterable[Join],
+    outputs: Iterable[Reactive],
+    tier: Callable[[Join], str],
+    way: Callable[[Join], str],
+    *,
+    bounds: bool = False,
+) -> str:
+    """Return a text with one paragraph a correlation, in the order in which they run.
+
+    Args:
+        joins: The correlations.
+        outputs: What they are computed for.
+        tier: Says how a push runs through one.
+        way: Says how a batch does.
+        bounds: Whether to say in numbers what is held, and what an event costs.
+    """
+    joins = list(joins)
+    split = explained(tuple(outputs))
+    owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
+    paragraphs = [
+        [*_paragraph(join, owners, split(join.reactives[0]), tier(join), way(join)), *(_bounds(join) if bounds else [])]
+        for join in joins
+    ]
+    return "\n\n".join(map("\n".join, paragraphs))
+
+
+def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, tier: str, way: str) -> list[str]:
+    lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
+    if join.pattern.alternative is not None:
+        lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
+    lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
+    for slot in join.slots:
+        bound, by = memory_bound(join, slot)
+        waiting = "".join(f"; queue {held}, {holder}" for held, holder in waiting_bounds(join, slot))
+        source = slot.source + join.pattern.shown_count(slot.name)
+        part = "no part, " * (slot.name in join.pattern.absent.names)
+        owner = "" if slot.shared is None else owners[slot.shared]
+        shared = f"; memory shared with {owner}" * (owner not in ("", f"{join.name}.{slot.name}"))
+        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{shared}{waiting}")
+    lines += [f"  rows          {bound}, {by}" for bound, by in [rows_bound(join)] if bound == UNBOUNDED]
+    lines.append(f"  order         {_order(join)}")
+    for edge in edges_of(join):
+        lines.append(f"  {'edge ' + ', '.join(slot.name for slot in edge.slots):<13} {edge.condition}")
+    lines.append(f"  partitioning  {partitioning}")
+    for (left_slot, left), (right_slot, right) in join.pattern.equalities:
+        lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
+    lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
+    if any(reason.startswith("where") for reason in join.pattern.untraced):
+        lines.append(
+            "  nulls         as in Python: None == None holds and None > 3 raises; what traces has both unknown"
+        )
+    lines += [f"  calls         {function.__qualname__}, {place}" for function, place in _called(join).items()]
+    if isinstance(join.pattern.yields, Expression):
+        lines.append(f"  yields        {show(join.pattern.yields)}")
+    lines += [f"  handlers      {_stack(join)}", f"  tier          {tier}", f"  push_many     {way}"]
+    return lines
+
+
+def _called(join: Join) -> dict[FunctionType, str]:
+    """Return the functions that bodies which run as written call, with where they are: a snapshot depends on them."""
+    bodies = [body for body in (join.pattern._where, join.pattern._yields) if isinstance(body, FunctionType)]
+    called = [function for body in bodies for function in called_by(body)]
+    return {one: f"line {one.__code__.co_firstlineno} of {one.__code__.co_filename}" for one in called}
+
+
+def _bounds(join: Join) -> list[str]:
+    """Say in numbers what is held, and what an event costs; and likewise of the transducer that it is."""
+    found = bounds_of(join, {slot.name: _without_number(join, slot) for slot in join.slots})
+    each = f"{found.for_each_key} for each key" if found.for_each_key else ""
+    common = str(found.everywhere) if found.everywhere or not each else ""
+    rest = ", and what has no bound" * bool(found.unbounded)
+    lines = [f"  variables     {' and '.join(filter(None, (each, common)))}{rest}"]
+    lines += [f"  unbounded     {what}: {why}" for what, why in found.unbounded.items()]
+    lines += [f"  steps         {source}: {_cost(cost)}" for source, cost in found.steps.items()]
+    shape = track_shape_of(join)
+    if not isinstance(shape, str):
+        machine = machine_of(join, shape)
+        each = " for each key" * bool(join.bindings.spaces)
+        lines.append(f"  transducer    {len(machine.states)} variables{each}, as {shape.kind.value}")
+        lines += [f"  its steps     {tag}: {_cost(machine.steps(tag))}" for tag in machine.tags]
+    return lines
+
+
+def _cost(cost: Steps | str) -> str:
+    if isinstance(cost, str):
+        return f"no bound: {cost}"
+    return f"{cost.total} at most, on {cost.levels} level{'s' * (cost.levels != 1)}, {cost.parallel} at once"
+
+
+def _without_number(join: Join, slot: Slot) -> str:
+    bound, by = memory_bound(join, slot)
+    return by if bound in (UNBOUNDED, "O(keys)") else f"as many events as come in a time, {by}"
+
+
+def _stack(join: Join) -> str:
+    """Return the handlers in force around an event, outermost first; those of a layer in brackets."""
+    layers = []
+    places = (("trigger", "trigger"), ("outer", "product"), ("memory", "remember"), ("gates", ""), ("door", "door"))
+    for name, own in places:
+        named = [
+            repr(one.restriction)
+            for one in join.installed
+            if any(one.layer_of(family) == name and family not in _CONCERN_ONE for _, family, _, _ in one.marks)
+        ]
+        layers += [*([f"[{' | '.join(named)}]"] if named else []), *([own] if own else [])]
+    keys = [repr(restriction) for restriction in join.pattern.restrictions if restriction.key_space()]
+    return " > ".join(["collect", *layers, *keys])
+
+
+def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
+    """Return the bound on a slot's memory and what gives it."""
+    keyed = any(slot.index in space for space in join.bindings.spaces)
+    for installed in join.installed:
+        if any(slot in installed.slots[field] for field in installed.restriction.swallows):
+            return "O(0)", f"nothing of it gets past {installed.restriction!r}"
+        if slot in installed.absent:
+            return _bound_of_absent(join, installed)
+        bound = installed.restriction.bound()
+        if installed.restriction.settles and not installed.is_settled:
+            continue  # an event of another slot may complete a row later
+        if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
+            continue  # it bounds what is absent
+        if bound is not None and slot in installed.named:
+            if installed.lag is None:
+                return UNBOUNDED, f"not even by {installed.restriction!r}, as what may meet it may be of any time"
+            bound = bound if not installed.prefixes[slot.index] else bound.replace("O(1)", "O(keys)")
+            still = ", but not while what may meet it can come late or is held by gates, here or before"
+            held = still if installed.floor_slots else ""
+            each = " per key" if installed.prefixes[slot.index] else ""
+            return bound, f"by {installed.restriction!r}{each}{held}"
+    if slot.keeps_late and slot.retention is None:
+        return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
+    if slot.keeps_late:
+        said = next(one.restriction.configuration for one in join.installed if one.restriction.keeps_versions)
+        return "O(window)", f"what is within {shown(said['retention'])} of the clock"
+    if slot.is_table and (reason := stays(join.pattern, slot.name)):
+        return UNBOUNDED, reason
+    if slot.is_table:
+        return "O(keys)", "one row a key of the table"
+    return UNBOUNDED, "no restriction bounds it" + (" (key_by alone does not)" if keyed else "")
+
+
+def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
+    """Return the bound on what is absent: it is kept as long as a part may need it."""
+    for slot in installed.anchors:
+        if memory_bound(join, slot)[0] == UNBOUNDED:
+            return UNBOUNDED, f"as long as an event of {slot.name} that may need it, which no restriction bounds"
+    return installed.restriction.bound() or UNBOUNDED, f"by {installed.restriction!r}"
+
+
+def rows_bound(join: Join) -> tuple[str, str]:
+    """Return what bounds the results that are kept as rows of a table, and why; nothing of what is none."""
+    output = join.batch.output
+    if not join.is_table:
+        return "O(0)", "it is no table"
+    if join.batch.windows is not None and row_windows(join.pattern) is not None:
+        return "O(window)", "rows are forgotten with their windows"
+    restrictions = [one.restriction for one in join.installed]
+    letting_go = next((one for one in restrictions if one.settles or one.opens_windows), None)
+    if isinstance(output, Rows) and output.keeps_all and letting_go is not None:
+        return UNBOUNDED, f"as each result of a key is known also when {letting_go!r} has let its parts go"
+    return "O(keys)", "one row a key of its results"
+
+
+def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
+    """Return what bounds the events of a slot that gates hold back, and which gate does: one pair for each of them."""
+    concerned = {one: join.slots if one.absent else one.named or join.slots for one in join.installed}
+    named = [one for one in join.installed if slot in concerned[one] and slot not in one.absent]
+    found = [
+        (bound, f"held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else ""))
+        for one in named
+        if (bound := one.restriction.waits()) is not None
+    ]
+    found += [
+        (
+            "unknown",
+            f"{one.restriction!r} may hold events and does not say how many (override waits, or say holds = False)",
+        )
+        for one in named
+        if _may_hold(one)
+    ]
+    found += [(UNBOUNDED, f"where {one.restriction!r} pauses it") for one in join.installed if slot in one.pausing]
+    return found
+
+
+def _may_hold(one: Installed) -> bool:
+    """Whether a gate with a state may hold events, and says nothing of how many."""
+    restriction = one.restriction
+    is_silent = restriction.holds and bool(restriction._states) and restriction.waits() is None
+    return is_silent and any(family is arrive for _, family, _, _ in one.marks)
+
+
+def _order(join: Join) -> str:
+    relying = dict.fromkeys(need.by for need in needs_of(join))
+    if not relying:
+        return "none relied on: the same results in any order of arrival, as a set"
+    return f"arrival order, relied on by {', '.join(relying)}"

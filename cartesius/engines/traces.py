@@ -1,0 +1,35 @@
+"""Running a whole trace, for tests and examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.engines.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cartesius.data.events import Event
+    from cartesius.language.reactives import Reactive
+
+
+def run(output: Reactive, trace: Iterable[tuple[Any, ...]] = (), *, close: bool = False, **options: Any) -> list[Event]:
+    """Run a trace of (reactive, value) or (reactive, value, at) through a fresh engine; return all that it emits.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import zip_
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> [event.value for event in run(zip_(left, right), [(left, 1), (left, 2), (right, "a", 7)])]
+    [(1, 'a')]
+
+    Args:
+        output: The reactive whose events are wanted.
+        trace: What to push, in order; what the inputs have already (`Reactive.of`) comes before it.
+        close: Whether to end the inputs, and to move the clock past everything, after it.
+        **options: As for `Engine`.
+    """
+    engine = Engine(output, **options)
+    events = engine.pull()
+    for step in trace:
+        events += engine.push(*step)
+    return events + engine.close() if close else events

@@ -1,0 +1,103 @@
+"""Called functions: what a function that runs as written uses of its module, as that decides what it computes.
+
+The functions and constants that its byte code names, in its own module or as attributes of another one; and so on, for
+functions of the user's. What is installed (the standard library, packages, this library) is told by its name alone: it
+has versions of its own.
+
+Law: two functions of one text differ in what is found here if they call functions of different byte code.
+
+Source: SEMANTICS 1.16.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cache
+from types import CodeType, FunctionType, ModuleType, NoneType
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from cartesius.data.codec import OURS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CONSTANTS: Final = (NoneType, bool, int, float, str, bytes, Decimal, date, time, timedelta, UUID)
+_MADE: Final = ("<attrs generated", "<string>")  # the files of methods that attrs and dataclasses write
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def is_installed(value: FunctionType | type) -> bool:
+    """Whether a function or class is of an installed package, or of this library, so that its name tells it."""
+    if str(value.__module__).partition(".")[0] in OURS:
+        return True
+    if isinstance(value, FunctionType):
+        return value.__code__.co_filename.startswith(_installed())
+    file = getattr(sys.modules.get(value.__module__), "__file__", None)
+    return value.__module__ == "builtins" or (file is not None and file.startswith(_installed()))
+
+
+def used_by(function: FunctionType) -> dict[str, Any]:
+    """Return the functions, classes and constants of modules that a function names, by name, in alphabetical order."""
+    scope = function.__globals__
+    names = sorted(_names(function.__code__))
+    found = {name: scope[name] for name in names if name in scope}
+    modules = [(name, value) for name, value in found.items() if isinstance(value, ModuleType)]
+    for prefix, module in modules:
+        inside = vars(module)
+        found |= {f"{prefix}.{name}": inside[name] for name in names if name in inside}
+    return {name: value for name, value in found.items() if _tells(value)}
+
+
+def _tells(value: Any) -> bool:
+    return isinstance(value, FunctionType | type) or _is_constant(value)
+
+
+def _is_constant(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return all(map(_is_constant, value))
+    return type(value) in _CONSTANTS or (isinstance(value, date) and type(value).__module__ == "datetime")
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def methods_of(kind: type) -> list[FunctionType]:
+    """Return the methods of a class that somebody has written, but not those of its installed bases."""
+    written = (vars(one) for one in kind.__mro__ if not is_installed(one))
+    values = (value for namespace in written for _, value in sorted(namespace.items()))
+    return [function for value in values for function in _functions_in(value) if not _is_made(function)]
+
+
+def _functions_in(value: Any) -> Iterator[FunctionType]:
+    if isinstance(value, property):
+        yield from (one for one in (value.fget, value.fset, value.fdel) if isinstance(one, FunctionType))
+    found = getattr(value, "__func__", value)
+    if isinstance(found, FunctionType):
+        yield found
+
+
+def _is_made(function: FunctionType) -> bool:
+    return function.__name__.startswith("__") and function.__code__.co_filename.startswith(_MADE)
+
+
+def called_by(function: FunctionType) -> list[FunctionType]:
+    """Return the functions of the user's that a function may call, by name, those of each called one after it."""
+    found: dict[FunctionType, None] = {}
+    waiting = [function]
+    while waiting:
+        for value in used_by(waiting.pop(0)).values():
+            for one in methods_of(value) if isinstance(value, type) else [value]:
+                if isinstance(one, FunctionType) and one is not function and one not in found and not is_installed(one):
+                    found[one] = None
+                    waiting.append(one)
+    return list(found)

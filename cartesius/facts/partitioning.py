@@ -1,0 +1,228 @@
+"""Partitioning: whether a program gives the same results when its rows are spread over buckets, and why not.
+
+Every partitioned source is split by one column, or by the whole row; every other source goes to each bucket whole. That
+is sound if all that meets has one value of that column, nothing meets that is split by the whole row, and nothing is
+weighed against what may be in another bucket. The check is by the pattern, and strict: what it cannot see it refuses.
+One bucket is always sound.
+
+`explain` says what this finds, `partition_choice` derives by it, and the Spark bridge accepts by it.
+
+Source: DESIGN.md, section 7; SEMANTICS 1.13 (what is left of a `key_by` is common to all keys).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.expressions import Tuple
+from cartesius.facts.lineage import (
+    Column,
+    Composed,
+    InPattern,
+    OneOf,
+    are_alone,
+    clauses,
+    derived,
+    key_of,
+    key_space,
+    optional_slots,
+    origin,
+    slots_named,
+)
+from cartesius.language.families import (
+    admit,
+    alone,
+    completes,
+    displace,
+    first_is_oldest,
+    optional,
+    push,
+    row_key,
+    select,
+    totals,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.expressions.expressions import Expression
+    from cartesius.facts.lineage import Origin
+    from cartesius.language.patterns import Pattern
+    from cartesius.language.reactives import Reactive
+    from cartesius.language.restriction_base import Restriction
+
+ANYHOW: Final = "*"
+"""In place of a column: the whole row decides, as no two rows of the source meet."""
+_HARMLESS = (admit, alone, completes, first_is_oldest, optional, row_key)  # they concern one combination, or none
+
+
+class Unsplittable(InvalidArgument):
+    """A program would give other results in several buckets.
+
+    Args:
+        name: Of the correlation.
+        reason: Why.
+        fix: What to write instead, if there is something.
+    """
+
+    def __init__(self, name: str, reason: str, fix: str = "") -> None:
+        self.name, self.reason, self.fix = name, reason, fix
+        message = (
+            "partition_by: expected a program whose results do not depend on the number of buckets but got"
+            f" {name!r}: {reason}; {f'{fix}, or ' * bool(fix)}use buckets=1"
+        )
+        super().__init__(message)
+
+
+class Partitioning:
+    """What the partitioned sources mean for a program.
+
+    Args:
+        outputs: The program.
+        columns: The column that each partitioned source is split by, or `ANYHOW`, by the source's name.
+
+    Raises:
+        Unsplittable: The program would give other results in several buckets.
+    """
+
+    def __init__(self, outputs: tuple[Reactive, ...], columns: Mapping[str, str]) -> None:
+        self.columns = columns
+        self._split: dict[Reactive, bool] = {}
+        for reactive in derived(outputs):
+            assert reactive.pattern is not None
+            self._split[reactive] = self._check(reactive, reactive.pattern)
+
+    def is_split(self, reactive: Reactive) -> bool:
+        """Whether the events of ``reactive`` are spread over the buckets; otherwise each bucket has them all."""
+        if reactive.pattern is None:
+            return reactive.name in self.columns
+        return self._split[reactive]
+
+    def check_table(self, source: Reactive) -> None:
+        """Refuse a table whose rows could move from one bucket to another."""
+        column = self.columns.get(source.name)
+        if source.table and column is not None and source.key != column:
+            by = "itself" if column == ANYHOW else f"its {column!r}"
+            reason = f"a row that changes {by} would stay in its old bucket, as the key is {source.key!r}"
+            raise Unsplittable(source.name, reason, f"partition it by {source.key!r}")
+
+    def _check(self, reactive: Reactive, pattern: Pattern) -> bool:
+        split = [slot for slot, source in pattern.slots.items() if self.is_split(source)]
+        if not split:
+            return False
+        whole = set(pattern.slots) - pattern.absent.names - set(split)
+        if whole and set(split) <= optional_slots(pattern) | pattern.absent.names:
+            reason = f"its partitioned part may be missing ({', '.join(split)}), and each bucket would yield that row"
+            raise Unsplittable(reactive.name, reason, "make that slot mandatory")
+        if not are_alone(pattern):
+            self._check_meeting(reactive, pattern, split)
+        elif len(split) < len(pattern.slots):
+            reason = "its parts come alone, and each bucket would yield those that are not partitioned"
+            raise Unsplittable(reactive.name, reason, "partition all of its inputs")
+        self._check_restrictions(reactive, pattern, split)
+        if reactive.table and not self._is_partition(key_of(reactive)):
+            reason = "its key is not the column of the partition, so several buckets would have rows of one key"
+            raise Unsplittable(reactive.name, reason, "key it by the partitioned slot")
+        return True
+
+    def _is_keyed(self, source: Reactive) -> bool:
+        """Whether all that comes of one row of a table comes to one bucket."""
+        return source.table and self._is_partition(key_of(source))
+
+    def _is_partition(self, found: Origin | None) -> bool:
+        if isinstance(found, OneOf):
+            return all(map(self._is_partition, found.origins))
+        if isinstance(found, Composed) and isinstance(found.expression, Tuple):  # of several, one is enough
+            return any(self._is_partition(found.item(place)) for place in range(len(found.expression.items)))
+        if not isinstance(found, Column):
+            return False
+        column = self.columns.get(found.reactive.name)
+        return column != ANYHOW and found.path == (column,)
+
+    def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
+        """Check that the parts from partitioned sources have one key."""
+        scope = InPattern(pattern, of_each=True)
+        joined = {slot: {slot} for slot in split}
+        pairs = [
+            (left, right)
+            for (left, left_side), (right, right_side) in pattern.equalities
+            if left in joined and right in joined and self._are_partitions(left_side, right_side, scope)
+        ]
+        linked = {slot for pair in pairs for slot in pair}
+        for restriction in pattern.restrictions:
+            space = key_space(pattern, restriction)
+            same = [slot for slot, found in space.items() if slot in joined and self._is_partition(found)]
+            pairs += list(pairwise(same))
+            linked |= set(same)
+        for left, right in pairs:
+            both = joined[left] | joined[right]
+            joined.update(dict.fromkeys(both, both))
+        apart = [slot for slot in split if joined[slot] != set(split)]
+        apart += [slot for slot in split if (pattern.lists.get(slot) or 0) > 1 and slot not in linked]
+        if apart:
+            reason = f"events of {' and '.join(split)} meet without being equal in the column of the partition"
+            raise Unsplittable(reactive.name, reason, "key them by it: key_by(…)")
+
+    def _are_partitions(self, left: Expression, right: Expression, scope: InPattern) -> bool:
+        return self._is_partition(origin(left, scope)) and self._is_partition(origin(right, scope))
+
+    def _check_restrictions(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
+        """Check that no restriction weighs events of several buckets against each other."""
+        keyed: set[str] = set()
+        for restriction in pattern.restrictions:
+            keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
+            if restriction.retracts or restriction.looks_alone():
+                continue
+            found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]
+            named = [slot for _, slots in found for slot in slots]
+            fix = "put a key_by of the partition's column before it" if named and keyable(restriction) else ""
+            also = "" if fix else ", be they keyed or not"
+            if any(family is totals for family, _ in found):
+                if not reactive.table:
+                    reason = f"{restriction!r} totals over all keys"
+                    raise Unsplittable(reactive.name, reason, "total by the partition's column")
+                continue  # its key is looked at below
+            if (found and not named) or (any(family is select for family, _ in found) and not fix):
+                raise Unsplittable(reactive.name, f"{restriction!r} chooses among the events of all keys{also}", fix)
+            by_row = {slot for slot in named if restriction.is_by_row and self._is_keyed(pattern.slots[slot])}
+            named += self._weighed(pattern, restriction, split)
+            loose = [slot for slot in named if slot in split and slot not in keyed | by_row]
+            if loose:
+                reason = f"{restriction!r} counts {loose[0]} over all keys, and a bucket has only some"
+                raise Unsplittable(reactive.name, reason, fix)
+            whole = [slot for slot in named if slot not in split]
+            mixed = len(whole) < len(named) and any(family not in (push, displace) for family, _ in found)
+            if whole and (restriction.consumes or mixed):
+                reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
+                raise Unsplittable(reactive.name, reason, fix)
+
+    def _weighed(self, pattern: Pattern, restriction: Restriction, split: list[str]) -> list[str]:
+        """Return the slots whose events a restriction of combinations weighs against others that are in memory.
+
+        What it weighs by ``where`` alone it weighs against nothing of another bucket, where that equates each slot with
+        one before it, or with one that has no place in the order.
+        """
+        if not restriction.is_relative:
+            return []
+        named = [name for field in restriction.orders for name in restriction.configuration[field]]
+        order = [slot for name in named for slot in slots_named(pattern, name)]
+        if not restriction.weighs_by_where():
+            return order
+        scope = InPattern(pattern, of_each=True)
+        equal = {
+            frozenset((left, right))
+            for (left, left_side), (right, right_side) in pattern.equalities
+            if left in split and right in split and self._are_partitions(left_side, right_side, scope)
+        }
+        bound = [slot for slot in split if slot not in order] + order[:1]
+        for place, slot in enumerate(order[1:], 1):
+            if slot in split and not any(frozenset((slot, one)) in equal for one in (*bound, *order[:place])):
+                return order
+        return []
+
+
+def keyable(restriction: Restriction) -> bool:
+    """Whether a restriction has a copy of its own for each key, right of a `key_by`: it says of which slots it is."""
+    return any(kind in ("slot", "slots") for kind in restriction._fields.values()) and not restriction.opens_windows

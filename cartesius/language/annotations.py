@@ -1,0 +1,30 @@
+"""Annotations of a restriction's fields: which hold slots, durations or functions. Read as text or as objects."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable
+
+from cartesius.language.families import Duration, Durations, Slot, Slots
+
+_KINDS: dict[object, str] = {Slot: "slot", Slots: "slots", Duration: "duration", Durations: "durations"}
+_NAMES = {"Slot": "slot", "Slots": "slots", "Duration": "duration", "Durations": "durations"}
+
+
+def kind_of(annotation: object) -> str:
+    """Return what a field of that annotation holds: slot, slots, duration, durations, function, or plain."""
+    if isinstance(annotation, str):
+        text = annotation.removeprefix("typing.").removeprefix("collections.abc.")
+        if text.startswith("Callable") and not text.endswith("None"):
+            return "function"
+        text = text.removesuffix(" | None")
+        return _NAMES.get(text.rsplit(".", 1)[-1], "plain")
+    if isinstance(annotation, types.UnionType) and Duration in annotation.__args__:
+        return "duration"
+    if annotation in (Callable, typing.Callable) or typing.get_origin(annotation) is Callable:
+        return "function"
+    try:
+        return _KINDS.get(annotation, "plain")
+    except TypeError:
+        return "plain"

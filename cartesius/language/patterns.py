@@ -1,0 +1,260 @@
+"""Patterns: what a correlation is, before it runs: its slots, conditions, results and restrictions.
+
+``where`` and ``yields`` are traced once, so that equalities become indexes; what does not trace runs as written. A body
+must be pure: it may run for a combination more than once.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from copy import copy
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator
+from cartesius.expressions.nulls import all_hold
+from cartesius.expressions.tracing import parameters_of, symbol_for, trace
+from cartesius.language.absent_slots import AbsentSlots
+from cartesius.language.fingerprints import describe, describe_clauses
+from cartesius.language.lenience import lenient
+from cartesius.language.lists import equality_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.language.reactives import Reactive
+    from cartesius.language.restriction_base import Restriction
+
+Body: TypeAlias = "Callable[..., Any] | Expression"
+
+
+@attrs.frozen(eq=False)
+class Group:
+    """Patterns that share what they consume."""
+
+    size: int
+
+
+@attrs.frozen
+class Alternative:
+    """The place of a pattern in its group, from 0."""
+
+    group: Group
+    place: int
+
+    def __str__(self) -> str:
+        """Show the place, counted from 1."""
+        return f"{self.place + 1} of {self.group.size}"
+
+
+class Pattern:
+    """What a correlation is, before it runs."""
+
+    def __init__(
+        self,
+        name: str,
+        slots: Mapping[str, Reactive],
+        where: Body | None,
+        yields: Body,
+        restrictions: tuple[Restriction, ...],
+        *,
+        is_generator: bool,
+        lists: Mapping[str, int | None] | None = None,
+    ) -> None:
+        self.name = name
+        self.variables = dict(slots)
+        self.lists = dict(lists or {})  # the variables that are lists: of so many events, or None: a run of them
+        self.restrictions = restrictions
+        self.absent = AbsentSlots(self.variables, restrictions)
+        self.slots = {**self.variables, **self.absent.hidden}
+        self.is_generator = is_generator
+        self.alternative: Alternative | None = None
+        self.untraced: list[str] = []
+        self._where = self._prepare(where, "where") if where is not None else None
+        self._yields = self._prepare(yields, "yields", traced=not is_generator)
+        self.equalities = self._equalities()
+        self._as_written = self
+
+    def _equalities(self) -> list[tuple[tuple[str, Expression], tuple[str, Expression]]]:
+        return [pair for condition in self.conditions() if (pair := equality_of(condition, self.lists))]
+
+    def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
+        if isinstance(body, Expression):
+            return body
+        if not callable(body):
+            message = f"correlate: expected a function but got {call}={body!r} (type={type(body).__name__})"
+            raise InvalidArgument(message)
+        if inspect.isgeneratorfunction(body) == traced:
+            message = (
+                f"correlate: expected {call} to return its value but it is a generator; use return, or decorate it"
+                if traced
+                else f"correlate: expected a generator function below the decorator but {body!r} does not yield;"
+                " yield the results, or give yields="
+            )
+            raise InvalidArgument(message)
+        parameters = self._parameters(body, call)
+        if not traced:
+            self.untraced.append(f"the body {getattr(body, '__qualname__', body)!r} is in direct style")
+            return body
+        found = trace(body, parameters)
+        if found.expression is None:
+            self.untraced.append(f"{call} runs as written: {found.reason}")
+            return body
+        return found.expression
+
+    def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
+        names = parameters_of(body)
+        if names is None:
+            names = list(self.variables)
+        parameters = []
+        for name in names:
+            node = symbol_for(name, self.variables)
+            if isinstance(node, WindowOf) and not any(r.opens_windows for r in self.restrictions):
+                message = (
+                    f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
+                    " none; restrict it by tumbling(…), or name a slot so"
+                )
+                raise InvalidArgument(message)
+            if node is None:
+                raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
+            parameters.append((name, node))
+        return parameters
+
+    def unknown_slot(self, name: object, call: str, among: Mapping[str, Reactive] | None = None) -> str:
+        """Return the message for a slot that does not exist, with the near names."""
+        slots = self.slots if among is None else among
+        implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in slots]
+        known = [*slots, *(implicit if str(name).startswith(("time", "key")) else ())]
+        near = difflib.get_close_matches(str(name), known, n=2)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        if name in self.slots and name not in slots:
+            hint = f"; it is absent from every row: bind it, {name}=…, to have conditions on it"
+        shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
+        return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
+
+    def conditions(self) -> list[Expression]:
+        """Return the conditions of a traced ``where`` in the order in which they are asked: those of an index first."""
+        if not isinstance(self._where, Expression):
+            return []
+        return sorted(conjuncts(self._where), key=lambda one: equality_of(one, self.lists) is None)
+
+    @property
+    def is_where_traced(self) -> bool:
+        """Whether ``where`` is known as an expression (or absent)."""
+        return not self.is_generator and (self._where is None or isinstance(self._where, Expression))
+
+    @property
+    def has_traced_where(self) -> bool:
+        """Whether there is a ``where`` that is known as an expression, also beside a body in direct style."""
+        return isinstance(self._where, Expression)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the body is a generator function alone."""
+        return self.is_generator and self._where is None
+
+    @property
+    def where(self) -> Body | None:
+        """The condition, as an expression if it traced."""
+        return self._where
+
+    @property
+    def yields(self) -> Body:
+        """What is yielded, as an expression if it traced."""
+        return self._yields
+
+    def leniently(self) -> Pattern:
+        """Return the pattern as an engine runs it in which what raises is unknown; what it is called stays the same."""
+        found = copy(self)
+        found._as_written = self
+        found._where, found._yields = lenient(self._where), lenient(self._yields)
+        found.restrictions = tuple(restriction.leniently() for restriction in self.restrictions)
+        found.equalities = found._equalities()
+        return found
+
+    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+        """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
+        where = None if self._where is None else self._condition(self._where, slots)
+        produce = self._compile(self._yields, slots)
+        if self.is_generator:
+            return where, lambda row: list(produce(row))
+        return where, lambda row: [produce(row)]
+
+    def _condition(self, where: Body, slots: Mapping[str, int]) -> Callable[[Any], Any] | None:
+        """Return ``where`` as a function of a row, without the conditions on what is absent from it."""
+        if not isinstance(where, Expression):
+            if self.absent.names:
+                self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
+            return self._compile(where, slots)
+        checks = [evaluator(one, dict(slots)) for one in self.absent.of_rows(self.conditions())]
+        return checks[0] if len(checks) == 1 else partial(all_hold, checks)
+
+    def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
+        if isinstance(body, Expression):
+            return evaluator(body, dict(slots))
+        names, readers = [], []
+        for name, node in self._parameters(body, "body"):
+            names.append(name)
+            readers.append(evaluator(node, dict(slots)))
+        arguments = list(zip(names, readers, strict=True))
+        return lambda row: body(**{name: read(row) for name, read in arguments})
+
+    def shown_count(self, slot: str) -> str:
+        """Say how many events a candidate has of a slot, if they are a list."""
+        if slot not in self.lists:
+            return ""
+        n = self.lists[slot]
+        return " one or more times" if n is None else f" {n} times"
+
+    def describe(self, names: Mapping[Reactive, str]) -> str:
+        """Return a canonical text of the pattern, given the names of the program's reactives."""
+        written = self._as_written
+        slots = ", ".join(
+            f"{slot}: {names[reactive]}{' (table)' * reactive.table}{self.shown_count(slot)}"
+            for slot, reactive in self.slots.items()
+        )
+        restrictions = " | ".join(
+            f"{type(r).__qualname__}({describe(dict(r.configuration))}; states {describe(dict(r._states))}"
+            f"{describe_clauses(type(r))})"
+            for r in written.restrictions
+        )
+        bodies = [describe(body) for body in (written._where, written._yields)]
+        place = "" if self.alternative is None else f"alternative {self.alternative}: "
+        return f"{place}correlate({slots}; where {bodies[0]}; yields {bodies[1]}; restrict {restrictions})"
+
+    def sameness(self, sources: Mapping[Reactive, str]) -> str | None:
+        """Return a text that patterns which do the same in one program share, given the names of their inputs.
+
+        Functions that did not trace count by identity. None: the pattern is like no other.
+        """
+        if self.alternative is not None:  # it is one of a group
+            return None
+        slots = [(slot, sources[reactive]) for slot, reactive in self.slots.items()]
+        return None if self._own is None else f"{describe(slots)} {self._own}"
+
+    @cached_property
+    def _own(self) -> str | None:
+        """What it does with its slots, as text; once for all programs, as a pack of rules says much."""
+        restrictions = [(type(one), dict(one.configuration)) for one in self.restrictions]
+        try:
+            return describe((restrictions, self._where, self._yields), by_identity=True)
+        except NotStorable:
+            return None
+
+
+def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:
+    """Refuse versions of a table that is derived without them."""
+    if not reactive.table or reactive.pattern is None:
+        return
+    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
+        message = (
+            f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
+            " it knows its rows by order of arrival; restrict it by versioned, too"
+        )
+        raise InvalidArgument(message)

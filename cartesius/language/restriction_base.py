@@ -1,0 +1,396 @@
+"""Restrictions: small classes that steer the enumeration of a correlation.
+
+Annotated fields are configuration (plain data, part of a saved state's fingerprint), `state` fields are parameters
+(plain data or events, replaced and never mutated; one copy a key; saved; restored on failure), clauses name a family
+and the field that holds its slots. ``a | b`` composes; the right-most sees an operation first.
+
+Arguments follow the annotations in order: fields before a `Slots` field are positional, the `Slots` field takes the
+positional rest, and what follows it or has a default is keyword-only.
+
+This module is over 300 lines because what a user's class may say of itself stands in one place.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from datetime import timedelta
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius.data.events import EARLIEST
+from cartesius.data.value_texts import shown
+from cartesius.effects.handlers import Handler
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.value_functions import of_value
+from cartesius.language.annotations import kind_of
+from cartesius.language.families import Family, Slot, select
+from cartesius.language.lenience import lenient
+from cartesius.language.orders import Give, Reliance
+from cartesius.language.reactives import Reactive
+from cartesius.language.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Time, Window
+    from cartesius.language.meanings import Meaning
+
+_REQUIRED: Any = object()
+
+
+class Composition:
+    """Restrictions side by side, outermost first; built by ``|``."""
+
+    __slots__ = ("restrictions",)
+
+    def __init__(self, restrictions: tuple[Restriction, ...]) -> None:
+        self.restrictions = restrictions
+
+    def __or__(self, inner: Composition | Restriction) -> Composition:
+        """Compose: ``inner`` sees an operation first."""
+        return Composition((*self.restrictions, *parts_of(inner)))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal restrictions in the same order."""
+        return isinstance(other, Composition) and self.restrictions == other.restrictions
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(len(self.restrictions))
+
+    def __repr__(self) -> str:
+        """Show the composition as written."""
+        return " | ".join(map(repr, self.restrictions)) or "identity"
+
+
+class Restriction(Handler):
+    """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
+
+    A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound`
+    and `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
+    `state_variables` (say it in numbers); a gate with a state that holds no events back says ``holds = False``. One
+    with a clause for `select` is taken to leave matches out, and refused beside `retracting`, unless it says
+    ``consumes = False``. One whose results depend on the order of arrival of some events only, or of none, says so
+    by ``relies_on_order``, a `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events
+    are kept. One that concerns each slot by itself may say ``shares = True``: slots bound to one source and
+    restricted alike then keep its events once (`shared_memories`). It has no state, lets events go by `forward`
+    alone, forwards what is displaced, and neither changes uses nor lets entries expire.
+
+    >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
+    >>> class newest(Restriction):
+    ...     slots: Slots
+    ...
+    ...     @handles(push, "slots")
+    ...     def replace(self, slot, entry):
+    ...         for older in memory(slot)[1:]:
+    ...             displace(slot, older)
+    ...         forward(slot, entry)
+    >>> newest("x", "y")
+    newest('x', 'y')
+
+    Raises:
+        InvalidArgument: Arguments that do not fit the annotations.
+    """
+
+    _fields: ClassVar[Mapping[str, str]] = {}
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+    _states: ClassVar[Mapping[str, Any]] = {}
+    _marks: ClassVar[Sequence[tuple[str, Any, tuple[str, ...], bool]]] = ()
+    consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
+    retracts: ClassVar[bool] = False  # takes back the results of what is displaced
+    settles: ClassVar[bool] = False  # it says when nothing can match an event any more, by `due`
+    settles_alone: ClassVar[bool] = False  # for that, it need not name all slots
+    makes_table: ClassVar[bool] = False  # results become rows of a table
+    relies_on_order: ClassVar[Reliance] = Reliance.ALL  # of which events the order of arrival decides about results
+    gives_order: ClassVar[Give] = Give.AS_THEY_COME  # in which order it lets events go on
+    keeps_fields: ClassVar[tuple[str, ...] | None] = ()  # a gate: of what it lets go on, those that came so; None: all
+    accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
+    completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
+    is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
+    is_by_row: ClassVar[bool] = False  # of a table, it looks at each row by itself, and at what was under its key
+    orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
+    is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
+    expires: ClassVar[bool] = False  # it lets entries leave whose results stand
+    forgets: ClassVar[bool] = False  # it lets entries leave, and their results with them: nobody knows them any more
+    holds: ClassVar[bool] = True  # a gate with a state may hold events back; how many, `waits` says
+    keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
+    recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
+    keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
+    allows_lateness: ClassVar[tuple[str, ...]] = ()  # the fields whose slots take late events, up to its `lateness`
+    opens_windows: ClassVar[bool] = False  # it delivers events to windows
+    pauses: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it may `pause`
+    swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
+    absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
+    anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
+    shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
+    floors_of: ClassVar[tuple[str, ...] | None] = None  # the fields whose slots' floors its deadlines wait for; (): all
+    is_common: ClassVar[bool] = False  # it has one copy for all keys, wherever it stands
+    is_of_the_door: ClassVar[bool] = False  # it says what comes in, and no more
+    decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
+    meaning: ClassVar[Meaning | None] = None  # what the faster tiers know of it; not inherited
+    configuration: Mapping[str, Any]
+
+    def __init_subclass__(cls, **keywords: object) -> None:
+        """Read the annotations."""
+        super().__init_subclass__(**keywords)
+        fields, defaults, states = dict(cls._fields), dict(cls._defaults), dict(cls._states)
+        for name, value in vars(cls).items():
+            if isinstance(value, State):
+                states[name] = value.initial
+        for name, annotation in vars(cls).get("__annotations__", {}).items():
+            if "ClassVar" in str(annotation) or name in states or name == "configuration":
+                continue
+            fields[name] = kind_of(annotation)
+            if name in vars(cls):
+                defaults[name] = vars(cls)[name]
+        clash = next(
+            (n for n in (*fields, *states) if hasattr(Restriction, n) and callable(getattr(Restriction, n))), None
+        )
+        if clash is not None:
+            message = (
+                f"{cls.__name__}: expected fields with names of their own but {clash!r} is a method of Restriction;"
+                " give the field another name"
+            )
+            raise InvalidArgument(message)
+        cls._fields, cls._defaults, cls._states = fields, defaults, states
+        cls._marks = [(method, *mark) for method, marks in cls._clause_methods.items() for mark in marks]
+        cls.shares = bool(vars(cls).get("shares", False))  # a subclass may do more
+        cls.meaning = vars(cls).get("meaning")
+        chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
+        if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):
+            cls.consumes = True  # it may leave matches out, unless it says that it does not
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        call = type(self).__name__
+        values: dict[str, Any] = {}
+        rest = list(arguments)
+        required = [name for name in self._fields if name not in self._defaults]
+        for name in required:
+            if self._fields[name] == "slots":
+                values[name] = tuple(rest)
+                rest = []
+                break
+            if rest:
+                values[name] = rest.pop(0)
+        unknown = [name for name in keywords if name not in self._fields or name in values]
+        if unknown or rest:
+            given = ", ".join([*map(repr, rest), *(f"{name}=" for name in unknown)])
+            message = f"{call}: expected the arguments ({self._usage()}) but got {given} besides; remove it"
+            raise InvalidArgument(message)
+        values = {**self._defaults, **keywords, **values}
+        missing = [name for name in self._fields if name not in values]
+        if missing:
+            message = f"{call}: expected the arguments ({self._usage()}) but {missing[0]} is missing"
+            raise InvalidArgument(message)
+        vars(self)["configuration"] = configuration = {name: values[name] for name in self._fields}
+        for name, value in configuration.items():
+            self._check_slot(name, value)
+            self._check_plain(name, value)
+        vars(self).update(self._values_of(configuration))
+        self.validate()
+
+    @classmethod
+    def _values_of(cls, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the fields hold of a configuration: functions that trace take null as a body does."""
+        return {
+            name: of_value(v) if cls._fields[name] == "function" or isinstance(v, FunctionType) else v
+            for name, v in configuration.items()
+        }
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Let clauses change what is declared as `state` alone: the rest would be lost, or shared by keys."""
+        if name not in self._states:
+            declared = ", ".join(self._states) or "none"
+            message = (
+                f"{type(self).__name__}: expected an assignment to a state but got {name} = {value!r}; the states are"
+                f" {declared}; declare it in the class: {name} = state(…)"
+            )
+            raise InvalidArgument(message)
+        vars(self)[name] = value
+
+    def _check_slot(self, name: str, value: Any) -> None:
+        kind = self._fields[name]
+        named = {"slot": (value,), "slots": value}.get(kind, ())
+        if kind == "slots" and not named:
+            message = f"{type(self).__name__}: expected slots, by variable name or reactive, in {name} but got none"
+            raise InvalidArgument(message)
+        for slot in named:
+            if not isinstance(slot, str | Reactive):
+                message = (
+                    f"{type(self).__name__}: expected a slot, by variable name or reactive, but got {name}={slot!r}"
+                    f" (type={type(slot).__name__})"
+                )
+                raise InvalidArgument(message)
+
+    def _check_plain(self, name: str, value: Any) -> None:
+        if self._fields[name] == "function" and not callable(value):
+            message = (
+                f"{type(self).__name__}: expected a function but got {name}={value!r} (type={type(value).__name__})"
+            )
+            raise InvalidArgument(message)
+        is_units = isinstance(value, int) and not isinstance(value, bool)
+        if value is None and self._defaults.get(name, value) is None and name in self._defaults:
+            return  # Duration | None = None
+        if self._fields[name] == "duration" and not is_units and not isinstance(value, timedelta):
+            message = (
+                f"{type(self).__name__}: expected a duration, an int of time units or a timedelta, but got"
+                f" {name}={value!r} (type={type(value).__name__})"
+            )
+            raise InvalidArgument(message)
+
+    def _usage(self) -> str:
+        shown, is_keyword = [], False
+        for name, kind in sorted(self._fields.items(), key=lambda field: field[0] in self._defaults):
+            if name in self._defaults:
+                shown.append(f"{name}={self._defaults[name]!r}")
+            else:
+                shown.append(f"*{name}" if kind == "slots" else f"{name}=…" if is_keyword else name)
+            is_keyword = is_keyword or kind == "slots"
+        return ", ".join(shown)
+
+    def validate(self) -> None:
+        """Check the configuration when the restriction is made; override to raise `InvalidArgument`."""
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Check the composition when a correlation is built; ``slots`` holds the bound slots of each slot field."""
+
+    def leniently(self) -> Restriction:
+        """Return the restriction with its configuration lenient, as far as it can be (`lenience`)."""
+        configuration = {name: lenient(value) for name, value in self.configuration.items()}
+        if all(configuration[name] is value for name, value in self.configuration.items()):
+            return self
+        found = copy(self)
+        vars(found).update(self._values_of(configuration), configuration=configuration)
+        return found
+
+    def parts(self) -> tuple[Restriction, ...]:
+        """Return what it stands for where it is written, outermost first: itself, and maybe others inside."""
+        return (self,)
+
+    def shows(self) -> Callable[[Any], Any] | None:
+        """Return how what is kept of an event in a window is shown; None: as it is."""
+        return None
+
+    def key_space(self) -> Mapping[str | Reactive, Any]:
+        """For `key_by` alone: how each slot's key is computed; empty for all others."""
+        return {}
+
+    def needed_keys(self) -> Mapping[str, Any]:
+        """Say by slot the key without which an event is set aside: a field's name, or a function of the value."""
+        return {}
+
+    def due(self, slot: Slot, entry: Entry) -> Time | None:
+        """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
+        return None
+
+    def own_floor(self) -> Time:
+        """Say, of a gate that `is_common`, before which end it lets nothing through any more, whatever comes to it."""
+        return EARLIEST
+
+    def closed_at(self, window: Window) -> Time:
+        """Say, if it opens windows, the clock at which one is closed: nothing that comes in time is in it any more."""
+        return window.end
+
+    def may_give(self, *, is_shown: bool) -> bool:
+        """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.
+
+        Args:
+            is_shown: Whether what is there, or leaves, is a result, as where relations are reported, or taken back.
+        """
+        return True
+
+    def waits_for(self, time: int) -> tuple[Slot, ...]:
+        """Say which of the slots of ``floors_of`` the deadline at ``time`` waits for; the empty tuple: for all."""
+        return ()
+
+    def needs(self, entry: Entry, absent: Entry) -> bool:
+        """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
+        return False
+
+    def looks_alone(self) -> bool:
+        """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
+        return self.is_pointwise
+
+    def weighs_by_where(self) -> bool:
+        """Whether it weighs a combination only against what would satisfy ``where`` in place of one of its parts."""
+        return False
+
+    def bound(self) -> str | None:
+        """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
+        return None
+
+    def entries_kept(self) -> int | None:
+        """Say, for `explain`, how many events of each slot concerned stay in memory, of a key; None: any number."""
+        return None
+
+    def state_variables(self) -> tuple[int | None, int] | None:
+        """Say, for `explain`, how many state variables a copy has, and how many an event of one slot changes at most.
+
+        An event that is held is one, and so is a count or any other value; None, if there may be any number. Nothing
+        but None: it does not say. By default it has none where its `meaning` is known, and it has no `state`.
+        """
+        return (0, 0) if type(self).meaning is not None and not self._states else None
+
+    def waits(self) -> str | None:
+        """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
+        return None
+
+    def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
+        """Compose: ``inner`` sees an operation first."""
+        return Composition((*self.parts(), *parts_of(inner)))
+
+    def __eq__(self, other: object) -> bool:
+        """Equal class and configuration."""
+        return type(self) is type(other) and self.configuration == other.configuration
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        """Show the restriction as written."""
+        shown = []
+        after = False
+        for name, kind in sorted(self._fields.items(), key=lambda field: field[0] in self._defaults):
+            value = self.configuration[name]
+            if name in self._defaults and _is_default(value, self._defaults[name]):
+                continue
+            if kind == "slots":
+                shown += [_show_slot(slot) for slot in value]
+                after = True
+            else:
+                text = _show_slot(value)
+                shown.append(f"{name}={text}" if after or name in self._defaults else text)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction, ...]:
+    """Return the restrictions of a composition, outermost first."""
+    if restriction is None:
+        return ()
+    if isinstance(restriction, Composition):
+        return restriction.restrictions
+    if isinstance(restriction, Restriction):
+        return restriction.parts()
+    message = (
+        f"restrict: expected restrictions composed by | but got {restriction!r} (type={type(restriction).__name__})"
+    )
+    if isinstance(restriction, type) and issubclass(restriction, Restriction):
+        message += f"; call it: {restriction.__name__}(...)"
+    raise InvalidArgument(message)
+
+
+def slot_families(restriction: Restriction) -> Sequence[tuple[str, Family, tuple[str, ...], bool]]:
+    """Return (method, family, slot fields, is ctl) for each clause of ``restriction``."""
+    return restriction._marks
+
+
+def _is_default(value: object, default: object) -> bool:
+    """Whether a value is the default. What is the user's is not compared: its ``==`` may raise, or mean anything."""
+    is_plain = type(value) is type(default) and type(value) in (int, float, str, bytes, bool, tuple, timedelta)
+    return value is default or (is_plain and value == default)
+
+
+def _show_slot(value: object) -> str:
+    return value.name if isinstance(value, Reactive) else shown(value)

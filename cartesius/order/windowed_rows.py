@@ -1,0 +1,238 @@
+"""Which window a row of a table is of, found once: by what makes its key, and by links, of what it can meet.
+
+Source: SEMANTICS 3.2.
+"""
+
+from __future__ import annotations
+
+import operator
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from cartesius.correlations.freed_windows import leaving, retaining
+from cartesius.data.events import Window
+from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Tuple, WindowOf
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.language.meanings import Meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.language.families import Duration
+    from cartesius.language.patterns import Pattern
+    from cartesius.language.restriction_base import Restriction
+
+
+_known: WeakKeyDictionary[Pattern, RowWindows | None] = WeakKeyDictionary()
+
+
+@attrs.frozen
+class RowWindows:
+    """When the rows of a table whose keys name windows change no more.
+
+    Args:
+        place: Where in the key of a row its window is: None, if it is the key.
+        lateness: For how long after their end the windows are known: the longest of these.
+        of_sessions: Likewise, of those that are closed one instant after their end.
+        is_said: Whether somebody has said for how long rows are kept.
+    """
+
+    place: int | None
+    lateness: tuple[Duration, ...]
+    of_sessions: tuple[Duration, ...]
+    is_said: bool
+
+
+def with_leaving(pattern: Pattern) -> tuple[Restriction, ...]:
+    """Return the restrictions of a pattern, and before them who lets the rows of freed windows leave."""
+    return (*map(_leaving, _groups(pattern)), *pattern.restrictions)
+
+
+def row_windows(pattern: Pattern) -> RowWindows | None:
+    """Return what is known of the windows of a table's rows; None if their keys name none, or it is not known where."""
+    if pattern not in _known:
+        _known[pattern] = _found(pattern)
+    return _known[pattern]
+
+
+def _found(pattern: Pattern) -> RowWindows | None:
+    opener = next((one for one in pattern.restrictions if one.opens_windows), None)
+    if opener is None:
+        return _passed_on(pattern)
+    place = _place(_key_of_rows(pattern))
+    if place is _NOWHERE or place is _UNKNOWN:
+        return None
+    said = _retention(pattern)
+    delays = (opener.configuration["lateness"], *([] if said is None else [said]))
+    is_session = opener.closed_at(Window(0, 1)) > 1
+    return RowWindows(place, () if is_session else delays, delays if is_session else (), said is not None)
+
+
+def stays(pattern: Pattern, name: str) -> str:
+    """Say why the rows of windows in a slot never leave; nothing, if they do, or are of no window."""
+    source = pattern.slots[name].pattern
+    if source is None or any(one.forgets and name in one.configuration["slots"] for one in pattern.restrictions):
+        return ""
+    if row_windows(source) is not None:
+        others = [other for other in pattern.slots if other != name]
+        met = f", as it may meet {' and '.join(others)}" if others else ""
+        return f"a row a window stays when that is freed{met}; retention= bounds it, of aggregate or of the join"
+    if any(one.opens_windows for one in source.restrictions) and _place(_key_of_rows(source)) is _UNKNOWN:
+        return "its rows are of windows, and a function makes their keys that does not trace; make it itemgetter(n)"
+    return ""
+
+
+_NOWHERE: Any = object()
+_UNKNOWN: Any = object()
+
+
+def _key_of_rows(pattern: Pattern) -> Expression | str | tuple[str, ...] | None:
+    """Return what makes the keys of a table's rows: an expression, the slots whose keys they are, or None."""
+    table = next((one for one in pattern.restrictions if one.makes_table), None)
+    if table is None:
+        return ""
+    key = table.configuration.get("key", table.configuration.get("by"))
+    if isinstance(key, str | tuple):
+        return key
+    yields = pattern.yields
+    if not isinstance(yields, Expression) or not callable(key):
+        return None
+    if isinstance(key, itemgetter):
+        chosen = key.__reduce__()[1]
+        return None if len(chosen) > 1 else _item(Apply(operator.getitem, (yields, Constant(chosen[0])), "getitem"))
+    parameters = parameters_of(key)
+    found = trace(key, [(parameters[0], yields)]).expression if parameters and len(parameters) == 1 else None
+    return None if found is None else _item(found)
+
+
+def _item(expression: Expression) -> Expression:
+    """Return an item of a tuple where it is known, or several."""
+    if isinstance(expression, Tuple):
+        return Tuple(tuple(map(_item, expression.items)))
+    if not isinstance(expression, Apply) or expression.function is not operator.getitem:
+        return expression
+    target, item = _item(expression.arguments[0]), expression.arguments[1]
+    if not isinstance(target, Tuple) or not isinstance(item, Constant):
+        return expression
+    if isinstance(item.value, slice):
+        return Tuple(target.items[item.value])
+    is_place = isinstance(item.value, int) and -len(target.items) <= item.value < len(target.items)
+    return target.items[item.value] if is_place else expression
+
+
+def _place(key: Any) -> Any:
+    """Return where the window is in a key: its place, None if it is the key, nowhere, or it is not known."""
+    if key is None:
+        return _UNKNOWN
+    if isinstance(key, WindowOf):
+        return None
+    if isinstance(key, Tuple):
+        return next((place for place, item in enumerate(key.items) if isinstance(item, WindowOf)), _NOWHERE)
+    return _NOWHERE
+
+
+def _retention(pattern: Pattern) -> Duration | None:
+    return next((one.configuration["retention"] for one in pattern.restrictions if isinstance(one, retaining)), None)
+
+
+def _tables(pattern: Pattern) -> dict[str, RowWindows]:
+    """Return the slots of tables whose rows are of windows."""
+    return {
+        name: windows
+        for name, reactive in pattern.slots.items()
+        if reactive.table and reactive.pattern is not None and (windows := row_windows(reactive.pattern)) is not None
+    }
+
+
+def _passed_on(pattern: Pattern) -> RowWindows | None:
+    """Return what is known of the rows of a correlation without windows: the keys of its slots are theirs."""
+    key = _key_of_rows(pattern)
+    tables = _tables(pattern)
+    if isinstance(key, KeyOf):
+        key = key.slot
+    names = (key,) if isinstance(key, str) else key
+    if not isinstance(names, tuple) or not names or any(name not in tables for name in names):
+        return None
+    if len({tables[name].place for name in names}) > 1:
+        return None
+    if _keeps_nothing(pattern):
+        return tables[names[0]]
+    group = next((group for group in _groups(pattern) if set(names) <= group.keys()), None)
+    if group is None:
+        return None
+    return attrs.evolve(_together(group), place=tables[names[0]].place)
+
+
+def _together(group: Mapping[str, RowWindows]) -> RowWindows:
+    lateness = tuple(dict.fromkeys(one for windows in group.values() for one in windows.lateness))
+    of_sessions = tuple(dict.fromkeys(one for windows in group.values() for one in windows.of_sessions))
+    return RowWindows(None, lateness, of_sessions, any(windows.is_said for windows in group.values()))
+
+
+def _leaving(group: Mapping[str, RowWindows]) -> leaving:
+    windows = _together(group)
+    places = tuple(one.place for one in group.values())
+    return leaving(*group, places=places, lateness=windows.lateness, of_sessions=windows.of_sessions)
+
+
+def _keeps_nothing(pattern: Pattern) -> bool:
+    """Whether no row stays in memory beyond its step, nor what came of it."""
+    recalls = any(one.meaning in (Meaning.RECALLS, Meaning.MOMENTARY) for one in pattern.restrictions)
+    groups = (one.configuration["group"] for one in pattern.restrictions if one.meaning is Meaning.TOTALS)
+    return recalls and len(pattern.slots) == 1 and all(group.inverse is not None for group in groups)
+
+
+def _groups(pattern: Pattern) -> list[dict[str, RowWindows]]:
+    """Return the slots whose rows leave, together where they may meet."""
+    tables = _tables(pattern)
+    if not tables or _keeps_nothing(pattern):
+        return []
+    said = _retention(pattern)
+    if said is not None:
+        first, *rest = tables
+        plain = not tables[first].of_sessions
+        kept = attrs.evolve(
+            tables[first],
+            lateness=(*tables[first].lateness, *((said,) if plain else ())),
+            of_sessions=(*tables[first].of_sessions, *(() if plain else (said,))),
+            is_said=True,
+        )
+        return [{first: kept, **{name: tables[name] for name in rest}}]
+    if len(tables) == len(pattern.slots) and _are_linked(pattern, tables):
+        return [tables]
+    return [{name: windows} for name, windows in tables.items() if windows.is_said]
+
+
+def _are_linked(pattern: Pattern, tables: Mapping[str, RowWindows]) -> bool:
+    """Whether rows meet only if they are of one window."""
+    near = {next(iter(tables))}
+    for _ in tables:
+        for (left, left_side), (right, right_side) in pattern.equalities:
+            if _names_window(left_side, left, tables[left], right_side, right, tables[right]) and near & {left, right}:
+                near |= {left, right}
+    return near == set(tables)
+
+
+def _names_window(
+    left: Expression,
+    left_slot: str,
+    left_windows: RowWindows,
+    right: Expression,
+    right_slot: str,
+    right_windows: RowWindows,
+) -> bool:
+    """Whether two rows are of one window if both sides are equal."""
+    if isinstance(left, KeyOf) and isinstance(right, KeyOf):
+        return left_windows.place == right_windows.place
+    return _is_window(left, left_slot, left_windows) and _is_window(right, right_slot, right_windows)
+
+
+def _is_window(side: Expression, slot: str, windows: RowWindows) -> bool:
+    key = KeyOf(slot)
+    if windows.place is None:
+        return side == key
+    item = Apply(operator.getitem, (key, Constant(windows.place)), "getitem")
+    return side == item

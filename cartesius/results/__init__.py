@@ -1,0 +1,4 @@
+"""What the yields of a correlation become: events, rows, totals, relations, versions; and where they came from.
+
+In reading order: `provenance`, `outputs`, `relations`, `totals`, `views`, `announced`, `version_outputs`.
+"""

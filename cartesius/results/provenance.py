@@ -1,0 +1,171 @@
+"""Provenance: which events made a result, and which handlers saw an event. Recorded on request, for debugging.
+
+An engine built with ``trace=True`` keeps one record of every event that it has seen: memory grows with the trace, and a
+snapshot does not hold it.
+
+Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cartesius.data.entries import ABSENT, singly
+from cartesius.data.events import Delete, Event, Update
+from cartesius.data.windows import origin
+from cartesius.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cartesius.data.entries import Entry
+    from cartesius.data.journals import Journal
+    from cartesius.language.families import Family, Slot
+
+
+@attrs.define(slots=True)
+class Made:
+    """What is known of one event: how it is shown, its parts by slot, who saw it, and what it is a part of."""
+
+    text: str
+    parts: tuple[tuple[str, Any], ...] = ()
+    seen: list[str] = attrs.field(factory=list)
+    results: list[Any] = attrs.field(factory=list)
+
+
+class Provenance:
+    """The records of one engine, by identity and text: changes of one row share an identity, as their results do."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.records: dict[Any, Made] = {}
+        self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
+        self.events: list[Event] = []  # as pushed, in order
+
+    def pushed(self, event: Event) -> None:
+        """Record an event that was pushed."""
+        self.journal.append(partial(self._forget_from, len(self.events)))
+        self.events.append(event)
+        self._record(*_of_event(event))
+
+    def _forget_from(self, number: int) -> None:
+        del self.events[number:]
+
+    def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
+        """Record that a handler saw an event."""
+        record = self._record(*_of_entry(entry, slot))
+        self._note(record.seen, f"{slot.name}: {family.name} {handler}")
+
+    def made(
+        self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
+    ) -> None:
+        """Record a result with its parts."""
+        _, value, start, end = result
+        text = _shown(output, value, start, end)
+        made = (identity, text)
+        record = self._record(made, text)
+        made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
+        record.parts = tuple([(slot, key) for slot, key, _ in made_of])
+        for slot, key, shown in made_of:
+            self._note(self._record(key, shown).results, made)
+            self._link_run(slot, key)
+
+    def _link_run(self, slot: str, key: Any) -> None:
+        """Record of what a run is made: its identity is those of its events."""
+        run = self.records[key]
+        members = [origin(one) for one in key[0]] if isinstance(key[0], tuple) else []
+        if run.parts or not members or not all(isinstance(one, tuple) and one in self._first for one in members):
+            return
+        run.parts = tuple([(slot, self._first[one]) for one in members])
+        for _, part in run.parts:
+            self._note(self.records[part].results, key)
+
+    def changed(self, event: Event, made: tuple[Any, tuple[Any, ...]] | None) -> None:
+        """Record a change of a table, and the result (identity, and what it is) that its row is now, or None."""
+        key, text = _of_event(event)
+        record = self._record(key, text)
+        if made is not None:
+            identity, (_, value, start, end) = made
+            shown = self.records[identity, _shown(event.reactive, value, start, end)]
+            record.parts = shown.parts
+            for _, part in shown.parts:
+                self._note(self.records[part].results, key)
+
+    def given(self, events: Iterable[Event]) -> None:
+        """Record events that come out, if they are not known by their parts: totals have too many."""
+        for event in events:
+            self._record(*_of_event(event))
+
+    def _record(self, key: Any, text: str) -> Made:
+        record = self.records.get(key)
+        if record is None:
+            self.journal.append(lambda: self.records.pop(key, None))
+            record = self.records[key] = Made(text)
+            if key[0] not in self._first:
+                self.journal.append(lambda: self._first.pop(key[0], None))
+                self._first[key[0]] = key
+        return record
+
+    def _note(self, notes: list[Any], note: Any) -> None:
+        if note not in notes:
+            self.journal.append(partial(notes.__delitem__, slice(len(notes), None)))
+            notes.append(note)
+
+    def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> str:
+        """Return a short tree: what made the event, who saw it, where it is, and what it became.
+
+        Args:
+            event: The event.
+            whereabouts: Says, for an identity, where the event is now.
+        """
+        record, places = None, list[str]()
+        if isinstance(event, Event):
+            key, _ = _of_event(event)
+            places = whereabouts(event.identity)
+            try:
+                record = self.records.get(key)
+            except TypeError:  # what cannot be hashed is no identity
+                record = None
+        if record is None:
+            message = (
+                f"why: expected an event that this engine emitted, or took in (engine.pushed), but got {event!r};"
+                " it records events from when it was built, not from before a snapshot"
+            )
+            raise InvalidArgument(message)
+        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in places)]
+        became = [self.records[made].text for made in record.results]
+        if not became and not record.parts:
+            became = ["nothing so far"]
+        return "\n".join([*lines, *(f"  became: {text}" for text in became)])
+
+    def _branches(self, record: Made, indent: str = "  ") -> list[str]:
+        lines = [f"{indent}seen by {note}" for note in record.seen]
+        for slot, identity in record.parts:
+            part = self.records[identity]
+            lines.append(f"{indent}{slot} = {part.text}")
+            lines += self._branches(part, indent + "  ")
+        return lines
+
+
+def _of_event(event: Event) -> tuple[Any, str]:
+    """Return the key and the text of an event's record."""
+    text = _shown(event.reactive, event.value, event.start, event.end)
+    if isinstance(event.value, Update | Delete):
+        return ((event.reactive, event.value.key), text), text
+    return (event.identity, text), text
+
+
+def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, str]:
+    """Return the key and the text of the record of an event inside a correlation."""
+    value = entry.value
+    if entry.row_key is not ABSENT:
+        value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
+    text = _shown(slot.source, value, entry.start, entry.end)
+    return (origin(entry.identity), text), text
+
+
+def _shown(name: str, value: object, start: Any, end: Any) -> str:
+    return f"{name} {value!r} @ {start}" + (f"..{end}" if start != end else "")

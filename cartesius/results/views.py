@@ -1,0 +1,114 @@
+"""Views: a table whose rows follow from the memory, so that nothing of it is kept.
+
+Where results are taken back when their parts are displaced, and the key of a row is that of a slot, the row of a key is
+the first combination, in the order of enumeration, of what is in memory under that key. It is looked up when a step
+concerns it, in the old memory and in the new one, and when somebody asks.
+
+Source: SEMANTICS 2.2 and 2.8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from cartesius.data.entries import FRESH, GONE
+from cartesius.data.events import Delete, Event, Update
+from cartesius.results.outputs import hull, is_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cartesius.language.matches import Match
+    from cartesius.results.outputs import Result, Span
+    from cartesius.results.provenance import Provenance
+    from cartesius.storage.versions import Moment
+
+First: TypeAlias = "Callable[[Any, int], Match | None]"
+"""The first match of a key, without the entries in a state."""
+
+
+class View:
+    """The table of a correlation whose rows are looked up."""
+
+    is_ranked: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        name: str,
+        first: First,
+        present: Callable[[Any], Match | None],
+        keys: Callable[[], Iterable[Any]],
+        is_kept: Callable[[Any], bool],
+        described: Callable[[Match], tuple[Any, Result]],
+        provenance: Provenance | None,
+    ) -> None:
+        self.name = name
+        self.provenance = provenance
+        self._first = first
+        self._present = present
+        self._keys = keys
+        self._is_kept = is_kept
+        self._described = described
+        self._mentioned: dict[Any, Span] = {}
+        self._unseen: dict[Any, None] = {}  # mentioned in this batch
+        self._changes: dict[Any, tuple[Match | None, Match | None]] = {}  # the row before the step, and now
+
+    def add(self, key: Any, result: Result, identity: Any, cause: Span) -> None:
+        """Note that the row of ``key`` may have changed."""
+        before = self._mentioned.get(key)
+        self._mentioned[key] = cause if before is None else hull((before, cause))
+        self._unseen[key] = None
+
+    take_back = add
+
+    def look(self, moment: Moment | None = None) -> None:
+        """End a batch, before its garbage is collected: see what the rows mentioned were, and are."""
+        for key in self._unseen:
+            before = self._changes[key][0] if key in self._changes else self._first(key, FRESH)
+            self._changes[key] = (before, self._first(key, GONE))
+        self._unseen.clear()
+
+    def settle(self) -> list[Event]:
+        """End the step: return one change for each key whose row changed, in order of first mention."""
+        events = [
+            event
+            for key, cause in self._mentioned.items()
+            if (event := self._change(key, *self._changes[key], cause)) is not None
+        ]
+        self.clear()
+        return events
+
+    def _change(self, key: Any, before: Match | None, now: Match | None, cause: Span) -> Event | None:
+        old = () if before is None else (before.value,)
+        since, until = cause
+        if now is None:
+            if before is None:
+                return None
+            value: Update | Delete = Delete(key)
+        elif old and is_unchanged(old[0], now.value):
+            return None
+        else:
+            value = Update(key, now.value)
+            since, until = min(now.start, since), max(now.end, until)
+        change = Event(value, since, until, 1, self.name, (self.name, key), before=old)
+        self._explain(change, now)
+        return change
+
+    def _explain(self, change: Event, match: Match | None) -> None:
+        if self.provenance is not None:
+            self.provenance.changed(change, None if match is None else self._described(match))
+
+    def clear(self) -> None:
+        """Forget a step that failed."""
+        self._mentioned.clear()
+        self._unseen.clear()
+        self._changes.clear()
+
+    def row(self, key: Any) -> tuple[Any, ...]:
+        """Return the present row of ``key`` in a tuple, or the empty tuple."""
+        match = self._present(key)
+        return () if match is None else (match.value,)
+
+    def rows(self) -> dict[Any, Any]:
+        """Return the present rows."""
+        return {key: row[0] for key in self._keys() if (row := self.row(key))}

@@ -1,0 +1,173 @@
+"""What a clause of a restriction that opens windows may do: deliver events to them, report, and close them.
+
+Source: SEMANTICS 3.1, 3.2, 3.4 and 3.10; Dindar et al., VLDB Journal 2013 (SECRET).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cartesius.data.entries import GONE
+from cartesius.data.windows import inside, outside, window_of
+from cartesius.errors import InvalidArgument
+from cartesius.language.clauses import of_clause, slot_of
+from cartesius.language.families import arrive, displace, enter, push, tick
+from cartesius.storage.conservation import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Window
+    from cartesius.language.families import Slot
+
+MOST_ROUNDS = 1_000
+"""How often restrictions inside a window may ask for a deadline when it is freed."""
+
+
+def deliver(event: Entry, window: Window) -> None:
+    """Let an event, or what takes it back, come into a window. Only in a clause of a restriction that opens windows.
+
+    >>> from cartesius.language.families import enter
+    >>> enter.__doc__.splitlines()[2].strip()
+    'A clause delivers it to windows, by `window_clauses.deliver`, in a class with ``opens_windows = True``.'
+    """
+    installed, _ = of_clause("deliver")
+    enter(slot_of(event), inside(event, installed.join.bindings.window_space, window))
+
+
+def catch_up() -> None:
+    """Say that what a window has held back comes now, in batches: until this step is over, the clock decides nothing.
+
+    Only in a clause of a restriction that opens windows.
+    """
+    installed, _ = of_clause("catch_up")
+    installed.join.batch.is_behind = True
+
+
+def next_batch() -> None:
+    """End the present batch: what is delivered from now on is another one. Only in a clause for `tick`."""
+    installed, _ = of_clause("next_batch")
+    installed.join.commit()
+
+
+def report(window: Window, *, unless_empty: bool = False) -> None:
+    """Say that what is in a window is visible now: where results are relations, it is evaluated after this step.
+
+    Args:
+        window: The window, of this copy's key.
+        unless_empty: Whether not to, if nothing is in it by then.
+    """
+    installed, key = of_clause("report")
+    windows = installed.join.batch.windows
+
+    def is_empty() -> bool:
+        space = installed.join.bindings.window_space
+        slots = [slot for slot in installed.join.slots if slot.has_windows]
+        return not any(_there(slot, (*installed.prefixes[slot.index], space), (*key, window)) for slot in slots)
+
+    windows.report((*key, window), is_empty if unless_empty else None)
+
+
+def let_finish(window: Window) -> None:
+    """Let restrictions inside a window do what they wait for: nothing comes after its end, as if it were that of time.
+
+    Only in a clause for `tick`, before `close_window`.
+    """
+    installed, key = of_clause("let_finish")
+    join = installed.join
+    misses = join.batch.partial is not None
+    others = [one for one in join.installed if one is not installed and (misses or not one.restriction.settles)]
+    for _ in range(MOST_ROUNDS):
+        join.commit()  # what has come last may wait, too
+        copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]
+        due = join.world.deadlines.take(copies)
+        if not due:
+            return
+        for time, _, _, one, copy in due:
+            join.commit()
+            one.ticking(copy, time + 1)
+    message = (
+        f"{installed.restriction!r}: expected restrictions inside that come to an end with their window but they have"
+        f" asked for the next deadline {MOST_ROUNDS} times; ask only when an event comes"
+    )
+    raise InvalidArgument(message)
+
+
+def close_window(window: Window, *, displaces: bool = False) -> None:
+    """Let go of what is in a window, after this batch, and of the copies of restrictions in it.
+
+    Args:
+        window: The window, of this copy's key.
+        displaces: Whether its events are displaced, so that their results may be taken back; otherwise they expire.
+    """
+    installed, key = of_clause("close_window")
+    join = installed.join
+    space = join.bindings.window_space
+    for slot in join.slots:
+        if slot.has_windows:
+            dropped = slot.door.close(space, window, installed.prefixes[slot.index], key)
+            slot.ledger.count(Fate.EXPIRED, dropped)
+            for entry in _there(slot, (*installed.prefixes[slot.index], space), (*key, window)):
+                if displaces:
+                    displace(slot, entry)
+                else:
+                    join.batch.expire(slot, entry)
+    join.close((*key, window), displaces=displaces)
+
+
+def of_window(slot: Slot, entry: Entry) -> list[Entry]:
+    """Return what is stored in ``slot`` in the window of ``entry``, newest first. Only in a clause of a restriction."""
+    installed, _ = of_clause("of_window")
+    space = installed.join.bindings.window_space
+    positions = tuple([p for p in installed.prefixes[slot.index] if p != space])
+    key = tuple([entry.keys[p] for p in positions])
+    return list(reversed(_there(slot, (*positions, space), (*key, window_of(entry)))))
+
+
+def _there(slot: Slot, positions: tuple[int, ...], key: tuple[Any, ...]) -> Sequence[Entry]:
+    return [entry for entry in slot.memory.keyed(positions, key) if entry.state != GONE]
+
+
+def in_units(duration: Any, argument: str) -> int:
+    """Return a duration in time units. Only in a clause of a restriction."""
+    installed, _ = of_clause("in_units")
+    return int(installed.join.world.units(duration, installed.restriction, argument))
+
+
+def step_number() -> int:
+    """Return the number of the present step: what comes in one step is one batch. Only in a clause of a restriction."""
+    installed, _ = of_clause("step_number")
+    return int(installed.join.world.steps)
+
+
+def may_others_wait() -> bool:
+    """Whether other restrictions may wait for what is due now. Only in a clause of a restriction."""
+    installed, _ = of_clause("may_others_wait")
+    return any(
+        family is tick
+        for other in installed.join.installed
+        if other is not installed
+        for _, family, _, _ in other.marks
+    )
+
+
+def delivered_to(window: Window) -> list[Entry]:
+    """Return what is stored in a window as it came, without it, by arrival. Only in a clause of a restriction."""
+    installed, key = of_clause("delivered_to")
+    join = installed.join
+    space = join.bindings.window_space
+    found = [
+        entry
+        for slot in join.slots
+        if slot.has_windows
+        for entry in _there(slot, (*installed.prefixes[slot.index], space), (*key, window))
+    ]
+    return [outside(entry, space) for entry in sorted(found, key=lambda entry: entry.number)]
+
+
+def may_drop() -> bool:
+    """Whether other restrictions may drop or change what is delivered. Only in a clause of a restriction."""
+    installed, _ = of_clause("may_drop")
+    others = (one for one in installed.join.installed if one is not installed)
+    return any(family in (arrive, push) for other in others for _, family, _, _ in other.marks)

@@ -1,0 +1,78 @@
+"""Failures: where in a program something raised: in which correlation, and whether a deadline was due.
+
+What a body raises leaves the engine as it is, with notes for a reader. What a program has to know about it is here: who
+runs an engine for others must not blame an event for a deadline that fell due before it.
+
+Invariant: it says what the error is about, not what it is; the error, and what it holds alive, is not kept.
+
+Source: SEMANTICS 1.12.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from cartesius.batching.world import Failure
+from cartesius.errors import shortened
+from cartesius.expressions.expressions import Apply, Expression, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cartesius.batching.deadlines import Deadline
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.patterns import Body, Pattern
+    from cartesius.running.programs import Program
+
+_LONGEST: Final = 300
+"""Characters of a condition, or of what is yielded."""
+
+
+def failure_in(program: Program, join: Join, deadline: int | None) -> Failure:
+    """Return that a correlation has raised."""
+    return Failure(join.name, pattern_text(join.pattern), tuple(_outputs_of(program, join)), deadline)
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """Return the body of a pattern as a line, what is long shortened.
+
+    >>> from cartesius import Reactive, correlate
+    >>> pairs = correlate(x=Reactive("x"), where=lambda x: x.n > 0, yields=lambda x: 1 / x.n)
+    >>> pattern_text(pairs.pattern)
+    'where (x.n > 0) yields (1 / x.n)'
+    """
+    where = "" if pattern.where is None else f"where {_text(pattern.where)} "
+    return f"{where}yields {_text(pattern.yields)}"
+
+
+def _text(body: Body) -> str:
+    if isinstance(body, Apply) and hasattr(body.function, "in_columns"):  # its repr is a pack of rules
+        found = f"{body.name}({', '.join(map(show, body.arguments))})"
+    elif isinstance(body, Expression):
+        found = show(body)
+    else:
+        found = str(getattr(body, "__qualname__", body))
+    return shortened(found, _LONGEST)
+
+
+def _outputs_of(program: Program, join: Join) -> Iterable[str]:
+    """Yield the outputs that are made from a correlation, in their order."""
+    made = set(join.reactives)
+    for other in program.joins:  # in topological order
+        if any(slot.reactive in made for slot in other.slots):
+            made.update(other.reactives)
+    return (program.names[output] for output in program.outputs if output in made)
+
+
+@contextmanager
+def noted(due: Deadline[Installed]) -> Iterator[None]:
+    """Note of what is raised that it was for a deadline."""
+    deadline, _, _, installed, key = due
+    try:
+        yield
+    except Exception as error:
+        under = f" under the key {key}" if key else ""
+        error.add_note(f"while a deadline of {installed.restriction!r}{under} was due, at {deadline}")
+        raise

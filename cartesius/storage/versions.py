@@ -1,0 +1,224 @@
+"""Versions: a memory that is a history by event time.
+
+Every entry has a *validity*, when it holds. At a *moment*, memory holds what is valid then, so that enumeration at a
+moment is as ever. While a batch lasts, a version also knows when it was valid before: at a moment it is fresh, gone,
+or neither.
+
+    versions  of a row, or of a key: each is valid until the next, in whatever order they come
+    points    an event of a stream: it is there at its own time
+    always    a row that has no versions: it holds while it is there
+
+Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 and 3.7.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+
+from cartesius.data.codec import pack
+from cartesius.data.entries import ABSENT, FRESH, GONE, LIVE, Entry
+from cartesius.data.events import EARLIEST, LATEST
+from cartesius.data.journals import put
+from cartesius.data.validity import Validity, bounds, covers
+from cartesius.errors import NotStorable
+from cartesius.storage.memories import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from cartesius.data.events import Time
+    from cartesius.data.journals import Journal
+
+    Ties: TypeAlias = "Callable[[Any], Any] | Literal['arrival'] | None"
+
+NEWEST: Final = sys.float_info.max
+"""A time after all that happens: what holds then is the newest version."""
+ARRIVAL: Final = "arrival"
+"""In place of what decides between versions of one time: the later one holds."""
+
+
+class Kind(enum.Enum):
+    """How the entries of a slot are valid."""
+
+    VERSIONS = "versions"
+    POINTS = "points"
+    ALWAYS = "always"
+
+
+@final
+class Version(Entry):
+    """An entry with its validity, and with what that was before the batch."""
+
+    __slots__ = ("validity", "was")
+
+    def __init__(self, entry: Entry, validity: Validity) -> None:
+        super().__init__(entry.value, entry.start, entry.end, entry._identity)
+        self.keys, self.row_key, self.slot = entry.keys, entry.row_key, entry.slot
+        self.number, self.more = entry.number, entry.more
+        self.validity = validity
+        self.was = validity
+
+    @property
+    def identity(self) -> Any:
+        """What tells it from all other events: the versions of a row differ in their time."""
+        found = super().identity
+        return (*found, self.end) if type(self._identity) is str else found
+
+    def piece(self, validity: Validity) -> Version:
+        """Return a part of it, by time: what a newer version displaces."""
+        piece = Version(self, validity)
+        piece.note(of=self)
+        return piece
+
+    def order(self, ties: Callable[[Any], Any] | None) -> tuple[Any, ...]:
+        """Return what decides which of two versions of a time holds: not which came first.
+
+        First what ``ties`` says of the value, or of the row that a deletion came with; what it does not say is least.
+        """
+        row = self.noted("row") if self.deletes else self.value
+        tie = None if ties is None or row is None else ties(row)
+        is_said = tie is not None and tie == tie  # noqa: PLR0124 - NaN
+        try:
+            content = "" if self.deletes else json.dumps(pack(self.value), sort_keys=True)
+        except NotStorable:
+            content = ""
+        return (is_said, tie if is_said else 0, not self.deletes, content)
+
+
+@final
+class Moment:
+    """The time at which the memories of one correlation are looked at, and when something in what is seen changes."""
+
+    __slots__ = ("at", "next")
+
+    def __init__(self) -> None:
+        self.at: Time | None = None  # None: memories hold all that they have
+        self.next: Time = LATEST
+
+    def see(self, version: Version) -> bool:
+        """Give a version the state that it has at the moment; return whether it is there, or was."""
+        at = self.at
+        if at is None:
+            return True
+        was, now = covers(version.was, at), covers(version.validity, at)
+        for bound in bounds(version.validity):
+            if at < bound < self.next:
+                self.next = bound
+        if version.was is not version.validity:
+            for bound in bounds(version.was):
+                if at < bound < self.next:
+                    self.next = bound
+        if was or now:
+            version.state = LIVE if was and now else FRESH if now else GONE
+        return was or now
+
+
+@final
+class VersionMemory(Memory):
+    """The entries of one slot of a correlation with versions."""
+
+    __slots__ = ("histories", "keeps", "kind", "moment", "retention", "ties")
+
+    def __init__(
+        self,
+        journal: Journal,
+        moment: Moment,
+        kind: Kind,
+        *,
+        retention: int | None,
+        keeps: int | None,
+        finds: bool = False,
+    ) -> None:
+        super().__init__(journal, finds=finds)
+        self.moment = moment
+        self.kind = kind
+        self.retention = retention  # how far behind the clock events still count, in time units; None: all do
+        self.ties: Ties = None
+        self.keeps = keeps  # for how long what is over is kept: what comes late to another slot may meet it
+        self.histories: dict[Any, list[Version]] = {}  # versions by key, in order of time, with deletions
+
+    def history(self, entry: Entry) -> list[Version]:
+        """Return the versions of the key of ``entry``."""
+        return self.histories.get(self._key(entry), [])
+
+    def replace_history(self, entry: Entry, history: list[Version]) -> None:
+        """Make ``history`` the versions of the key of ``entry``."""
+        put(self.histories, self._key(entry), history, self.journal)
+
+    def load_histories(self, deletions: Iterable[Entry]) -> None:
+        """Bring the histories back, of the entries that are there and the ``deletions``."""
+        if self.kind is Kind.POINTS:
+            return
+        for version in (*super().all(), *deletions):
+            assert isinstance(version, Version)
+            self.histories.setdefault(self._key(version), []).append(version)
+        for history in self.histories.values():
+            history.sort(key=lambda version: (version.end, version.number))
+
+    def _key(self, entry: Entry) -> Any:
+        return (entry.row_key,) if entry.row_key is not ABSENT else entry.keys
+
+    def change(self, version: Version, validity: Validity) -> None:
+        """Change when a version is valid."""
+        before = version.validity, version.was, version.state  # a step of the call may have ended in between
+
+        def undo() -> None:
+            version.validity, version.was, version.state = before
+
+        self.journal.append(undo)
+        version.validity = validity
+
+    def settle(self, entries: Iterable[Entry]) -> None:
+        """End a batch for ``entries``."""
+        for entry in entries:
+            entry.state = LIVE
+            assert isinstance(entry, Version)
+            entry.was = entry.validity
+
+    def all(self) -> Collection[Entry]:
+        """Return the entries of the moment, oldest first, gone ones included."""
+        return self._seen(super().all())
+
+    def lookup(self, positions: tuple[int, ...], key: Any) -> Collection[Entry]:
+        """Return the entries of the moment found by ``key``, oldest first, gone ones included."""
+        return self._seen(super().lookup(positions, key)) if positions else self.all()
+
+    def rows_of(self, key: Any) -> Collection[Entry]:
+        """Return the entries of the moment of one row, oldest first, gone ones included."""
+        found = [version for version in self.histories.get((key,), ()) if not version.deletes]
+        return self._seen(sorted(found, key=_number))
+
+    def _seen(self, found: Collection[Entry]) -> Collection[Entry]:
+        if self.moment.at is None:
+            return found
+        return [entry for entry in found if self.moment.see(entry)]  # type: ignore[arg-type]  # all are versions
+
+    def row_at(self, entry: Entry) -> Entry | None:
+        """Return the version of the same row that holds at the time of ``entry``."""
+        found = (v for v in self.history(entry) if not v.deletes and covers(v.validity, entry.end))
+        return next(found, None)
+
+    def row(self, key: Any) -> Entry | None:
+        """Return the newest version of a row, by its key; none if it has been deleted."""
+        history = self.histories.get((key,))
+        return None if not history or history[-1].deletes else history[-1]
+
+
+def ends(version: Version) -> Time:
+    """Return when a version is over: it is not needed for what comes later. Of a deletion its beginning."""
+    if version.deletes:
+        return version.end
+    return max((until for _, until in version.validity), default=EARLIEST)
+
+
+def _number(version: Entry) -> int:
+    return version.number
+
+
+def ties_of(configured: Any) -> Ties:
+    """Return what a restriction says of versions of one time, whose ``ties`` may name a field."""
+    return attrgetter(configured) if isinstance(configured, str) and configured != ARRIVAL else configured
