@@ -78,7 +78,21 @@ class RowJoin(VersionJoin):
     # -- state ---------------------------------------------------------------------------------------------------------
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
-        """Return the memories, and what is shown."""
+        """Return the memories, and what is shown.
+
+        Raises:
+            NotColumnar: A result stands of which a part has left: it came without a key, so that nothing can meet it.
+        """
+        if self.join.batch.partial is not None:
+            there = [{entry.identity for entry in slot.memory.all()} for slot in self.join.slots]
+            if any(
+                part is not None and part not in mine
+                for results in self._output.live.values()
+                for _, parts, _ in results
+                for part, mine in zip(parts, there, strict=True)
+            ):
+                reason = "an event without a key comes out unmatched"
+                raise NotColumnar(reason)
         shown = self._output.shown
         more = Shown(of_values(list(shown)), of_values(list(shown.values()))) if shown else None
         return State(super().load(arriving).retained, more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
@@ -50,6 +50,13 @@ WHERE: list[Any] = [None, lambda x, y: x.v <= y.v, lambda x, y: x.v == y.v]
     where=st.sampled_from(WHERE),
     trace=traces(2, last=6),
     cut=cuts(),
+)
+@example(  # the rows before are kept without a key, and what comes later meets none of them
+    program="full",
+    key="all of one",
+    where=None,
+    trace=[(0, None, 0, 0), (0, 0, 0, 0), (0, None, 0, 0), (0, 0, 0, 0)],
+    cut=[("many", 3)],
 )
 def test_of_the_results_that_stand_under_a_key_the_first_is_the_row(
     program: str, key: str, where: Any, trace: list[Any], cut: list[Any]
