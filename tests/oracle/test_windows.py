@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Update, correlate
@@ -19,6 +19,7 @@ from restrictions import as_table, most_recently, retracting
 from tests.oracle.restriction_oracle import Row
 from tests.oracle.window_oracle import (
     BREAKS,
+    LOG_IN,
     LOG_OUT,
     ORDINARY,
     REPORTS,
@@ -149,8 +150,15 @@ def test_a_body_that_fails_leaves_the_snapshot_as_it_was():
     assert engine.snapshot() == before
 
 
+LOGGED_IN_TWICE = [  # at one time, and out in between
+    *(Push(0, Row(n, 0, j), at, at) for n, (j, at) in enumerate([(LOG_IN, -1), (LOG_OUT, 2), (LOG_IN, -1), (0, 7)])),
+    Push(1, Row(4, 0, 0), -1, -1),
+]
+
+
 @fewer
 @given(case=cases(("logged in",)))
+@example(case=(Program(Kind("logged in", 1), (0, 1), report="final"), LOGGED_IN_TWICE))
 def test_windows_that_open_with_one_event_and_close_with_another(case):
     program, trace = case
     all_out = [Push(0, Row(100 + key, key, LOG_OUT), 50, 50) for key in range(3)]

@@ -387,8 +387,10 @@ class Reference:
         )
 
     def ended(self, spans: list[Span], key: Any) -> None:
-        """Let what is in an open window go on in the one of the same start that has an end."""
+        """Let what is in an open window go on in the one of the same start that has an end, if that is new."""
         for span in spans:
+            if any(window.span == span and window.key == key for window in self.windows):
+                continue  # it ended before: another one has been opened since
             for window in self.windows:
                 if window.span == (span[0], math.inf) and window.key == key and span[1] < math.inf:
                     window.span = span
