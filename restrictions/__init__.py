@@ -1,48 +1,52 @@
 """Restrictions: what steers the enumeration of a correlation, and what is derived from it.
 
-One family a module: `recency`, `keys`, `consumption`, `alignment`, `accepting`, `selection`, `counting`, `filters`,
-`separation`, `folding`, `signals`, `duration`, `absence`, `gathering`, `contexts`, `completion`, `outer`, `results`,
-`windows`, `sequences`; derived: `streams`.
+Rooms, one family a module, each standing on those before it:
+
+- `basics`: what stays, is used, is chosen; `gates`: what waits, is turned into something else, or goes no further
+- `time`: durations, order by time, absence; `sequencing`: one after another; `windowing`: spans of time
+- `stream_operators`, `table_operators`, `typed_operators`: correlations under restrictions, never loops of their own
+
+Users import from here, and from `streams`, `tables`, `windows` and `operators`.
 """
 
-from .absence import without as without
-from .accepting import by_arrival as by_arrival
-from .alignment import aligning as aligning
-from .assigning import fixed as fixed
-from .assigning import sliding as sliding
-from .assigning import tumbling as tumbling
-from .assigning import windowed as windowed
-from .combining import affine_latest as affine_latest
-from .combining import cartesian as cartesian
-from .combining import combine_latest as combine_latest
-from .combining import zip_ as zip_
-from .consumption import affinely as affinely
-from .consumption import at_most as at_most
-from .contexts import chronicle as chronicle
-from .contexts import continuous as continuous
-from .contexts import cumulative as cumulative
-from .contexts import recent as recent
-from .counting import every_nth as every_nth
-from .counting import take as take
-from .duration import within as within
-from .event_time import in_event_time as in_event_time
-from .filters import only as only
-from .keys import key_by as key_by
-from .outer import optionally as optionally
-from .recency import earliest as earliest
-from .recency import most_recently as most_recently
-from .results import as_table as as_table
-from .results import retracting as retracting
-from .selection import fifo as fifo
-from .selection import first_match as first_match
-from .selection import lifo as lifo
-from .selection import ordered_by as ordered_by
-from .selection import randomly as randomly
-from .separation import momentarily as momentarily
-from .separation import separately as separately
-from .sequences import in_sequence as in_sequence
-from .sessions import session as session
-from .versions import versioned as versioned
+from .basics.accepting import by_arrival as by_arrival
+from .basics.consumption import affinely as affinely
+from .basics.consumption import at_most as at_most
+from .basics.counting import every_nth as every_nth
+from .basics.counting import take as take
+from .basics.filters import only as only
+from .basics.keys import key_by as key_by
+from .basics.outer import optionally as optionally
+from .basics.recency import earliest as earliest
+from .basics.recency import most_recently as most_recently
+from .basics.results import as_table as as_table
+from .basics.results import retracting as retracting
+from .basics.selection import fifo as fifo
+from .basics.selection import first_match as first_match
+from .basics.selection import lifo as lifo
+from .basics.selection import ordered_by as ordered_by
+from .basics.selection import randomly as randomly
+from .basics.separation import momentarily as momentarily
+from .basics.separation import separately as separately
+from .gates.alignment import aligning as aligning
+from .sequencing.contexts import chronicle as chronicle
+from .sequencing.contexts import continuous as continuous
+from .sequencing.contexts import cumulative as cumulative
+from .sequencing.contexts import recent as recent
+from .sequencing.sequences import in_sequence as in_sequence
+from .stream_operators.combining import affine_latest as affine_latest
+from .stream_operators.combining import cartesian as cartesian
+from .stream_operators.combining import combine_latest as combine_latest
+from .stream_operators.combining import zip_ as zip_
+from .time.absence import without as without
+from .time.duration import within as within
+from .time.event_time import in_event_time as in_event_time
+from .time.versions import versioned as versioned
+from .windowing.assigning import fixed as fixed
+from .windowing.assigning import sliding as sliding
+from .windowing.assigning import tumbling as tumbling
+from .windowing.assigning import windowed as windowed
+from .windowing.sessions import session as session
 
 __all__ = [
     "affine_latest",

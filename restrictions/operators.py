@@ -4,9 +4,9 @@
 came of a key between two markers, as a bag. `operate` runs one over a stream.
 """
 
-from .operating import BAG as BAG
-from .operating import operate as operate
-from .template_base import Keyed as Keyed
-from .templates import in_order_per_key as in_order_per_key
-from .templates import per_item as per_item
-from .templates import unordered_per_key as unordered_per_key
+from restrictions.typed_operators.operating import BAG as BAG
+from restrictions.typed_operators.operating import operate as operate
+from restrictions.typed_operators.template_base import Keyed as Keyed
+from restrictions.typed_operators.templates import in_order_per_key as in_order_per_key
+from restrictions.typed_operators.templates import per_item as per_item
+from restrictions.typed_operators.templates import unordered_per_key as unordered_per_key

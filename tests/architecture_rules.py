@@ -55,8 +55,6 @@ SILENCED = re.compile(
 )
 """How that is written: ``# type: ignore[code]  # why``, ``# noqa: CODE - why``, or the former before the latter."""
 MOST_IN_A_ROOM = 15
-ROOMED = ("cartesius", "dsl", "spark_bridge")
-"""The packages whose folders are rooms, each of which stands on those below it."""
 COLUMNAR = {"numpy", "pyarrow"}
 COLUMNAR_IN = "cartesius/columns"
 """What `import cartesius` must not load, and where it may be imported in cartesius, restrictions and dsl."""
@@ -203,14 +201,14 @@ def shared_names(root: Path) -> list[str]:
 def crowded_rooms(root: Path) -> list[str]:
     """Rooms of more modules than a stranger looks through."""
     inside: dict[Path, int] = defaultdict(int)
-    for module in modules(root, *ROOMED):
+    for module in modules(root, *PACKAGES):
         inside[module.path.parent] += module.path.stem != "__init__"
     return [f"{room}: has {count} modules" for room, count in inside.items() if count > MOST_IN_A_ROOM]
 
 
 def unnamed_modules(root: Path) -> list[str]:
     """Modules that the room they are in does not name."""
-    every = modules(root, *ROOMED)
+    every = modules(root, *PACKAGES)
     rooms = {
         module.path.parent: ast.get_docstring(module.tree) or "" for module in every if module.path.stem == "__init__"
     }
@@ -227,7 +225,7 @@ def knotted_rooms(root: Path) -> list[str]:
 
     A module that stands beside the rooms is a room of its own.
     """
-    every = {module.name: module for module in modules(root, *ROOMED)}
+    every = {module.name: module for module in modules(root, *PACKAGES)}
 
     def room_of(module: Module) -> str:
         return module.name if len(module.path.parts) == 2 else ".".join(module.path.parts[:-1])

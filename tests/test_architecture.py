@@ -56,7 +56,7 @@ BAD_TREES = [
         (rules.wrong_directions, "cartesius/x.py", DOC + "import restrictions", "cartesius may not import restrictions"),
         (rules.wrong_directions, "restrictions/x.py", DOC + "from dsl import a", "restrictions may not import dsl"),
         (rules.wrong_directions, "dsl/x.py", DOC + "def f():\n    import spark_bridge", "dsl may not import spark_bridge"),
-        (rules.wrong_directions, "spark_bridge/x.py", DOC + "import restrictions.keys", "spark_bridge may not import restrictions.keys"),
+        (rules.wrong_directions, "spark_bridge/x.py", DOC + "import restrictions.basics.keys", "spark_bridge may not import restrictions.basics.keys"),
         (rules.wrong_directions, "spark_bridge/x.py", DOC + "if TYPE_CHECKING:\n    import dsl", "spark_bridge may not import dsl"),
         (rules.wrong_directions, "dsl/x.py", DOC + "import examples.port", "dsl may not import examples.port"),
         (rules.wrong_directions, "examples/x.py", DOC + "import tests", "examples may not import tests"),

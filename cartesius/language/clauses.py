@@ -130,7 +130,7 @@ def play(slot: Slot) -> None:
     ...         play(self.slot)
     >>> level, go = Reactive("level"), Reactive("go")
     >>> from cartesius import correlate
-    >>> from restrictions.separation import separately
+    >>> from restrictions.basics.separation import separately
     >>> let = correlate(x=level, go=go, yields=lambda x: x, restrict=separately() | waiting("x", "go"))
     >>> engine = Engine(let)
     >>> engine.push(level, 3), engine.push(level, 4), [event.value for event in engine.push(go, None)]

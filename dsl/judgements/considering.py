@@ -24,7 +24,7 @@ from dsl.meaning.schedules import Forecasting
 from dsl.terms.statements import conditions
 from dsl.terms.terms import sources
 from restrictions import as_table, retracting
-from restrictions.stages import ageing, collating
+from restrictions.gates.stages import ageing, collating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import attrs
 
 from cartesius import storable
 from dsl.meaning.evaluation import compiled
-from restrictions.groups import Sum
+from restrictions.table_operators.groups import Sum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,7 +25,7 @@ from dsl.judgements.presence import situated, time_of
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.terms.statements import Conditional, Requirement
 from dsl.terms.terms import Junction, Not
-from restrictions.groups import Group
+from restrictions.table_operators.groups import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -30,7 +30,7 @@ from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.meaning.rows import extended
-from restrictions.stages import Stage
+from restrictions.gates.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ _AGED: Final[Any] = Record({})
 @final
 @attrs.frozen
 class Presence:
-    """What becomes of the rows of a source by the clock: a life, for `restrictions.stages`.
+    """What becomes of the rows of a source by the clock: a life, for `stages`.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration

@@ -23,7 +23,7 @@ from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed
 from dsl.terms.dimensions import Measure
 from dsl.terms.texts import text
 from dsl.writing.checking import common
-from restrictions.groups import Group
+from restrictions.table_operators.groups import Group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -30,7 +30,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions.phases import Collected
 from dsl.meaning.rows import extended
 from dsl.terms.instants import instant_of
-from restrictions.stages import Stage
+from restrictions.gates.stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,7 +133,7 @@ def _place(prediction: Record) -> tuple[int, int]:
 @final
 @attrs.frozen
 class Forecasting:
-    """What becomes of the predictions of a forecast: a life, for `restrictions.stages.collating`.
+    """What becomes of the predictions of a forecast: a life, for `stages.collating`.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration

@@ -35,7 +35,7 @@ from dsl.terms.statements import conditions
 from dsl.terms.texts import text
 from dsl.writing.checking import common
 from restrictions import as_table, only, optionally, retracting
-from restrictions.aggregation import totalling_by
+from restrictions.table_operators.aggregation import totalling_by
 from restrictions.tables import reduce
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from cartesius.results import outputs
 from cartesius.rows.following import precedes
 from cartesius.storage import stored
 from cartesius.storage.versions import Version
-from restrictions import aggregating, sessions
-from restrictions.contiguity import sequencing
-from restrictions.duration import within
-from restrictions.event_time import in_event_time
-from restrictions.sessions import session
+from restrictions.sequencing.contiguity import sequencing
+from restrictions.table_operators import aggregating
+from restrictions.time.duration import within
+from restrictions.time.event_time import in_event_time
+from restrictions.windowing import sessions
+from restrictions.windowing.sessions import session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

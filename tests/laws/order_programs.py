@@ -48,8 +48,8 @@ from restrictions import (
     within,
     without,
 )
-from restrictions.completion import at_end
-from restrictions.folding import accumulating, buffering, distinctly, skipping
+from restrictions.basics.completion import at_end
+from restrictions.gates.folding import accumulating, buffering, distinctly, skipping
 from restrictions.streams import filter_, group_by, map_, map_concat, scan
 from restrictions.tables import changelog, count, filter_table, inner_join, left_join, map_table, reduce, to_table
 from restrictions.windows import istream, on_close

@@ -55,21 +55,21 @@ from restrictions import (
     without,
     zip_,
 )
-from restrictions.aggregation import totalling, totalling_by
-from restrictions.completion import at_end, completing_with, completing_without_value, never_completing
-from restrictions.contexts import collecting
-from restrictions.duration import apart, lasting
-from restrictions.folding import accumulating, buffering, distinctly, of_streams, skipping
-from restrictions.gathering import grouping
-from restrictions.keys import having_key
-from restrictions.lateness import allowing_lateness
-from restrictions.rows import announcing, transiently, updating, upserting
-from restrictions.signals import after, sampling, until
-from restrictions.stages import Stage, ageing, collating
+from restrictions.basics.completion import at_end, completing_with, completing_without_value, never_completing
+from restrictions.basics.keys import having_key
+from restrictions.gates.folding import accumulating, buffering, distinctly, of_streams, skipping
+from restrictions.gates.rows import announcing, transiently, updating, upserting
+from restrictions.gates.signals import after, sampling, until
+from restrictions.gates.stages import Stage, ageing, collating
+from restrictions.sequencing.contexts import collecting
+from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import count, sum_
-from restrictions.template_base import template, template_of_key
-from restrictions.templates import in_order_per_key, per_item, unordered_per_key
-from restrictions.window_base import windowing
+from restrictions.time.duration import apart, lasting
+from restrictions.time.gathering import grouping
+from restrictions.time.lateness import allowing_lateness
+from restrictions.typed_operators.template_base import template, template_of_key
+from restrictions.typed_operators.templates import in_order_per_key, per_item, unordered_per_key
+from restrictions.windowing.window_base import windowing
 from restrictions.windows import accumulated, dstream, filtered, istream, keeping, rstream
 
 if TYPE_CHECKING:
@@ -525,7 +525,7 @@ def test_every_restriction_states_its_law_its_state_the_order_it_relies_on_and_w
 
 
 def _classes() -> dict[str, type[Restriction]]:
-    found = pkgutil.iter_modules(restrictions.__path__, "restrictions.")
+    found = pkgutil.walk_packages(restrictions.__path__, "restrictions.")
     return {
         name: value
         for module in (importlib.import_module(one.name) for one in found)

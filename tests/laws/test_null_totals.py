@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.columns.results import events_of
 from restrictions import most_recently, retracting, session, sliding, tumbling
-from restrictions.aggregation import totalling, totalling_by
+from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import aggregate, count, max_, mean, min_, reduce, sum_
 
 if TYPE_CHECKING:

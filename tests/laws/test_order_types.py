@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius import Reliance, Restriction
 from cartesius.order import order_edges, order_needs
 from restrictions import affinely, aligning, first_match, most_recently
-from restrictions.folding import accumulating
+from restrictions.gates.folding import accumulating
 from tests.laws.order_programs import is_same, outputs, programs, shuffled, traces, turned
 
 if TYPE_CHECKING:

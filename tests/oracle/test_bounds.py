@@ -39,8 +39,8 @@ from restrictions import (
     tumbling,
     within,
 )
-from restrictions.folding import accumulating, buffering, distinctly, skipping
-from restrictions.signals import sampling
+from restrictions.gates.folding import accumulating, buffering, distinctly, skipping
+from restrictions.gates.signals import sampling
 
 a, b, c = Reactive("a"), Reactive("b"), Reactive("c")
 table = Reactive("table", table=True)

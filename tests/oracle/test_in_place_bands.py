@@ -26,7 +26,7 @@ from restrictions import (
     only,
     within,
 )
-from restrictions.duration import apart, lasting
+from restrictions.time.duration import apart, lasting
 from tests.oracle.test_in_place import BODIES, KEYS, Both, a_value
 
 SLOTS = ("x", "y", "z")

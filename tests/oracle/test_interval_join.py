@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, retracting, tumbling, versioned
-from restrictions.lateness import allowing_lateness
 from restrictions.streams import interval_join
+from restrictions.time.lateness import allowing_lateness
 
 SIDES = ("left", "right")
 

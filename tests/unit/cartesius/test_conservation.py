@@ -24,8 +24,8 @@ from restrictions import (
     within,
     zip_,
 )
-from restrictions.alternatives import either
-from restrictions.filters import only
+from restrictions.basics.filters import only
+from restrictions.stream_operators.alternatives import either
 from restrictions.tables import changelog, filter_table
 from tests.conservation import check
 

@@ -24,10 +24,10 @@ from restrictions import (
     tumbling,
     versioned,
 )
-from restrictions.aggregation import totalling
-from restrictions.folding import accumulating
-from restrictions.rows import announcing
+from restrictions.gates.folding import accumulating
+from restrictions.gates.rows import announcing
 from restrictions.streams import combine_latest, either, filter_, group_by, map_, merge, stream_table_join, zip_
+from restrictions.table_operators.aggregation import totalling
 from restrictions.tables import count, foreign_join, inner_join, map_table, sum_
 from restrictions.windows import on_close, rstream
 from tests.laws.order_programs import depend

@@ -42,7 +42,7 @@ from cartesius.expressions.expressions import Expression, evaluator
 from cartesius.language.annotations import kind_of
 from cartesius.language.fingerprints import describe
 from restrictions import as_table, cartesian, key_by, most_recently, optionally, retracting
-from restrictions.folding import distinctly
+from restrictions.gates.folding import distinctly
 
 
 @pytest.fixture

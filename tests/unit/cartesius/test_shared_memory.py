@@ -57,7 +57,7 @@ from restrictions import (
     within,
     without,
 )
-from restrictions.completion import completing_without_value
+from restrictions.basics.completion import completing_without_value
 from restrictions.streams import either, map_
 from restrictions.tables import foreign_join, inner_join, left_join, outer_join
 

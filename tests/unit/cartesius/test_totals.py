@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import InvalidArgument
 from restrictions import affinely, as_table, key_by, most_recently, optionally, retracting, take, versioned
-from restrictions.aggregation import totalling, totalling_by
+from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import Group, count, filter_table, map_table, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")

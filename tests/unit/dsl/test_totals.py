@@ -33,7 +33,7 @@ from dsl.judgements.tallies import Contributing
 from dsl.terms.relations import tallyings, totals
 from dsl.terms.texts import text
 from dsl.units import hours, kilograms, metres, minutes, tonnes
-from restrictions.groups import Sum
+from restrictions.table_operators.groups import Sum
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, vessel_type=str, draught=metres, berth=str)
 other = another(vessel, "other")

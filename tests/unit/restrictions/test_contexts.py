@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate, run, storable
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, chronicle, continuous, cumulative, key_by, most_recently, recent, retracting
-from restrictions.contexts import collecting
+from restrictions.sequencing.contexts import collecting
 from restrictions.streams import either, map_
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument
 from restrictions import aligning, key_by, most_recently, retracting, separately
-from restrictions.duration import apart, lasting
-from restrictions.gathering import grouping
 from restrictions.streams import now
+from restrictions.time.duration import apart, lasting
+from restrictions.time.gathering import grouping
 
 
 def values(events):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate
 from cartesius.errors import CartesiusError, InvalidArgument, NotStorable
 from restrictions import most_recently, retracting
-from restrictions.aggregation import totalling, totalling_by
+from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import Group, count, max_, mean, min_, reduce, sum_
 
 t, s = Reactive("t", table=True), Reactive("s")

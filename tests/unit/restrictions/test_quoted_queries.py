@@ -16,8 +16,8 @@ from restrictions import (
     sliding,
     within,
 )  # fmt: skip
-from restrictions.duration import lasting
 from restrictions.streams import map_
+from restrictions.time.duration import lasting
 
 MINUTE = 1
 DAY = 1

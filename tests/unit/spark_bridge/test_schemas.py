@@ -16,7 +16,7 @@ from cartesius.errors import InvalidArgument
 from dsl import RulePack, Source, require
 from dsl.units import metres
 from restrictions import as_table, cartesian, combine_latest, retracting, tumbling
-from restrictions.folding import buffering
+from restrictions.gates.folding import buffering
 from restrictions.tables import aggregate, combine_updates, count, outer_join, reduce, sum_
 from spark_bridge.columns.schemas import result_schema
 

@@ -31,7 +31,7 @@ from restrictions import (
     tumbling,
     within,
 )
-from restrictions.duration import apart, lasting
+from restrictions.time.duration import apart, lasting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

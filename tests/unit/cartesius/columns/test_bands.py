@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive, correlate
 from cartesius.columns.results import events_of
 from restrictions import cartesian, fifo, key_by, only, within
-from restrictions.duration import apart, lasting
 from restrictions.streams import interval_join, join
+from restrictions.time.duration import apart, lasting
 from tests.unit.cartesius.columns.stream_traces import check, cuts, traces
 
 if TYPE_CHECKING:

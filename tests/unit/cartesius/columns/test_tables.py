@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cartesius import correlate
 from cartesius.expressions.expressions import KeyOf
 from restrictions import as_table, only, optionally, retracting
-from restrictions.aggregation import totalling, totalling_by
+from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import (
     changelog,
     combine_updates,

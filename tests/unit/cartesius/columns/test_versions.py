@@ -24,7 +24,7 @@ from restrictions import (
     optionally,
     retracting,
 )
-from restrictions.separation import momentarily
+from restrictions.basics.separation import momentarily
 from restrictions.streams import with_latest_from
 from tests.unit.cartesius.columns.stream_traces import batch_of, check, cuts, exactly, push, traces
 

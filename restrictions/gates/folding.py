@@ -1,0 +1,236 @@
+"""Folding: gates that turn the events of a slot into others, or let them through by what came before.
+
+Each holds its state as a field (of each key, right of a `key_by`), and forwards events with new values. What its source
+takes back later is taken back where it is in memory; a fold is not undone.
+
+Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; ReactiveX for the names of the operators.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius import Restriction, Slot, arrive, forward, handles, state
+from cartesius.data.queues import Queue
+from cartesius.language.families import ended
+from cartesius.language.orders import Reliance
+from cartesius.results.outputs import is_same
+from restrictions.basics.checks import check_count, check_function, refuse_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.data.entries import Entry
+
+
+class of_streams(Restriction):
+    """Base of gates on streams: refuses tables."""
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse tables."""
+        for bound in slots.values():
+            refuse_tables(self, bound)
+
+
+class accumulating(of_streams):
+    """Replace each event's value by the fold of all values so far. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.gates.folding import accumulating
+    >>> level = Reactive("level")
+    >>> total = cartesian(level, restrict=accumulating("level", lambda total, value: total + value))
+    >>> [event.value for event in run(total, [(level, 1), (level, 2), (level, 3)])]
+    [(1,), (3,), (6,)]
+
+    Args:
+        slot: The slot.
+        combine: A pure function of the fold so far and a value.
+        initial: A tuple of the fold before the first value, or the empty tuple: then the first value is the fold.
+
+    State: the fold. Relies on arrival order. Does not commute with other gates of the slot.
+
+    Raises:
+        InvalidArgument: ``combine`` is not a function; when a correlation is built: a table.
+
+    Law:
+        It agrees with `itertools.accumulate`.
+    """
+
+    holds: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    slot: Slot
+    combine: Callable[[Any, Any], Any]
+    initial: tuple[Any, ...] = ()
+    fold: tuple[Any, ...] = state(())
+
+    @handles(arrive, "slot")
+    def take_in(self, slot: Slot, event: Entry) -> None:
+        """Combine, and let the fold through."""
+        before = self.fold or self.initial
+        fold = self.combine(before[0], event.value) if before else event.value
+        self.fold = (fold,)
+        forward(slot, event.with_value(fold))
+
+    def state_variables(self) -> tuple[int, int]:
+        """The fold."""
+        return 1, 1
+
+
+class buffering(of_streams):
+    """Gather ``n`` events into one, the list of their values; what is left over comes when the input ends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.gates.folding import buffering
+    >>> level = Reactive("level")
+    >>> pairs = cartesian(level, restrict=buffering("level", 2))
+    >>> [event.value for event in run(pairs, [(level, 1), (level, 2), (level, 3)], close=True)]
+    [([1, 2],), ([3],)]
+
+    Args:
+        slot: The slot.
+        n: How many: an int ≥ 1, dimensionless.
+
+    State: up to n - 1 events. Relies on arrival order. Does not commute with other gates of the slot.
+
+    Raises:
+        InvalidArgument: ``n`` is not an int ≥ 1; when a correlation is built: a table.
+
+    Law:
+        The lists, put together, are the values.
+    """
+
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    slot: Slot
+    n: int
+    held: Queue = state(Queue())
+
+    def validate(self) -> None:
+        """Check the count."""
+        check_count(self, self.n)
+
+    @handles(arrive, "slot")
+    def gather(self, slot: Slot, event: Entry) -> None:
+        """Hold the event back, or let the list go."""
+        self.held = self.held.append(event)
+        if len(self.held) == self.n:
+            self._let_go()
+
+    @handles(ended, "slot")
+    def let_rest_go(self, slot: Slot) -> None:
+        """Let the rest go."""
+        if self.held:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        events = [event for event in self.held if not event.withdrawn]
+        self.held = Queue()
+        if not events:
+            return
+        start, end = min(event.start for event in events), max(event.end for event in events)
+        arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
+
+    def state_variables(self) -> tuple[int, int]:
+        """What is held: it grows by one, or all of it goes."""
+        return self.n - 1, self.n - 1
+
+    def waits(self) -> str:
+        """One less than a list has."""
+        return f"at most {self.n - 1}"
+
+
+class distinctly(of_streams):
+    """Drop an event whose value, or its key, equals that of the one before, as null does null. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.gates.folding import distinctly
+    >>> level = Reactive("level")
+    >>> changes = cartesian(level, restrict=distinctly("level"))
+    >>> [event.value for event in run(changes, [(level, 1), (level, 1), (level, 2), (level, 1)])]
+    [(1,), (2,), (1,)]
+
+    Args:
+        slot: The slot.
+        key: A pure function of the value, or None for the value itself. They are compared by ``==``, but NaN is equal
+            to NaN.
+
+    State: the key of the event before. Relies on arrival order. Commutes with what handles stored entries.
+
+    Raises:
+        InvalidArgument: ``key`` is not a function; when a correlation is built: a table.
+
+    Law:
+        Idempotent.
+    """
+
+    holds: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
+
+    slot: Slot
+    key: Callable[[Any], Any] | None = None
+    before: tuple[Any, ...] = state(())
+
+    def validate(self) -> None:
+        """Check the key."""
+        if self.key is not None:
+            check_function(self, self.key, "key")
+
+    @handles(arrive, "slot")
+    def compare(self, slot: Slot, event: Entry) -> None:
+        """Let a change through."""
+        key = event.value if self.key is None else self.key(event.value)
+        if self.before and is_same(self.before[0], key):
+            return
+        self.before = (key,)
+        forward(slot, event)
+
+    def state_variables(self) -> tuple[int, int]:
+        """The key of the event before."""
+        return 1, 1
+
+
+class skipping(of_streams):
+    """Drop the events of ``slot`` up to the first that fails the predicate. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian
+    >>> from restrictions.gates.folding import skipping
+    >>> level = Reactive("level")
+    >>> rest = cartesian(level, restrict=skipping("level", lambda value: value < 3))
+    >>> [event.value for event in run(rest, [(level, 1), (level, 3), (level, 2)])]
+    [(3,), (2,)]
+
+    Args:
+        slot: The slot.
+        predicate: A pure function of the value.
+
+    State: whether the first has come. Relies on arrival order. Commutes with what handles stored entries.
+
+    Raises:
+        InvalidArgument: ``predicate`` is not a function; when a correlation is built: a table.
+
+    Law:
+        Idempotent; it agrees with `itertools.dropwhile`.
+    """
+
+    holds: ClassVar[bool] = False
+    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
+    keeps_fields: ClassVar[tuple[str, ...] | None] = None
+
+    slot: Slot
+    predicate: Callable[[Any], Any]
+    is_open: bool = state(False)
+
+    @handles(arrive, "slot")
+    def skip(self, slot: Slot, event: Entry) -> None:
+        """Let everything through once one has failed."""
+        if self.is_open or not self.predicate(event.value):
+            self.is_open = True
+            forward(slot, event)
+
+    def state_variables(self) -> tuple[int, int]:
+        """Whether the first has come."""
+        return 1, 1

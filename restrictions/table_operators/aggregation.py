@@ -1,0 +1,112 @@
+"""Aggregation: results that come to one total, or to one a group.
+
+Source: thesis, L23; SEMANTICS 2.7.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius import Restriction, handles
+from cartesius.errors import InvalidArgument
+from cartesius.language.families import row_key, totals
+from cartesius.language.meanings import Meaning
+from cartesius.language.orders import Reliance
+from restrictions.table_operators.groups import Group, Monoid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius import Slot
+
+
+class totalling(Restriction):
+    """Make the results one total over a group, kept up as they come and are taken back; given once a step.
+
+    >>> from cartesius import Reactive, Update, correlate, run
+    >>> from restrictions import retracting
+    >>> from restrictions.table_operators.aggregation import totalling
+    >>> from restrictions.tables import sum_
+    >>> wind = Reactive("wind", table=True)
+    >>> total = correlate(x=wind, yields=lambda x: x, restrict=retracting() | totalling(sum_))
+    >>> [event.value for event in run(total, [(wind, Update("N", 9)), (wind, Update("S", 8)), (wind, Update("N", 1))])]
+    [9, 17, 9]
+
+    Args:
+        group: What the values are lifted into and combined by.
+
+    State: none of its own; the total is the output's. Relies on no order. Commutes with `retracting`.
+
+    Raises:
+        InvalidArgument: No group; when a correlation is built: without `retracting`.
+
+    Law:
+        The total is that of the results that stand.
+
+    Source:
+        Thesis, L23.
+    """
+
+    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
+
+    group: Any
+    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+
+    def validate(self) -> None:
+        """Check the group."""
+        if not isinstance(self.group, Group | Monoid):
+            message = (
+                f"{type(self).__name__}: expected a Group, or a Monoid, such as count, sum_ or mean, but got"
+                f" group={self.group!r} (type={type(self.group).__name__})"
+            )
+            raise InvalidArgument(message)
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse facts: what is displaced must be subtracted."""
+        if not any(other.retracts for other in others):
+            message = f"{self!r}: expected retracting() beside it, so that what is displaced is subtracted"
+            raise InvalidArgument(message)
+        if isinstance(self.group, Monoid) and any(other.keeps_versions for other in others):
+            message = (
+                f"{self!r}: expected a Group beside versioned, as totals of all times are kept up by subtraction, but"
+                f" {self.group!r} is a Monoid; aggregate the newest rows, or in windows"
+            )
+            raise InvalidArgument(message)
+
+    @handles(totals)
+    def over(self) -> Group | Monoid:
+        """Answer the group."""
+        group: Group | Monoid = self.group
+        return group
+
+
+class totalling_by(totalling):
+    """Make the results a table of totals, by a function of the result: as `totalling`, and a row a key.
+
+    A row whose last result leaves is deleted.
+
+    Args:
+        group: What the values are lifted into and combined by.
+        by: A pure function of the result: the key of its row.
+
+    State: none of its own; the totals are the output's. Relies on no order. Commutes with `retracting`.
+
+    Raises:
+        InvalidArgument: As `totalling`.
+
+    Law:
+        Each total is that of the results that stand under its key.
+
+    Source:
+        SEMANTICS 2.7.
+    """
+
+    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
+
+    by: Callable[[Any], Any]
+    makes_table: ClassVar[bool] = True
+
+    @handles(row_key)
+    def keyed(self) -> Any:
+        """Answer the key."""
+        return self.by

@@ -1,0 +1,110 @@
+"""Gathering: events of one slot with the list of what another had meanwhile, by event time.
+
+Source: ReactiveX (group_join), with lists in place of nested streams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius import Duration, Restriction, Slot, arrive, forward, handles, notify_at, state, tick
+from cartesius.language.clauses import is_drained
+from cartesius.language.families import completes, withdraw
+from restrictions.basics.checks import refuse_tables
+from restrictions.time.duration import check_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cartesius.data.entries import Entry
+
+
+class grouping(Restriction):
+    """Hold each event of ``left`` for its duration; then let it through with the list of what ``right`` had meanwhile.
+
+    An event of each side is live from its end for its duration, inclusive; the list has the values of all events of
+    ``right`` that were live together with it, in order of arrival.
+
+    Args:
+        left: The slot whose events open groups.
+        right: The slot whose events are gathered; none is let through.
+        left_duration: Time units or a `timedelta`, ≥ 0.
+        right_duration: Time units or a `timedelta`, ≥ 0.
+
+    State: the live events of both. Relies on no order, but for the lists. Commutes with `most_recently`,
+    `earliest`, `at_most`, `affinely` and `momentarily`.
+
+    Completes when ``left`` has ended and no group is open.
+
+    Raises:
+        InvalidArgument: A negative duration; when a correlation is built: a table.
+
+    Law:
+        Its lists are those of a comprehension over all events; tested in ``tests/oracle/test_streams.py``.
+
+    Source:
+        ReactiveX (group_join), with lists in place of nested streams.
+    """
+
+    left: Slot
+    right: Slot
+    left_duration: Duration
+    right_duration: Duration
+    swallows: ClassVar[tuple[str, ...]] = ("right",)
+    floors_of: ClassVar[tuple[str, ...] | None] = ("left", "right")
+    open: tuple[Entry, ...] = state(())
+    live: tuple[Entry, ...] = state(())
+
+    def validate(self) -> None:
+        """Check the durations."""
+        check_duration(self, "left_duration", self.left_duration)
+        check_duration(self, "right_duration", self.right_duration)
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse tables."""
+        refuse_tables(self, (*slots["left"], *slots["right"]))
+
+    @handles(arrive, "left")
+    def open_group(self, slot: Slot, event: Entry) -> None:
+        """Hold it back."""
+        self.open = (*self.open, event)
+        notify_at(int(event.end) + self.left_duration)
+
+    @handles(arrive, "right")
+    def gather(self, slot: Slot, event: Entry) -> None:
+        """Keep it as long as a group may want it."""
+        self.live = (*self.live, event)
+        notify_at(int(event.end) + self.right_duration)
+
+    @handles(withdraw, "left", "right")
+    def let_go(self, slot: Slot, event: Entry) -> None:
+        """Drop what its source takes back."""
+        self.open = tuple(held for held in self.open if held.identity != event.identity)
+        self.live = tuple(held for held in self.live if held.identity != event.identity)
+        forward(slot, event)
+
+    @handles(tick)
+    def close_groups(self, now: int) -> None:
+        """Let through the groups whose time is over; forget what no open or later group can want."""
+        closed = [event for event in self.open if event.end + self.left_duration < now]
+        self.open = tuple(event for event in self.open if event not in closed)
+        for event in closed:
+            met = [
+                right
+                for right in self.live
+                if right.end <= event.end + self.left_duration and event.end <= right.end + self.right_duration
+            ]
+            end = max([event.end, *(right.end for right in met)])
+            start = min([event.start, *(right.start for right in met)])
+            arrive(self.left, event.with_value((event.value, [right.value for right in met]), start, end))
+        first = min([now, *(int(event.end) for event in self.open)])
+        self.live = tuple(right for right in self.live if right.end + self.right_duration >= first)
+
+    @handles(completes)
+    def is_complete(self, arrived: Any) -> bool:
+        """No group is open, and none will be."""
+        return is_drained(self.left)
+
+    def waits(self) -> str:
+        """What comes within the durations."""
+        return "O(window)"

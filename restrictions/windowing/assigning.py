@@ -1,0 +1,300 @@
+"""Windows of fixed spans, and those of a user's own: to which an event belongs.
+
+Source: ICFP 2018, doi:10.1145/3236762, Figure 15; Dindar et al., VLDB Journal 2013; SEMANTICS 3.2 and 3.4.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from cartesius import Reliance, Window
+from cartesius.errors import InvalidArgument
+from cartesius.language.meanings import Meaning
+from restrictions.basics.checks import check_function
+from restrictions.windowing.window_base import windowing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius import Duration
+    from cartesius.data.entries import Entry
+    from cartesius.data.queues import Queue
+
+
+class _sliding(windowing):
+    """Base: windows of one size, one every period."""
+
+    def _all(self, event: Entry, size: int, period: int, offset: int) -> list[Window]:
+        if not (math.isfinite(event.start) and math.isfinite(event.end)):
+            return []  # what has always been so, or goes on for ever, is in none
+        first = math.floor((event.end - size - offset) / period) + 1
+        last = math.floor((event.start - offset) / period)
+        if isinstance(event.start, int) and isinstance(event.end, int):  # exactly, however large
+            first, last = (event.end - size - offset) // period + 1, (event.start - offset) // period
+        return [Window(start, start + size) for start in (offset + n * period for n in range(first, last + 1))]
+
+
+class tumbling(_sliding):
+    """Let events meet in windows of one size, one after the other: ``[start, start + size)``. Never suspends.
+
+    >>> from cartesius import Reactive, correlate, run
+    >>> from restrictions import tumbling
+    >>> bid, ask = Reactive("bid"), Reactive("ask")
+    >>> @correlate(bid=bid, ask=ask, restrict=tumbling(10))
+    ... def deals(bid, ask, *, window):
+    ...     if bid >= ask:
+    ...         yield bid, ask, window.start
+    >>> [e.value for e in run(deals, [(bid, 5, 1), (ask, 4, 9), (ask, 3, 10), (bid, 4, 12)])]
+    [(5, 4, 0), (4, 3, 10)]
+
+    Args:
+        size: Time units or a `timedelta`, > 0.
+        lateness: How long after its end a window takes what is late: time units or a `timedelta`, ≥ 0. Then it is
+            freed; what is later comes out of ``engine.late``.
+        offset: Where a window starts, with all others in steps of the size: time units or a `timedelta`.
+        report: When what is in a window becomes visible: `on_content_change`, at once; `on_close`, `final`,
+            `periodic`; with ``& non_empty``.
+        content: What a window keeps: all; or `first`, `last`, `filtered`, `keeping`, `accumulated`.
+        tick: What is one batch: each ``"tuple"``, all of one ``"time"``, as soon as it is over, or n events, by a
+            number. A batch that is not full is one when a window of it is reported or freed.
+        on_leave: What happens to the events of a window that is freed: they ``"expire"``, and their results stand, or
+            it is a ``"displace"``, so that `retracting` takes their results back.
+
+    State: what a window holds until it is reported. Relies on no order. Does not commute: what is to its right has a
+    copy a window, what is to its left is common. A slot bound to a table is in no window: its rows meet all.
+
+    Raises:
+        InvalidArgument: A size that is none, or an unknown option; when a correlation is built: two kinds of windows,
+            or windows beside `versioned`.
+
+    Law:
+        What it gives is what the correlation without it gives for the events of each window, window by window.
+
+    Source:
+        ICFP 2018, Figure 15; SEMANTICS 3.2.
+    """
+
+    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
+    size: Duration
+    offset: Duration = 0
+
+    def validate(self) -> None:
+        """Check the size."""
+        super().validate()
+        _check_positive(self, "size", self.size)
+
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Return the one that contains it, if one does."""
+        return self._all(event, self.size, self.size, self.offset)
+
+
+class sliding(_sliding):
+    """Let events meet in windows of one size that overlap: one starts every ``period``. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian, sliding
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> near = cartesian(left, right, restrict=sliding(10, 5))
+    >>> [e.value for e in run(near, [(left, "a", 4), (right, "x", 5), (right, "y", 9), (right, "z", 12)])]
+    [('a', 'x'), ('a', 'y')]
+
+    Two events that are in two windows together meet in each. If the period exceeds the size there are gaps.
+
+    Args:
+        size: Time units or a `timedelta`, > 0.
+        period: Time units or a `timedelta`, > 0.
+        t0: The start of the first window: there is none before; None: there are windows at all times.
+        lateness: As for `tumbling`, and so are offset, report, content, tick and on_leave.
+
+    State: as `tumbling`. Relies on no order. Does not commute: what is to its right has a copy a window.
+
+    Raises:
+        InvalidArgument: As for `tumbling`.
+
+    Law:
+        ``sliding(n, n) == tumbling(n)``.
+
+    Source:
+        ICFP 2018, Figure 15; SEMANTICS 3.2.
+    """
+
+    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
+    size: Duration
+    period: Duration
+    offset: Duration = 0
+    t0: int | None = None
+
+    def validate(self) -> None:
+        """Check size and period."""
+        super().validate()
+        _check_positive(self, "size", self.size)
+        _check_positive(self, "period", self.period)
+        if self.t0 is not None:
+            _check_time(self, "t0", self.t0)
+
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Return those that contain it, the earliest first."""
+        if self.t0 is None:
+            return self._all(event, self.size, self.period, self.offset)
+        return [w for w in self._all(event, self.size, self.period, self.t0) if w.start >= self.t0]
+
+
+class fixed(windowing):
+    """Let events meet in one window ``[start, end)``; what is outside is not seen. Never suspends.
+
+    >>> from cartesius import Reactive, run
+    >>> from restrictions import cartesian, fixed
+    >>> left, right = Reactive("left"), Reactive("right")
+    >>> may = cartesian(left, right, restrict=fixed(1, 31))
+    >>> [e.value for e in run(may, [(left, "a", 0), (left, "b", 1), (right, "x", 30), (right, "y", 31)])]
+    [('b', 'x')]
+
+    Args:
+        start: In time units.
+        end: In time units, the first that is not in it.
+        lateness: As for `tumbling`, and so are report, content, tick and on_leave.
+
+    State: as `tumbling`. Relies on no order. Does not commute: what is to its right has a copy a window.
+
+    Raises:
+        InvalidArgument: An end that is not after the start.
+
+    Law:
+        What it gives is what the correlation gives for the events in it alone.
+
+    Source:
+        SEMANTICS 3.2.
+    """
+
+    start: int
+    end: int
+
+    def validate(self) -> None:
+        """Check the bounds."""
+        super().validate()
+        _check_time(self, "start", self.start)
+        _check_time(self, "end", self.end)
+        if self.start >= self.end:
+            message = f"fixed: expected start < end but got start={self.start!r}, end={self.end!r}; swap them"
+            raise InvalidArgument(message)
+
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Return the one, if it contains it."""
+        window = Window(self.start, self.end)
+        return [window] if window.holds(event.start, event.end) else []
+
+
+class windowed(windowing):
+    """Let events meet in the windows that a function assigns them to. Never suspends.
+
+    >>> from cartesius import Reactive, Window, run
+    >>> from restrictions import cartesian, windowed
+    >>> def while_logged_in(event, present):
+    ...     if event.value == "in":
+    ...         return [Window(event.start)]
+    ...     if event.value == "out":
+    ...         return [Window(window.start, event.end + 1) for window in present]
+    ...     return present
+    >>> action = Reactive("action")
+    >>> visits = cartesian(action, restrict=windowed(while_logged_in))
+    >>> trace = [(action, "in", 3), (action, "buy", 5), (action, "out", 8), (action, "buy", 9)]
+    >>> [e.value for e in run(visits, trace)]
+    [('in',), ('buy',), ('out',)]
+
+    The function gets the event (value, start, end) and, if it takes two arguments, the windows that contain it and are
+    not freed, under the same keys to the left. A `Window` without an end is open; the one of the same start that has an
+    end closes it. What is in an open window is held: nothing is visible before it is known when it ends.
+
+    Args:
+        assigner: A pure function that returns windows, each of which contains the event: `Window`, or (start, end).
+        lateness: As for `tumbling`, and so are report, content, tick and on_leave.
+
+    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Does not commute: what is to
+    its right has a copy a window.
+
+    Raises:
+        InvalidArgument: No function; when an event comes: what it returns are no windows that contain the event.
+
+    Law:
+        With the windows of `tumbling` it is `tumbling`.
+
+    Source:
+        SEMANTICS 3.2 and 3.4.
+    """
+
+    relies_on_order: ClassVar[Reliance] = Reliance.ALL
+    assigner: Callable[..., Iterable[Any]]
+
+    def validate(self) -> None:
+        """Check the function."""
+        super().validate()
+        check_function(self, self.assigner, "assigner")
+        if _required(self.assigner) > 2:
+            message = (
+                f"windowed: expected a function of the event, or of the event and the windows there, but"
+                f" {self.assigner!r} takes {_required(self.assigner)} arguments"
+            )
+            raise InvalidArgument(message)
+
+    def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
+        """Ask the function."""
+        there = tuple(window for window in sorted(present) if window.holds(event.start, event.end))
+        given: Any = self.assigner(event, there) if _required(self.assigner) == 2 else self.assigner(event)
+        if (isinstance(given, tuple) and type(given) is not tuple) or not isinstance(given, Iterable):
+            _refuse(self, given, event)
+        return sorted(dict.fromkeys([_checked(self, window, event) for window in given]))
+
+
+def _required(function: Callable[..., Any]) -> int:
+    """Return how many arguments a function needs."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a builtin nothing is known
+        return 1
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
+    return max(len(required), 2 * any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters))
+
+
+def _checked(restriction: windowed, given: Any, event: Entry) -> Window:
+    if isinstance(given, tuple) and len(given) == 2 and all(map(_is_bound, given)):
+        start, end = given
+        if start <= event.start and event.end < end:
+            return Window(start, end)
+    return _refuse(restriction, given, event)
+
+
+def _is_bound(time: Any) -> bool:
+    is_time = isinstance(time, int) and not isinstance(time, bool)
+    return is_time or (isinstance(time, float) and math.isinf(time))
+
+
+def _refuse(restriction: windowed, given: Any, event: Entry) -> NoReturn:
+    message = (
+        f"{restriction!r}: expected windows that contain the event at {event.start}..{event.end}, Window(start, end)"
+        f" with start ≤ {event.start} and {event.end} < end, both in time units, but the assigner gave {given!r}"
+    )
+    if isinstance(given, Window):
+        message += "; return a list of windows"
+    raise InvalidArgument(message)
+
+
+def _check_positive(restriction: windowing, argument: str, duration: Any) -> None:
+    if duration <= duration * 0:
+        message = f"{type(restriction).__name__}: expected a duration > 0 but got {argument}={duration!r}"
+        raise InvalidArgument(message)
+
+
+def _check_time(restriction: windowing, argument: str, time: Any) -> None:
+    if isinstance(time, bool) or not isinstance(time, int):
+        message = (
+            f"{type(restriction).__name__}: expected a time, an int of time units, but got {argument}={time!r}"
+            f" (type={type(time).__name__})"
+        )
+        if isinstance(time, timedelta):
+            message += "; a timedelta is a duration"
+        raise InvalidArgument(message)
