@@ -11,6 +11,11 @@ Rooms, each standing on those before it:
 """
 
 from dsl import units as units
+from dsl.declarations.counted_rows import count as count
+from dsl.declarations.counted_rows import max_ as max_
+from dsl.declarations.counted_rows import mean as mean
+from dsl.declarations.counted_rows import min_ as min_
+from dsl.declarations.counted_rows import sum_ as sum_
 from dsl.declarations.forecasts import throughout as throughout
 from dsl.declarations.functions import between as between
 from dsl.declarations.functions import coalesce as coalesce
@@ -25,11 +30,6 @@ from dsl.declarations.sources import choice as choice
 from dsl.declarations.sources import instant as instant
 from dsl.declarations.sources import optional as optional
 from dsl.declarations.sources import position as position
-from dsl.declarations.totals import count as count
-from dsl.declarations.totals import max_ as max_
-from dsl.declarations.totals import mean as mean
-from dsl.declarations.totals import min_ as min_
-from dsl.declarations.totals import sum_ as sum_
 from dsl.judgements.passing import Passage as Passage
 from dsl.meaning.verdicts import Reason as Reason
 from dsl.meaning.verdicts import Verdict as Verdict

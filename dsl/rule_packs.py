@@ -24,7 +24,7 @@ from dsl.declarations.sources import Source, declaration
 from dsl.english.explaining import Plan
 from dsl.english.sentences import Describer
 from dsl.judgements.clocks import comparisons_with_now, refuse_clock
-from dsl.judgements.judging import Evaluations, Judge
+from dsl.judgements.judges import Evaluations, Judge
 from dsl.judgements.passing import Passing, planned, refuse_comparisons_with_now, refuse_links
 from dsl.judgements.related import Related
 from dsl.proofs.linting import flaws

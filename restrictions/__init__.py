@@ -10,8 +10,6 @@ Users import from here, and from `streams`, `tables`, `windows` and `operators`.
 """
 
 from .basics.accepting import by_arrival as by_arrival
-from .basics.consumption import affinely as affinely
-from .basics.consumption import at_most as at_most
 from .basics.counting import every_nth as every_nth
 from .basics.counting import take as take
 from .basics.filters import only as only
@@ -19,8 +17,6 @@ from .basics.keys import key_by as key_by
 from .basics.outer import optionally as optionally
 from .basics.recency import earliest as earliest
 from .basics.recency import most_recently as most_recently
-from .basics.results import as_table as as_table
-from .basics.results import retracting as retracting
 from .basics.selection import fifo as fifo
 from .basics.selection import first_match as first_match
 from .basics.selection import lifo as lifo
@@ -28,6 +24,10 @@ from .basics.selection import ordered_by as ordered_by
 from .basics.selection import randomly as randomly
 from .basics.separation import momentarily as momentarily
 from .basics.separation import separately as separately
+from .basics.taking_back import as_table as as_table
+from .basics.taking_back import retracting as retracting
+from .basics.uses import affinely as affinely
+from .basics.uses import at_most as at_most
 from .gates.alignment import aligning as aligning
 from .sequencing.contexts import chronicle as chronicle
 from .sequencing.contexts import continuous as continuous
@@ -41,7 +41,7 @@ from .stream_operators.combining import zip_ as zip_
 from .time.absence import without as without
 from .time.duration import within as within
 from .time.event_time import in_event_time as in_event_time
-from .time.versions import versioned as versioned
+from .time.versioning import versioned as versioned
 from .windowing.assigning import fixed as fixed
 from .windowing.assigning import sliding as sliding
 from .windowing.assigning import tumbling as tumbling

@@ -5,7 +5,6 @@ to all: what a push causes is one *step*, in which every correlation runs once w
 diamond has no glitch, and of several events that one step brings, `combine_latest` sees the last.
 """
 
-from restrictions.stream_operators.alternatives import either as either
 from restrictions.stream_operators.combining import affine_latest as affine_latest
 from restrictions.stream_operators.combining import cartesian as cartesian
 from restrictions.stream_operators.combining import combine_latest as combine_latest
@@ -16,6 +15,15 @@ from restrictions.stream_operators.combining import now as now
 from restrictions.stream_operators.combining import sample as sample
 from restrictions.stream_operators.combining import with_latest_from as with_latest_from
 from restrictions.stream_operators.combining import zip_ as zip_
+from restrictions.stream_operators.competing import either as either
+from restrictions.stream_operators.joining import group_join as group_join
+from restrictions.stream_operators.joining import interval_join as interval_join
+from restrictions.stream_operators.joining import join as join
+from restrictions.stream_operators.joining import stream_table_join as stream_table_join
+from restrictions.stream_operators.letting_through import distinct_until_changed as distinct_until_changed
+from restrictions.stream_operators.letting_through import skip_until as skip_until
+from restrictions.stream_operators.letting_through import skip_while as skip_while
+from restrictions.stream_operators.letting_through import take_until as take_until
 from restrictions.stream_operators.mapping import buffer as buffer
 from restrictions.stream_operators.mapping import filter_ as filter_
 from restrictions.stream_operators.mapping import group_by as group_by
@@ -23,11 +31,3 @@ from restrictions.stream_operators.mapping import map_ as map_
 from restrictions.stream_operators.mapping import map_concat as map_concat
 from restrictions.stream_operators.mapping import rolling as rolling
 from restrictions.stream_operators.mapping import scan as scan
-from restrictions.stream_operators.pairing import group_join as group_join
-from restrictions.stream_operators.pairing import interval_join as interval_join
-from restrictions.stream_operators.pairing import join as join
-from restrictions.stream_operators.pairing import stream_table_join as stream_table_join
-from restrictions.stream_operators.passing import distinct_until_changed as distinct_until_changed
-from restrictions.stream_operators.passing import skip_until as skip_until
-from restrictions.stream_operators.passing import skip_while as skip_while
-from restrictions.stream_operators.passing import take_until as take_until

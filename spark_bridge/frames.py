@@ -43,7 +43,7 @@ from spark_bridge.reading.prefixes import clock_rows
 from spark_bridge.reading.reads import check_reads
 from spark_bridge.running.buckets import Buckets
 from spark_bridge.running.queries import Share, log_warnings, start_query
-from spark_bridge.running.raising import checked_policy, for_engines
+from spark_bridge.running.row_errors import checked_policy, for_engines
 from spark_bridge.running.stateful import run_batch, run_streaming
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.checkpoints import CheckpointNote, settled
@@ -53,7 +53,7 @@ from spark_bridge.transport.dead_letters import Plausible
 from spark_bridge.transport.emission import Layout
 from spark_bridge.transport.envelope import letters_of, opened, results_of, tagged, united
 from spark_bridge.transport.shuffles import bucket_numbers, partitioned
-from spark_bridge.transport.sources import make_source, value_schema
+from spark_bridge.transport.source_frames import make_source, value_schema
 from spark_bridge.transport.static_frames import StaticRows, static_rows
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from cartesius import Reactive
     from spark_bridge.columns.schemas import ResultSchema
     from spark_bridge.running.queries import Sink
-    from spark_bridge.running.raising import OnError
-    from spark_bridge.transport.sources import Source
+    from spark_bridge.running.row_errors import OnError
+    from spark_bridge.transport.source_frames import Source
 
     Columns: TypeAlias = str | Mapping[str, str]
     Schema: TypeAlias = str | t.StructType

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cartesius.batching.world import World
     from cartesius.data.entries import Candidate
     from cartesius.data.events import Time
-    from cartesius.data.windows import WindowRows
+    from cartesius.data.window_spans import WindowRows
     from cartesius.language.families import Slot
     from cartesius.language.matches import Match
     from cartesius.results.outputs import Events, Result, Rows, Span

@@ -24,7 +24,7 @@ from cartesius.results.outputs import Events, hull
 from cartesius.results.version_outputs import VersionTotals, VersionView
 from cartesius.storage.conservation import Fate
 from cartesius.storage.stored import check_storable
-from cartesius.storage.versions import ARRIVAL, Kind, Moment, Version, VersionMemory, ends
+from cartesius.storage.version_memories import ARRIVAL, Kind, Moment, Version, VersionMemory, ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

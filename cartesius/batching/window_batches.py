@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import ABSENT
-from cartesius.data.windows import WindowRows
+from cartesius.data.window_spans import WindowRows
 from cartesius.results.outputs import Rows
 from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals

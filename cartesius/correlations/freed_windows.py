@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.data.events import LATEST, Window
-from cartesius.data.windows import WindowRows
+from cartesius.data.window_spans import WindowRows
 from cartesius.effects.handlers import handles
 from cartesius.effects.operations import forward
 from cartesius.errors import InvalidArgument

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.clause_layers import clauses_of_layers
 from cartesius.correlations.gates import count_set_aside
-from cartesius.correlations.places import Place
+from cartesius.correlations.placements import Place
 from cartesius.data.entries import GONE
 from cartesius.data.events import Event
 from cartesius.effects.layers import Layer, layer_of

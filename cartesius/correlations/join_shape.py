@@ -36,7 +36,7 @@ from cartesius.correlations.floors import Floors
 from cartesius.correlations.freed_windows import keep_closed, may_give, retaining
 from cartesius.correlations.gates import number_held
 from cartesius.correlations.installations import Installed
-from cartesius.correlations.places import gates_of
+from cartesius.correlations.placements import gates_of
 from cartesius.correlations.runners import InPlace, OnStrands
 from cartesius.correlations.stacks import inner_handlers, outer_handlers
 from cartesius.data.entries import ABSENT
@@ -45,7 +45,7 @@ from cartesius.language.families import Slot, arrive, completes, ended, enter, w
 from cartesius.results.outputs import Events
 from cartesius.results.relations import Relations
 from cartesius.storage.conservation import Fate
-from cartesius.storage.versions import NEWEST
+from cartesius.storage.version_memories import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

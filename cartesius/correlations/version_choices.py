@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
 from cartesius.results.outputs import Events, Rows
-from cartesius.storage.versions import Kind, VersionMemory
+from cartesius.storage.version_memories import Kind, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

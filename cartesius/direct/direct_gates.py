@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.correlations.places import gates_of
+from cartesius.correlations.placements import gates_of
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:

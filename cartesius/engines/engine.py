@@ -31,7 +31,7 @@ from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.language.fingerprints import fingerprint
 from cartesius.running.doors import check_input
 from cartesius.running.measures import measure, unaccounted, whereabouts
-from cartesius.running.reading import Table
+from cartesius.running.table_reading import Table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping

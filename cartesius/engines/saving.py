@@ -23,7 +23,7 @@ from cartesius.data.entries import ABSENT, Entry
 from cartesius.engines.engine import Engine
 from cartesius.engines.snapshots import load_engine, load_entries, save_engine, save_entries
 from cartesius.errors import InternalError, SnapshotMismatch
-from cartesius.storage.versions import VersionMemory
+from cartesius.storage.version_memories import VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

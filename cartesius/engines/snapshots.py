@@ -20,7 +20,7 @@ from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals
 from cartesius.results.version_outputs import VersionTotals, VersionView
 from cartesius.storage.stored import check_storable, load_entry, load_fields, save_entry, save_fields
-from cartesius.storage.versions import Version, VersionMemory
+from cartesius.storage.version_memories import Version, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -15,7 +15,7 @@ import attrs
 
 from cartesius.data.events import Interval
 from cartesius.data.records import reader
-from cartesius.data.windows import window_of
+from cartesius.data.window_spans import window_of
 from cartesius.expressions.nulls import COMPARISONS, LOGICAL, application, first_there, is_not_null, is_null
 from cartesius.expressions.nulls import truth as truth_of
 

@@ -31,7 +31,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import release
-from cartesius.storage.versions import Kind, VersionMemory
+from cartesius.storage.version_memories import Kind, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.results.provenance import Provenance
-    from cartesius.storage.versions import Moment
+    from cartesius.storage.version_memories import Moment
 
 _ATOMS = frozenset((int, str, bool, bytes, type(None)))
 Span: TypeAlias = "tuple[Time, Time]"

@@ -15,7 +15,7 @@ import attrs
 
 from cartesius.data.entries import ABSENT, singly
 from cartesius.data.events import Delete, Event, Update
-from cartesius.data.windows import origin
+from cartesius.data.window_spans import origin
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:

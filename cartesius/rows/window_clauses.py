@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import GONE
-from cartesius.data.windows import inside, outside, window_of
+from cartesius.data.window_spans import inside, outside, window_of
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import of_clause, slot_of
 from cartesius.language.families import arrive, displace, enter, push, tick

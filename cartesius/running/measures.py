@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.correlations.gates import number_held
-from cartesius.data.windows import origin
+from cartesius.data.window_spans import origin
 from cartesius.storage.conservation import FATES
 
 if TYPE_CHECKING:

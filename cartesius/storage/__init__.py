@@ -1,5 +1,5 @@
 """What a slot keeps: memories and their indexes, rows, versions, the queue at its door, the count of its deliveries.
 
-In reading order: `memories`, `row_memories`, `versions`, `kept_rows`, `shared_memories`, `probes`, `pauses`,
+In reading order: `memories`, `row_memories`, `version_memories`, `kept_rows`, `shared_memories`, `probes`, `pauses`,
 `conservation`, `stored`.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.entries import ABSENT
 from cartesius.data.records import wrap
-from cartesius.data.windows import window_of
+from cartesius.data.window_spans import window_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from cartesius.data.codec import pack, storable
 from cartesius.data.entries import ABSENT, Entry
 from cartesius.data.queues import Queue
 from cartesius.errors import NotStorable
-from cartesius.storage.versions import Version
+from cartesius.storage.version_memories import Version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dsl.refusals.errors import InvalidRule, refusal
-from dsl.terms.relations import totals
+from dsl.terms.related_rows import totals
 from dsl.terms.terms import parts, sources
 from dsl.terms.texts import text
 from dsl.terms.timed_terms import Throughout

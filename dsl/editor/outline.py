@@ -19,7 +19,7 @@ from dsl.declarations.sources import declaration
 from dsl.refusals.quoting import unescaped
 from dsl.rule_packs import RulePack
 from dsl.terms.dimensions import Choice, Measure
-from dsl.terms.relations import pairings, tallyings
+from dsl.terms.related_rows import pairings, tallyings
 from dsl.terms.texts import text
 from dsl.text.headings import Headings
 from dsl.text.parsing import Leaf, Page, tokens

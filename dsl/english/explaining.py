@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from cartesius import Engine
 from dsl.judgements.dependencies import leaves
-from dsl.meaning.sharing import Slots
+from dsl.meaning.shared_terms import Slots
 from dsl.terms.aggregates import Total
-from dsl.terms.relations import equalities, pairings, tallyings
+from dsl.terms.related_rows import equalities, pairings, tallyings
 from dsl.terms.statements import EVERY_PAIR, Against, Located, Requirement, conditions
 from dsl.terms.terms import Comparison, Observation, parts, sources
 from dsl.terms.texts import label, text

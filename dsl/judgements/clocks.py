@@ -21,7 +21,7 @@ from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, Compilation
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
-from dsl.terms.relations import totals
+from dsl.terms.related_rows import totals
 from dsl.terms.terms import Arithmetic, Between, Comparison, Named, Now, Sign, operands, parts, sources
 from dsl.terms.texts import text
 

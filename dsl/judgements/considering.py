@@ -16,7 +16,7 @@ from cartesius import Reactive, correlate
 from cartesius.expressions.expressions import Apply, Part
 from cartesius.expressions.made_values import Sole
 from cartesius.expressions.missing_values import Asked, Form, form_of, is_there
-from dsl.columns.forms import form_of_considered
+from dsl.columns.judgement_forms import form_of_considered
 from dsl.judgements.clocks import comparisons_with_now
 from dsl.judgements.presence import Presence, situated, time_of
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
@@ -24,12 +24,12 @@ from dsl.meaning.schedules import Forecasting
 from dsl.terms.statements import conditions
 from dsl.terms.terms import sources
 from restrictions import as_table, retracting
-from restrictions.gates.stages import ageing, collating
+from restrictions.gates.life_stages import ageing, collating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsl.judgements.judging import Judge
+    from dsl.judgements.judges import Judge
     from dsl.judgements.passing import Passage, Passing
     from dsl.meaning.evaluation import Evaluate
     from dsl.meaning.verdicts import Verdict

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dsl.meaning.affine import slope
 from dsl.meaning.evaluation import Situation, compiled, span
-from dsl.meaning.rows import extended
+from dsl.meaning.replaced_rows import extended
 from dsl.meaning.schedules import SCHEDULE
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH

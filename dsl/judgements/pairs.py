@@ -20,7 +20,7 @@ from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.expressions.missing_values import Form, Lifted, Observed, both, is_true, opposite
 from dsl.columns.simplifying import simplified
 from dsl.columns.term_forms import InexpressibleError, expressed
-from dsl.judgements.judging import Judge
+from dsl.judgements.judges import Judge
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.terms.statements import Conditional, Requirement
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.verdicts import Reason
-    from dsl.terms.relations import Pairing
+    from dsl.terms.related_rows import Pairing
     from dsl.terms.statements import Statement
     from dsl.terms.terms import Declaration, Term
 

@@ -24,11 +24,11 @@ from dsl.judgements.movements import following, moving
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
-from dsl.meaning.rows import extended
+from dsl.meaning.replaced_rows import extended
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import INSTANT
-from dsl.terms.relations import alone, slot_of
-from dsl.terms.relations import slots as slots_of
+from dsl.terms.related_rows import alone, slot_of
+from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Requirement, Statement, conditions
 from dsl.terms.terms import Observation, observations, parts
 from dsl.terms.texts import label, text

@@ -29,8 +29,8 @@ from dsl.columns.term_forms import NOW, STALE, InexpressibleError, expressed
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
-from dsl.meaning.rows import extended
-from restrictions.gates.stages import Stage
+from dsl.meaning.replaced_rows import extended
+from restrictions.gates.life_stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

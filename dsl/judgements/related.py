@@ -17,7 +17,7 @@ import attrs
 from dsl.judgements.pairs import PairJudge, findings_of, fold, shown
 from dsl.judgements.tallies import ASTRAY, Contributing, GroupOf, Tallied, unknown
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
-from dsl.terms.relations import Pairing, Tallying, equalities, pairings, tallyings
+from dsl.terms.related_rows import Pairing, Tallying, equalities, pairings, tallyings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dsl.meaning.evaluation import Evaluate, Row
     from dsl.meaning.reevaluation import Doubt
-    from dsl.terms.relations import Tallying
+    from dsl.terms.related_rows import Tallying
     from dsl.terms.terms import Declaration
 
 ASTRAY = ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dsl.meaning import foreseen
 from dsl.meaning.evaluation import compiled
-from dsl.terms.relations import totals
+from dsl.terms.related_rows import totals
 from dsl.terms.terms import Coalesce, Junction, Known, Now, Observation, operands, parts
 from dsl.terms.texts import label, text
 

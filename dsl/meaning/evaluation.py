@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from dsl.meaning.lookups import Span, predicted
-from dsl.meaning.sharing import once
+from dsl.meaning.shared_terms import once
 from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.terms.instants import instant_of

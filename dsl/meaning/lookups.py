@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
-from dsl.meaning.rows import extended
+from dsl.meaning.replaced_rows import extended
 from dsl.meaning.schedules import SCHEDULE
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from cartesius import Delete, storable
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.phases import Collected
-from dsl.meaning.rows import extended
+from dsl.meaning.replaced_rows import extended
 from dsl.terms.instants import instant_of
-from restrictions.gates.stages import Stage
+from restrictions.gates.life_stages import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

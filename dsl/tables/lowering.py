@@ -19,7 +19,7 @@ import attrs
 from cartesius import Reactive, correlate
 from cartesius.expressions.expressions import Apply, Constant, Field, Part
 from cartesius.expressions.missing_values import Form
-from dsl.columns.forms import form_of_status
+from dsl.columns.judgement_forms import form_of_status
 from dsl.columns.term_forms import InexpressibleError, expressed
 from dsl.judgements.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.judgements.passing import Passage, Passing
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.expressions.expressions import Expression
-    from dsl.judgements.judging import Judge
+    from dsl.judgements.judges import Judge
     from dsl.meaning.evaluation import Evaluate
     from dsl.tables.relation_tables import Table
     from dsl.terms.links import Link

@@ -30,7 +30,7 @@ from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed
 from dsl.tables.lowering import conjunction, equality, reactive
 from dsl.terms import terms
 from dsl.terms.dimensions import Measure
-from dsl.terms.relations import Pairing, Tallying, equalities
+from dsl.terms.related_rows import Pairing, Tallying, equalities
 from dsl.terms.statements import conditions
 from dsl.terms.texts import text
 from dsl.writing.checking import common

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import attrs
 
+from dsl.declarations.counted_rows import count, max_, mean, min_, sum_
 from dsl.declarations.forecasts import Predicted, moment, throughout
 from dsl.declarations.functions import between, coalesce, distance, known, now
-from dsl.declarations.totals import count, max_, mean, min_, sum_
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.refusals.quoting import unescaped, unquoted
 from dsl.terms.dimensions import NUMBER, TRUTH, named

@@ -1,4 +1,4 @@
 """Gates: events that wait for each other, are turned into others, or are let through by what came before.
 
-In reading order: `alignment`, `folding`, `signals`, `rows`, `stages`.
+In reading order: `alignment`, `folding`, `signals`, `row_gates`, `life_stages`.
 """

@@ -16,10 +16,10 @@ from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, withdraw
 from restrictions.basics.checks import refuse_tables
-from restrictions.basics.consumption import affinely
 from restrictions.basics.recency import most_recently
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily
+from restrictions.basics.uses import affinely
 from restrictions.sequencing.sequences import in_sequence
 
 if TYPE_CHECKING:

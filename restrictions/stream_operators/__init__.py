@@ -1,4 +1,4 @@
 """The operators of `restrictions.streams`, each a correlation under restrictions.
 
-In reading order: `combining`, `alternatives`, `mapping`, `pairing`, `passing`.
+In reading order: `combining`, `competing`, `mapping`, `joining`, `letting_through`.
 """

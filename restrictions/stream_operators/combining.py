@@ -13,10 +13,10 @@ from cartesius.expressions.expressions import Apply, Constant, Part, Tuple
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.language.restriction_base import Composition
 from restrictions.basics.completion import at_end, completing_with, completing_without_value, never_completing
-from restrictions.basics.consumption import affinely
 from restrictions.basics.recency import most_recently
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily, separately
+from restrictions.basics.uses import affinely
 from restrictions.gates.alignment import aligning
 from restrictions.gates.signals import sampling
 

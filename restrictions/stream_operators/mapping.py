@@ -17,9 +17,9 @@ from cartesius.expressions.expressions import Part
 from cartesius.expressions.tracing import parameters_of
 from restrictions.basics.keys import key_by
 from restrictions.basics.recency import most_recently
-from restrictions.basics.results import as_table
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily
+from restrictions.basics.taking_back import as_table
 from restrictions.gates.folding import accumulating, buffering
 from restrictions.stream_operators.combining import check_stream, derived
 

@@ -16,8 +16,8 @@ from cartesius.language.meanings import Meaning
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.basics.keys import having_key, key_by
-from restrictions.basics.results import retracting
 from restrictions.basics.separation import momentarily
+from restrictions.basics.taking_back import retracting
 from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.table_operators.aggregation import totalling_by
 from restrictions.table_operators.tabling import key_function

@@ -14,7 +14,7 @@ from cartesius.expressions.expressions import Apply, Expression, Field, Part
 from cartesius.language.reactives import UNDECLARED
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily
-from restrictions.gates.rows import announcing, upserting
+from restrictions.gates.row_gates import announcing, upserting
 from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.table_operators.tabling import check_table, rows_of
 

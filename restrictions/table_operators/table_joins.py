@@ -17,9 +17,9 @@ from cartesius.expressions.expressions import Apply, Expression, KeyOf, Part, Tu
 from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.basics.keys import having_key
 from restrictions.basics.outer import optionally
-from restrictions.basics.results import as_table, retracting
+from restrictions.basics.taking_back import as_table, retracting
 from restrictions.stream_operators.combining import derived
-from restrictions.stream_operators.pairing import matching_key
+from restrictions.stream_operators.joining import matching_key
 from restrictions.table_operators.tabling import check_table
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from cartesius.expressions.tracing import parameters_of, trace
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
 from restrictions.basics.keys import having_key
-from restrictions.basics.results import as_table, retracting
-from restrictions.gates.rows import transiently, updating
+from restrictions.basics.taking_back import as_table, retracting
+from restrictions.gates.row_gates import transiently, updating
 from restrictions.stream_operators.combining import derived
 from restrictions.stream_operators.mapping import check_callable
 from restrictions.table_operators.aggregation import totalling, totalling_by

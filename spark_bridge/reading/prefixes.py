@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_bridge.transport.dead_letters import Plausible
-    from spark_bridge.transport.sources import Source
+    from spark_bridge.transport.source_frames import Source
 
 CLOCK: Final = -1
 """Stands for a source: what comes of it is the clock, in microseconds, as text."""

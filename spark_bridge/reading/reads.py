@@ -52,7 +52,7 @@ from cartesius.facts.lineage import (
 )
 from cartesius.language.families import arrive, totals
 from spark_bridge.columns.schemas import PLAIN
-from spark_bridge.transport.sources import near
+from spark_bridge.transport.source_frames import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

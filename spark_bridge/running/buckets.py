@@ -23,7 +23,7 @@ from cartesius.columns.batches.running import Attempt, attempt
 from cartesius.columns.batches.slicing import between
 from cartesius.errors import InvalidArgument, NotStorable
 from spark_bridge.columns.row_texts import value_text
-from spark_bridge.running.raising import failed_on_row, failed_without_row, for_engines, raised
+from spark_bridge.running.row_errors import failed_on_row, failed_without_row, for_engines, raised
 from spark_bridge.state.bucket_states import BucketStates
 from spark_bridge.state.engine_cache import once_a_worker
 from spark_bridge.transport.arrivals import REASON, TIME, Arrivals, Columns, before, joined, not_before, restored
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from cartesius import Engine, Event, Reactive
     from cartesius.columns.batches.feeds import Feed
-    from spark_bridge.running.raising import OnError
+    from spark_bridge.running.row_errors import OnError
     from spark_bridge.transport.arrivals import Input
     from spark_bridge.transport.emission import Layout
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from spark_bridge.reading.prefixes import clock_in
-from spark_bridge.running.versions import check_versions
+from spark_bridge.running.compatibility import check_versions
 from spark_bridge.transport.emission import PART
 from spark_bridge.transport.envelope import FOREVER
 from spark_bridge.transport.packing import BEFORE_ALL

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spark_bridge.transport.dead_letters import Plausible
     from spark_bridge.transport.emission import Layout
-    from spark_bridge.transport.sources import Source
+    from spark_bridge.transport.source_frames import Source
 
 FOREVER: Final = "TIMESTAMP '2250-01-01 00:00:00Z'"  # it goes through pandas, whose timestamps end in 2262
 

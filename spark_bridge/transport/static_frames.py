@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spark_bridge.transport.dead_letters import Plausible
-    from spark_bridge.transport.sources import Source
+    from spark_bridge.transport.source_frames import Source
 
 
 @attrs.frozen

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.batching.null_keys import NullKeys
 from cartesius.columns.bodies.scalars import Scalars
-from cartesius.columns.vectors import keys
+from cartesius.columns.vectors import key_codes as keys
 from cartesius.correlations import freed_windows
 from cartesius.engines import snapshots
 from cartesius.expressions import expressions, nulls
 from cartesius.results import outputs
 from cartesius.rows.following import precedes
 from cartesius.storage import stored
-from cartesius.storage.versions import Version
+from cartesius.storage.version_memories import Version
 from restrictions.sequencing.contiguity import sequencing
 from restrictions.table_operators import aggregating
 from restrictions.time.duration import within

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import types as t
 
     from spark_bridge.running.buckets import Buckets
-    from spark_bridge.transport.sources import Source
+    from spark_bridge.transport.source_frames import Source
 
 MILLISECOND = 1_000
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

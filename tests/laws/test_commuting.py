@@ -58,9 +58,9 @@ from restrictions import (
 from restrictions.basics.completion import at_end, completing_with, completing_without_value, never_completing
 from restrictions.basics.keys import having_key
 from restrictions.gates.folding import accumulating, buffering, distinctly, of_streams, skipping
-from restrictions.gates.rows import announcing, transiently, updating, upserting
+from restrictions.gates.life_stages import Stage, ageing, collating
+from restrictions.gates.row_gates import announcing, transiently, updating, upserting
 from restrictions.gates.signals import after, sampling, until
-from restrictions.gates.stages import Stage, ageing, collating
 from restrictions.sequencing.contexts import collecting
 from restrictions.table_operators.aggregation import totalling, totalling_by
 from restrictions.tables import count, sum_

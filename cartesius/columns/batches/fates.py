@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from cartesius.correlations.gates import count_late, number_held
 from cartesius.language.meanings import BANDS, Meaning
 from cartesius.storage.conservation import Fate
-from cartesius.storage.versions import VersionMemory
+from cartesius.storage.version_memories import VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cartesius.columns.stages.rows import Flow, Rows, joined
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING
 from cartesius.data.entries import ABSENT

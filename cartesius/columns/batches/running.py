@@ -18,7 +18,7 @@ from cartesius.columns.batches.batch_times import by_the_clock, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feeds import Feed, fed
 from cartesius.columns.batches.kept import as_flow, keep, latest
-from cartesius.columns.batches.null_keys import Keyless
+from cartesius.columns.batches.keyless import Keyless
 from cartesius.columns.batches.passing_time import advanced, next_deadline
 from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.row_by_row import is_table, one_by_one

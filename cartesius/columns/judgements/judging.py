@@ -18,7 +18,7 @@ from cartesius.columns.bodies.forms import code_of, differs
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
 from cartesius.columns.judgements.ways import codes_of
-from cartesius.columns.lifetimes.lookups import Changes, Spells, check_apart
+from cartesius.columns.lifetimes.link_changes import Changes, Spells, check_apart
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.stages.turns import numbered

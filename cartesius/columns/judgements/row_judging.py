@@ -22,7 +22,7 @@ from cartesius.columns.judgements.ways import codes_of, value_of, ways_of
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.stages import State, load_bare
 from cartesius.columns.stages.step_times import times_of
-from cartesius.columns.vectors.keys import NEVER
+from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.generated import commented
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.columns.judgements.ways import Codes, Way
-    from cartesius.columns.lifetimes.lookups import Changes, Spells
+    from cartesius.columns.lifetimes.link_changes import Changes, Spells
     from cartesius.columns.stages.rows import Flow
     from cartesius.columns.stages.stages import Moment, Stage
     from cartesius.columns.vectors.vectors import Indices

@@ -16,7 +16,7 @@ from cartesius.columns.bodies.phasing import seen_phases
 from cartesius.columns.stages.held import collected
 from cartesius.columns.vectors.arithmetic import apply
 from cartesius.columns.vectors.conversions import repeated
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
 from cartesius.expressions.expressions import Apply, Constant, Field, KeyOf, Part, equality, show
 

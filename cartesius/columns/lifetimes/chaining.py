@@ -18,7 +18,7 @@ import numpy as np
 
 from cartesius.columns.lifetimes.overlap import NONE, Versions, gaps, overlapping
 from cartesius.columns.vectors.arithmetic import truth
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ import numpy as np
 from cartesius.columns.lifetimes.overlap import FOREVER, NONE
 from cartesius.columns.stages.candidates import hull
 from cartesius.columns.stages.rows import Flow
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins, sorted_rows
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar

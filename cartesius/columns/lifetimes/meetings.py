@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.lifetimes.lookups import Changes
+    from cartesius.columns.lifetimes.link_changes import Changes
     from cartesius.columns.vectors.vectors import Indices
 
 

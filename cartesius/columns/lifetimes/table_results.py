@@ -17,7 +17,7 @@ import numpy as np
 from cartesius.columns.stages.rows import Flow, nothing
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
-from cartesius.data.windows import INSIDE
+from cartesius.data.window_spans import INSIDE
 from cartesius.results.outputs import Rows as Table
 from cartesius.results.outputs import hull, is_unchanged
 

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import check_keyed, codes_under
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.scalars import Scalars, asking
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.loops.loop_texts import Plan
 from cartesius.columns.loops.loops import loop
-from cartesius.columns.stages.alignment import load_held, store_held
+from cartesius.columns.stages.aligned_rows import load_held, store_held
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, left_of, load_uses, rows_of, store_uses
-from cartesius.columns.streams.gates import Gate, filtered, through
+from cartesius.columns.streams.gate_columns import Gate, filtered, through
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import NEVER
+from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import define
 

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 
 if TYPE_CHECKING:

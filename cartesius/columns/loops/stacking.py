@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cartesius.columns.bodies.headings import heading
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.loops.consumption import Consuming, Rest
-from cartesius.columns.loops.stacks import used_once
-from cartesius.columns.stages.arrivals import arrival, by_key
+from cartesius.columns.loops.stack_pairs import used_once
+from cartesius.columns.stages.arrival_order import arrival, by_key
 from cartesius.columns.stages.rows import nothing
 from cartesius.columns.stages.stages import Outcome, State
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.computed import linking, of_predicates
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.scalars import asking
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.lifetimes.table_results import TableResults, causes_of, grouped, in_steps
@@ -28,11 +28,11 @@ from cartesius.columns.loops.row_lists import contents_of, drop, index_of
 from cartesius.columns.loops.stepping_events import events_of
 from cartesius.columns.loops.stepping_shapes import Shape, read
 from cartesius.columns.loops.stepping_texts import written
-from cartesius.columns.stages.alignment import load_held, store_held
+from cartesius.columns.stages.aligned_rows import load_held, store_held
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import Flow, Rows, joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, load_uses, rows_of, store_uses
-from cartesius.columns.streams.gates import through
+from cartesius.columns.streams.gate_columns import through
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import define

@@ -17,7 +17,7 @@ from cartesius.columns.loops.stepping_plans import Plan, Rule
 from cartesius.columns.streams.band_pairs import FAR
 from cartesius.columns.streams.bands import bounds_of
 from cartesius.columns.streams.expiring import Expiring
-from cartesius.columns.streams.gates import Gate
+from cartesius.columns.streams.gate_columns import Gate
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import slots_of
 from cartesius.language.meanings import BANDS, OF_JOINS, OF_PRODUCTS, Meaning

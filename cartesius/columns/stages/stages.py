@@ -18,7 +18,7 @@ from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct, any_nan
 from cartesius.data.entries import Entry
-from cartesius.data.windows import INSIDE, inside, origin
+from cartesius.data.window_spans import INSIDE, inside, origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

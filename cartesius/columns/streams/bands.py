@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_under
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, joined, nothing
 from cartesius.columns.stages.stages import UNKNOWN, Outcome, Stage, State
 from cartesius.columns.streams.band_merge import merged
 from cartesius.columns.streams.band_pairs import FAR, Bound, counted, near
-from cartesius.columns.streams.gates import filtered
+from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import NotColumnar

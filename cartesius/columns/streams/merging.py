@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.bodies.headings import heading
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import Rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State
-from cartesius.columns.streams.gates import filtered
+from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import MISSING, Leaf

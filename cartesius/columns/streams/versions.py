@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.lifetimes.carrying import Rule, find, places_of
 from cartesius.columns.lifetimes.chaining import Joining
@@ -26,7 +26,7 @@ from cartesius.columns.stages.rows import Flow, Rows, has_several_steps, no_rows
 from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
 from cartesius.columns.streams.version_plans import OF_VERSIONS, Plan, plan_of
 from cartesius.columns.vectors.arithmetic import truth
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.vectors import NotColumnar, concatenated
 from cartesius.expressions.expressions import Expression, KeyOf, children
 

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import linking
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.vectorising import ColumnarBody
-from cartesius.columns.stages.alignment import load_held, released, released_by_key, store_held, the_rest
+from cartesius.columns.stages.aligned_rows import load_held, released, released_by_key, store_held, the_rest
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
-from cartesius.columns.streams.gates import filtered
+from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.language.meanings import OF_PRODUCTS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.stages.alignment import Released
+    from cartesius.columns.stages.aligned_rows import Released
     from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.join_shape import Join
     from cartesius.language.meanings import Meaning

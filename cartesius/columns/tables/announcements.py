@@ -18,7 +18,7 @@ from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.tables.table_rows import by_key, changes_something, hot_codes
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import ToRows
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.vectors import CHANGE, Leaf, Struct
 from cartesius.language.meanings import Meaning
 from cartesius.results.outputs import Events

@@ -22,7 +22,7 @@ from cartesius.columns.tables.causes import OfParts, OfSteps
 from cartesius.columns.tables.table_rows import NOTHING, ByKey, by_key, followed, hot_codes
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import bisected
 from cartesius.columns.vectors.vectors import MISSING
 

@@ -19,14 +19,14 @@ from cartesius.columns.bodies.forms import code_of
 from cartesius.columns.bodies.lanes import spread, truth
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.bodies.phasing import load_seen
-from cartesius.columns.lifetimes.lookups import Changes
+from cartesius.columns.lifetimes.link_changes import Changes
 from cartesius.columns.lifetimes.meetings import Meetings, Side, met
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import BEFORE, nothing
 from cartesius.columns.stages.stages import Outcome, State
 from cartesius.columns.stages.step_times import times_of
 from cartesius.columns.tables.table_stages import TableStage
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import Apply, Constant, Part, Tuple, evaluator
 from cartesius.expressions.missing_values import Asked, Form, form_of

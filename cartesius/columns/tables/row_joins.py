@@ -29,7 +29,7 @@ from cartesius.columns.streams.versions import VersionJoin
 from cartesius.columns.tables.table_rows import is_nan_or_null
 from cartesius.columns.tables.table_totals import got
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.sameness import unchanged
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar, concatenated

@@ -18,7 +18,7 @@ from cartesius.columns.tables.causes import OfParts, OfRows, OfSteps
 from cartesius.columns.tables.table_rows import NOTHING, by_key, changes_something, followed, has_null, hot_codes
 from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import Found, Timeline, shown
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import begins, by_code, by_position
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 

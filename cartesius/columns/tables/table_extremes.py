@@ -25,7 +25,7 @@ from cartesius.columns.stages.rows import BEFORE, Flow
 from cartesius.columns.tables.cells import cells_of, entries_of
 from cartesius.columns.tables.table_totals import ToTotals, got
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
 from cartesius.language.meanings import Total

@@ -23,7 +23,7 @@ from cartesius.columns.stages.rows import Flow
 from cartesius.columns.tables.cells import Kept, cells_of, entries_of, kept_up, taken
 from cartesius.columns.vectors.arithmetic import value_by_value
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
 from cartesius.expressions.value_functions import of_value

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.compositions import applied
 from cartesius.columns.bodies.computed import of_predicates
-from cartesius.columns.bodies.headings import heading
 from cartesius.columns.bodies.vectorising import Code
 from cartesius.columns.groups.extremes import Greatest, Least
 from cartesius.columns.groups.sums import Counts, Means, Presences, Sums
@@ -26,7 +26,7 @@ from cartesius.columns.stages.rows import LAST, Flow, Rows, joined, nothing
 from cartesius.columns.stages.spans import spans_of, until
 from cartesius.columns.stages.stages import Outcome, Stage, State
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import encoded
+from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries

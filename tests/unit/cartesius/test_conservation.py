@@ -25,7 +25,7 @@ from restrictions import (
     zip_,
 )
 from restrictions.basics.filters import only
-from restrictions.stream_operators.alternatives import either
+from restrictions.stream_operators.competing import either
 from restrictions.tables import changelog, filter_table
 from tests.conservation import check
 

@@ -43,7 +43,7 @@ from restrictions import (
     versioned,
     within,
 )
-from restrictions.gates.rows import upserting
+from restrictions.gates.row_gates import upserting
 from restrictions.windows import accumulated
 
 x, y = Reactive("x"), Reactive("y")

@@ -25,7 +25,7 @@ from restrictions import (
     versioned,
 )
 from restrictions.gates.folding import accumulating
-from restrictions.gates.rows import announcing
+from restrictions.gates.row_gates import announcing
 from restrictions.streams import combine_latest, either, filter_, group_by, map_, merge, stream_table_join, zip_
 from restrictions.table_operators.aggregation import totalling
 from restrictions.tables import count, foreign_join, inner_join, map_table, sum_

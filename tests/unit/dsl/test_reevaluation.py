@@ -19,7 +19,7 @@ from cartesius import Engine, Update
 from cartesius.data.events import Delete
 from cartesius.data.records import Record
 from dsl import RulePack, Source, location, not_, otherwise, require, when
-from dsl.judgements.judging import Judge
+from dsl.judgements.judges import Judge
 from dsl.terms.statements import Requirement, Statement
 from dsl.terms.terms import Comparison, Constant, Now
 from dsl.units import knots, metres

@@ -26,7 +26,7 @@ from dsl import (
     when,
 )  # fmt: skip
 from dsl.judgements.pairs import PairJudge, add, fold, lift, negated
-from dsl.terms.relations import pairings
+from dsl.terms.related_rows import pairings
 from dsl.units import hours, knots, metres, minutes
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, vessel_type=str, place=position, draught=metres, berth=str)

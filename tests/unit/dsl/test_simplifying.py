@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsl import RulePack, Source, not_, require
 from dsl.columns.simplifying import simplified
-from dsl.judgements.judging import Judge
+from dsl.judgements.judges import Judge
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.terms.texts import text
 from dsl.units import centimetres, feet, knots, metres
@@ -86,7 +86,7 @@ def test_verdicts_and_reasons_are_those_of_the_rules_as_written(program, rows):
     judge = made._judgement()
     expected = judge(*(rows[name] for name in made.sources))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dsl.judgements.judging.simplified", lambda condition: condition)
+        patch.setattr("dsl.judgements.judges.simplified", lambda condition: condition)
         plain = Judge(judge.sources, judge.statements)
     found = plain(*(rows[name] for name in made.sources))
     assert (found, repr(found)) == (expected, repr(expected))

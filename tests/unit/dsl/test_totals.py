@@ -30,7 +30,7 @@ from dsl import (
 )
 from dsl.judgements.contributions import Contribution
 from dsl.judgements.tallies import Contributing
-from dsl.terms.relations import tallyings, totals
+from dsl.terms.related_rows import tallyings, totals
 from dsl.terms.texts import text
 from dsl.units import hours, kilograms, metres, minutes, tonnes
 from restrictions.table_operators.groups import Sum

@@ -30,7 +30,7 @@ from restrictions import (
     versioned,
     within,
 )
-from restrictions.gates.rows import announcing, transiently, updating, upserting
+from restrictions.gates.row_gates import announcing, transiently, updating, upserting
 from restrictions.tables import changelog, map_table, to_table
 
 t, u, s = Reactive("t", table=True), Reactive("u", table=True), Reactive("s")

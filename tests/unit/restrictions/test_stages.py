@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cartesius import Delete, Engine, Reactive, Update, correlate, storable
 from cartesius.errors import InvalidArgument
 from restrictions import as_table, key_by, most_recently, retracting, versioned
-from restrictions.gates.rows import upserting
-from restrictions.gates.stages import Stage, ageing, collating
+from restrictions.gates.life_stages import Stage, ageing, collating
+from restrictions.gates.row_gates import upserting
 
 t, s = Reactive("t", table=True), Reactive("s")
 

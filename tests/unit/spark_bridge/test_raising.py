@@ -17,7 +17,7 @@ from dsl.units import metres
 from restrictions import as_table, key_by, most_recently, retracting, within, without
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.running.buckets import _MANY, Buckets
-from spark_bridge.running.raising import checked_policy
+from spark_bridge.running.row_errors import checked_policy
 from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, layout_of, letters, results, run, shown
 

@@ -9,8 +9,8 @@ import pyspark
 import pytest
 
 from cartesius.errors import InvalidArgument
+from spark_bridge.running.compatibility import check_versions
 from spark_bridge.running.stateful import run_streaming
-from spark_bridge.running.versions import check_versions
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.keys import NEVER, encoded
+from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar
 from cartesius.data.records import Record
 from tests.unit.cartesius.columns.values import SCALARS

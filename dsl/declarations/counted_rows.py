@@ -21,7 +21,7 @@ from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.terms.aggregates import Operation, Total
 from dsl.terms.dimensions import NUMBER, Measure, described, named
 from dsl.terms.negations import conjuncts
-from dsl.terms.relations import totals
+from dsl.terms.related_rows import totals
 from dsl.terms.terms import Comparison, Declaration, Term, sources
 from dsl.terms.texts import text
 from dsl.writing.checking import condition, junction

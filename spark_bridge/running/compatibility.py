@@ -24,7 +24,7 @@ _STRICT: Final = 26
 def check_versions(spark: str, arrow: str) -> None:
     """Raise `InvalidArgument` if this PySpark cannot run a stateful operator with this pyarrow.
 
-    >>> from spark_bridge.running.versions import check_versions
+    >>> from spark_bridge.running.compatibility import check_versions
     >>> check_versions("4.1.3", "25.0.0")
 
     Args:

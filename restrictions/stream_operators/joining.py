@@ -15,14 +15,14 @@ from cartesius.expressions.tracing import parameters_of, trace
 from restrictions.basics.completion import completing_with
 from restrictions.basics.keys import having_key, key_by
 from restrictions.basics.outer import optionally
-from restrictions.basics.results import retracting
 from restrictions.basics.selection import fifo
 from restrictions.basics.separation import momentarily, separately
+from restrictions.basics.taking_back import retracting
 from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.time.duration import apart, lasting
 from restrictions.time.gathering import grouping
 from restrictions.time.lateness import allowing_lateness
-from restrictions.time.versions import versioned
+from restrictions.time.versioning import versioned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ import attrs
 
 from cartesius.errors import InvalidArgument, places_of
 from cartesius.expressions.missing_values import Asked, Form
-from dsl.columns.forms import form_of_pack
+from dsl.columns.judgement_forms import form_of_pack
 from dsl.columns.simplifying import simplified
 from dsl.judgements.dependencies import Leaves
 from dsl.judgements.presence import comparable, situated, time_of
@@ -32,11 +32,11 @@ from dsl.meaning.evaluation import compiled
 from dsl.meaning.margins import margin, written_measure
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, called, links_raised
 from dsl.meaning.reevaluation import EVERYTHING, Guarded, Required, Run
-from dsl.meaning.sharing import Slots
+from dsl.meaning.shared_terms import Slots
 from dsl.meaning.verdicts import Reason, Verdict, folded
 from dsl.terms.dimensions import Measure
-from dsl.terms.relations import alone, pair_slots, slot_of
-from dsl.terms.relations import slots as slots_of
+from dsl.terms.related_rows import alone, pair_slots, slot_of
+from dsl.terms.related_rows import slots as slots_of
 from dsl.terms.statements import Against, Located, Requirement, Statement, conditions
 from dsl.terms.terms import Between, Comparison, Declaration, Observation, observations, operands, parts
 from dsl.terms.texts import label, text

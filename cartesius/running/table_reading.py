@@ -12,7 +12,7 @@ from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
 from cartesius.results.outputs import is_unchanged
 from cartesius.running.programs import keeps_rows
-from cartesius.storage.versions import NEWEST, VersionMemory
+from cartesius.storage.version_memories import NEWEST, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

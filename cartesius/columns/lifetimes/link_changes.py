@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
-from cartesius.columns.vectors.keys import NEVER
+from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ class upserting(Restriction):
 
     >>> from cartesius import Reactive, correlate, run
     >>> from restrictions import retracting
-    >>> from restrictions.gates.rows import upserting
+    >>> from restrictions.gates.row_gates import upserting
     >>> ship = Reactive("ship")
     >>> latest = correlate(x=ship, yields=lambda x: x.draught, restrict=retracting() | upserting("x", key="name"))
     >>> trace = [(ship, {"name": "EVA", "draught": 9}), (ship, {"name": "EVA", "draught": 8})]
@@ -149,7 +149,7 @@ class transiently(_changing):
 
     >>> from cartesius import Engine, Reactive, Update, correlate
     >>> from restrictions import as_table, retracting
-    >>> from restrictions.gates.rows import transiently
+    >>> from restrictions.gates.row_gates import transiently
     >>> ship = Reactive("ship", table=True)
     >>> shallow = correlate(
     ...     x=ship, where=lambda x: x < 9, yields=lambda x: x, restrict=retracting() | as_table("x") | transiently("x")
@@ -198,7 +198,7 @@ class announcing(_changing):
 
     >>> from cartesius import Delete, Reactive, Update, correlate, run
     >>> from restrictions import momentarily
-    >>> from restrictions.gates.rows import announcing
+    >>> from restrictions.gates.row_gates import announcing
     >>> ship = Reactive("ship", table=True)
     >>> changes = correlate(x=ship, yields=lambda x: x, restrict=momentarily("x") | announcing("x"))
     >>> [event.value for event in run(changes, [(ship, Delete("EVA")), (ship, Update("EVA", 9))])]
@@ -234,7 +234,7 @@ class updating(Restriction):
 
     >>> from cartesius import Reactive, Update, correlate, run
     >>> from restrictions import as_table, retracting
-    >>> from restrictions.gates.rows import updating
+    >>> from restrictions.gates.row_gates import updating
     >>> ship = Reactive("ship", table=True)
     >>> fold = updating("x", 0, lambda total, draught: total + draught)
     >>> totals = correlate(x=ship, yields=lambda x: x, restrict=retracting() | as_table("x") | fold)

@@ -125,7 +125,7 @@ class ageing(_ageing):
 
     >>> from cartesius import Engine, Reactive, Update, correlate
     >>> from restrictions import as_table, retracting
-    >>> from restrictions.gates.stages import Stage, ageing
+    >>> from restrictions.gates.life_stages import Stage, ageing
     >>> class Old:
     ...     def come(self, before, value, time, now):
     ...         return Stage(value, value, time + 30)

@@ -13,7 +13,7 @@ from cartesius import Duration, Restriction, Slots, handles, tick
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import forget_versions
 from cartesius.language.orders import Reliance
-from cartesius.storage.versions import ARRIVAL
+from cartesius.storage.version_memories import ARRIVAL
 from restrictions.time.duration import check_duration
 
 if TYPE_CHECKING:

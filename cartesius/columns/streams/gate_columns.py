@@ -12,7 +12,7 @@ import numpy as np
 
 from cartesius.columns.bodies.coding import codes_of
 from cartesius.columns.bodies.computed import of_predicates
-from cartesius.columns.stages.alignment import Released, released, released_by_key, the_rest
+from cartesius.columns.stages.aligned_rows import Released, released, released_by_key, the_rest
 from cartesius.columns.stages.rows import Rows, joined
 from cartesius.columns.vectors.vectors import NotColumnar
 
