@@ -1,7 +1,7 @@
 """Rule packs: the rules about one kind of subject, with the links to whatever they observe.
 
 A pack is opened with `with` to write rules into it; `check` judges one situation at once; `table` and `warnings` are
-reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `judging`.
+reactives for an engine or a cluster. The rules are checked as they are written; what they mean is in `judges`.
 
 It is over 300 lines because it is all that users hold of a pack: what a method says of itself is longer than what it
 does.

@@ -1,7 +1,7 @@
 """Frames in, frames out: a program over DataFrames, streaming or batch alike.
 
 All inputs become one tagged frame, grouped by bucket: one engine a bucket, not one group a key, because a group has a
-fixed cost of its own. See `envelope`, `buckets` and `stateful`; what is refused, in `sources`, `schemas` and
+fixed cost of its own. See `envelope`, `buckets` and `stateful`; what is refused, in `source_frames`, `schemas` and
 `partitioning`.
 
 This module is over 300 lines because it is what a caller reads as a whole; the work is done elsewhere.

@@ -55,6 +55,8 @@ SILENCED = re.compile(
 )
 """How that is written: ``# type: ignore[code]  # why``, ``# noqa: CODE - why``, or the former before the latter."""
 MOST_IN_A_ROOM = 15
+SHARED_FILE_NAMES = {"__init__.py", "__main__.py", "errors.py", "testing.py"}
+"""Users look for these in each package."""
 COLUMNAR = {"numpy", "pyarrow"}
 COLUMNAR_IN = "cartesius/columns"
 """What `import cartesius` must not load, and where it may be imported in cartesius, restrictions and dsl."""
@@ -261,6 +263,18 @@ def _imported(module: Module, every: dict[str, Module]) -> Iterator[Module]:
         else:
             continue
         yield from (every[name] for name in names if name in every)
+
+
+def shared_file_names(root: Path) -> list[str]:
+    """Modules of one file name in several places: whoever looks for one finds another."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in modules(root, *PACKAGES):
+        places[module.path.name].append(module.path.parent.as_posix())
+    return [
+        f"{name}: is in {', '.join(found)}"
+        for name, found in places.items()
+        if len(found) > 1 and name not in SHARED_FILE_NAMES
+    ]
 
 
 def missing_docstrings(root: Path) -> list[str]:

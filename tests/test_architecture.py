@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ ALL_RULES = [
     rules.crowded_rooms,
     rules.unnamed_modules,
     rules.knotted_rooms,
+    rules.shared_file_names,
     rules.missing_docstrings,
     rules.long_modules,
     rules.wrong_exports,
@@ -68,6 +70,7 @@ BAD_TREES = [
         (rules.broken_quarantines, "dsl/units.py", DOC, "dsl/units.py: does not import pint"),
         (rules.shared_names, "cartesius/push.py", DOC + "def push(): ...", "shares its name with something it defines"),
         (rules.shared_names, "cartesius/area.py", DOC, "exports area, which is also the name of a module"),
+        (rules.shared_file_names, "dsl/shapes.py", DOC, "shapes.py: is in cartesius, dsl"),
         (rules.unnamed_modules, "dsl/text/x.py", DOC, "dsl/text/x.py: is not named in the docstring of its room"),
         (rules.missing_docstrings, "bench/__main__.py", "x = 1", "bench/__main__.py: has no docstring"),
         (rules.long_modules, "dsl/x.py", DOC + "\n" * 300, "has 301 lines"),
@@ -151,3 +154,10 @@ def test_every_rule_has_a_tree_that_breaks_it():
 def test_a_long_module_may_say_why(tmp_path: Path):
     text = '"""Tables.\n\nOver the cap, that is over 300\nlines because the table is one.\n"""\n' + "\n" * 400
     assert rules.long_modules(plant(tmp_path, {**GOOD_TREE, "dsl/x.py": text})) == []
+
+
+def test_the_tour_shows_every_room():
+    page = (ROOT / "docs/architecture.md").read_text()
+    floors = set(re.findall(r"\w+", page.partition("```text")[2].partition("```")[0]))
+    rooms = {path.parent.name for package in rules.PACKAGES for path in (ROOT / package).glob("*/__init__.py")}
+    assert rooms - floors == set()

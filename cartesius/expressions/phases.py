@@ -5,7 +5,7 @@ the row with the present time in the field `Phases.now`; they are those of `miss
 
 Invariant: a life that says that it has phases does what they say, for each row and clock.
 
-Source: SEMANTICS 3.10 (deadlines); `stages`.
+Source: SEMANTICS 3.10 (deadlines); `life_stages`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Phases:
 
 
 def phases_of(life: Any) -> Phases | None:
-    """Return the phases of a life of `stages`, None if it does not say them.
+    """Return the phases of a life of `life_stages`, None if it does not say them.
 
     >>> phases_of(len)
     """
@@ -82,7 +82,7 @@ class Collected:
 
 
 def collected_of(life: Any) -> Collected | None:
-    """Return what a life of `stages.collating` collects, None if it does not say so.
+    """Return what a life of `life_stages.collating` collects, None if it does not say so.
 
     >>> collected_of(len)
     """

@@ -1,6 +1,6 @@
 """Memory: what a slot retains, newest first, found by key or by value.
 
-A `Memory` holds the entries of a stream by arrival number; those of tables are in `row_memories` and `versions`. Each
+A `Memory` holds the entries of a stream by arrival number; `row_memories` has tables, `version_memories` history. Each
 has one index for every combination of computed values that the enumeration or a restriction asks for; an entry that is
 alone under its key is in it itself. During a batch a memory holds the old *and* the new one: a fresh entry is not yet
 in the old memory, a gone entry no longer in the new one.

@@ -1,6 +1,6 @@
 """Forms: what a judge computes, said in expressions that an engine can run over columns.
 
-Reasons are made of the same parts as in `judging`, and what is missing as in `doubts`. A pack that looks at
+Reasons are made of the same parts as in `judges`, and what is missing as in `doubts`. A pack that looks at
 a span of predictions or at other rows than those linked has no form, and is judged row by row.
 
 Invariant: the expressions, evaluated on one combination of rows, give the verdict that the judge gives.
@@ -236,7 +236,7 @@ def _absences(term: Term) -> Iterator[Doubt]:
 
 
 def _shown(condition: Term) -> dict[str, tuple[Expression, str]]:
-    """What a reason shows, by label: value, and symbol of the unit, as `judging` has it."""
+    """What a reason shows, by label: value, and symbol of the unit, as `judges` has it."""
     shown = {label(each): (expressed(each), _symbol(each)) for each in observations(condition)}
     predicted = (part for part in parts(condition) if isinstance(part, Prediction))
     shown.update({text(each): (expressed(each), _symbol(each)) for each in predicted})

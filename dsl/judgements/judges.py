@@ -88,7 +88,7 @@ class Evaluations:
 class Judge:
     """The judgement of a pack, as a function of one row a source, the subject's first; None where there is no row.
 
-    After them come the rows of the tables of its relations (`relations`), if it has any; ``related`` makes of all
+    After them come the rows of the tables of its relations (`related_rows`), if it has any; ``related`` makes of all
     these what the relations come to.
 
     Its `repr` is deterministic and says all that it depends on: it is part of the fingerprint of a saved state. What it

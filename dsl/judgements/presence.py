@@ -45,7 +45,7 @@ _AGED: Final[Any] = Record({})
 @final
 @attrs.frozen
 class Presence:
-    """What becomes of the rows of a source by the clock: a life, for `stages`.
+    """What becomes of the rows of a source by the clock: a life, for `life_stages`.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration

@@ -36,7 +36,7 @@ class Related:
     """What the relations of a pack come to, as a function of one row a source and then of one a table of a relation.
 
     One row comes out for each requirement about pairs, with what was found, and one for each total: in the order of the
-    slots that a judge has for them (`relations.slots`).
+    slots that a judge has for them (`related_rows.slots`).
 
     Args:
         sources: Those of the judge, the subject's first.

@@ -133,7 +133,7 @@ def _place(prediction: Record) -> tuple[int, int]:
 @final
 @attrs.frozen
 class Forecasting:
-    """What becomes of the predictions of a forecast: a life, for `stages.collating`.
+    """What becomes of the predictions of a forecast: a life, for `life_stages.collating`.
 
     >>> from dsl import Source
     >>> from dsl.declarations.sources import declaration

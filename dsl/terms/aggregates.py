@@ -4,7 +4,7 @@ A `Total` binds its source: what it says of the rows of that source is observed 
 it. What is left free is ``group``, a term over a linked source, which says whose total is meant.
 
 Invariant: ``value``, ``key`` and ``condition`` observe ``source`` alone, ``group`` one other source; ``key`` and
-``group`` are both there or both not. `totals` builds it so.
+``group`` are both there or both not. `counted_rows` builds it so.
 
 Source: the aggregate of relational algebra with grouping; thesis, L23 (reduce).
 """

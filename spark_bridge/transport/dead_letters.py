@@ -2,7 +2,7 @@
 
 A row is set aside before it can move the watermark if its time, or a key that the bridge needs, is missing or absurd;
 later if its payload cannot be read, if the program refuses it, or, where the caller chose that, if the program raises
-on it (`raising`; a push is atomic, so the program goes on without it). So is a row without a key that the program
+on it (`row_errors`; a push is atomic, so the program goes on without it). So is a row without a key that the program
 matches or groups by: the engine sets it aside, alike in one bucket and in many. A late row, one that came after the
 engine's clock had passed it, is reported in the same shape. A row of a source that is broadcast is reported once, or by
 each bucket in which the program raised on it.

@@ -1,7 +1,7 @@
 """The kernel of judgements: a table of what a function says of each row of a table and of the rows it is linked to.
 
 The function says what it computes (`missing_values`). What makes two of its values differ is computed for
-each spell of a subject (`lookups`), the value only where that changed: so a table of verdicts is as cheap as its
+each spell of a subject (`link_changes`), the value only where that changed: so a table of verdicts is as cheap as its
 changes. Packs of rules are such tables, and so are their warnings.
 
 Source: DESIGN 4 and 6; SEMANTICS 2.2 and 2.6.

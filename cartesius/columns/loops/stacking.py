@@ -1,6 +1,6 @@
 """The kernel of `affinely` on all slots, if nothing else limits them: no loop is needed.
 
-Source: SEMANTICS 1.5; `stacks`.
+Source: SEMANTICS 1.5; `stack_pairs`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The life does what it does in place; there is neither a step of the engine nor an entry for an event.
 
-Source: DESIGN 4; `stages.collating`; SEMANTICS 2.7 and 3.10.
+Source: DESIGN 4; `life_stages.collating`; SEMANTICS 2.7 and 3.10.
 """
 
 from __future__ import annotations
