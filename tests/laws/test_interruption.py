@@ -24,8 +24,8 @@ from cartesius.batching.world import World
 from cartesius.columns.batches import slicing
 from cartesius.columns.batches.slicing import SLICE
 from cartesius.columns.results import events_of
+from cartesius.core import engine_core
 from cartesius.data.journals import Journal
-from cartesius.engines import engine as engine_module
 from cartesius.errors import CartesiusError, EngineBroken
 from cartesius.running import steps as steps_module
 from cartesius.running.doors import check_usable
@@ -124,7 +124,7 @@ MISTAKES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "the clock and the numbers are not undone": lambda patch: patch.setattr(
         World, "roll_back", lambda world, _: world.journal.roll_back()
     ),
-    "results of what stands are lost": lambda patch: patch.setattr(engine_module, "carried", lambda *_: True),
+    "results of what stands are lost": lambda patch: patch.setattr(engine_core, "carried", lambda *_: True),
     "a torn engine goes on": lambda patch: patch.setattr(
         steps_module, "check_usable", lambda call, **known: check_usable(call, **known | {"is_torn": False})
     ),
