@@ -12,6 +12,8 @@ Source: S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from weakref import ref
 
@@ -240,6 +242,17 @@ def complete(value: Any) -> Any:
     ((1.0, 2.0), None)
     """
     return None if any(item is None or item != item for item in value) else value  # noqa: PLR0124 - NaN
+
+
+def exactly(value: Any) -> Any:
+    """Return a number that may be subtracted from any other: floats and decimals can be compared, and no more.
+
+    >>> exactly(Decimal("0.5")), exactly(0.5)
+    (Fraction(1, 2), 0.5)
+    """
+    if not isinstance(value, Decimal):
+        return value
+    return Fraction(value) if value.is_finite() else float(value)
 
 
 def least(left: Any, right: Any) -> Any:

@@ -1,4 +1,4 @@
 """What a judge computes, said in expressions that an engine can run over columns.
 
-In reading order: `simplifying`, `term_forms`, `judgement_forms`.
+In reading order: `simplifying`, `judgement_forms`.
 """

@@ -19,8 +19,8 @@ from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.expressions.made_values import Chained, FirstCase, Labelled, Made, Names, Noted, Present, only_if
 from cartesius.expressions.missing_values import Form, Observed, both, either, is_missing, is_true, opposite
 from dsl.columns.simplifying import simplified
-from dsl.columns.term_forms import InexpressibleError, distanced, expressed, row_of
-from dsl.meaning.margins import written_measure
+from dsl.meaning.margins import distanced, written_measure
+from dsl.meaning.term_expressions import InexpressibleError, expressed, row_of
 from dsl.meaning.verdicts import Reason, Verdict
 from dsl.terms.dimensions import Measure
 from dsl.terms.statements import Against, Located, Requirement

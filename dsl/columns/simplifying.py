@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from dsl.meaning.evaluation import constant_in
+from dsl.meaning.term_expressions import constant_in
 from dsl.terms.dimensions import TRUTH, Measure
 from dsl.terms.intervals import MIRRORED, OPPOSITE, Choices, Numbers, within
 from dsl.terms.terms import Comparison, Constant, Junction, Named, Not, is_constant, operands, parts

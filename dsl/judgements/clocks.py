@@ -16,9 +16,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cartesius.expressions.phases import Crossing
-from dsl.columns.term_forms import expressed
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, Compilation
+from dsl.meaning.term_expressions import expressed
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import MICROSECONDS, TRUTH
 from dsl.terms.related_rows import totals

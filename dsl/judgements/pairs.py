@@ -19,10 +19,10 @@ import attrs
 from cartesius.expressions.expressions import Apply, Constant, Part
 from cartesius.expressions.missing_values import Form, Lifted, Observed, both, is_true, opposite
 from dsl.columns.simplifying import simplified
-from dsl.columns.term_forms import InexpressibleError, expressed
 from dsl.judgements.judges import Judge
 from dsl.judgements.presence import situated, time_of
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.terms.statements import Conditional, Requirement
 from dsl.terms.terms import Junction, Not
 from restrictions.table_operators.groups import Group

@@ -25,11 +25,11 @@ import attrs
 
 from cartesius.data.records import Record
 from cartesius.expressions.phases import Phases
-from dsl.columns.term_forms import NOW, STALE, InexpressibleError, expressed
 from dsl.judgements.clocks import Crossings
 from dsl.meaning.evaluation import Situation
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
 from dsl.meaning.replaced_rows import extended
+from dsl.meaning.term_expressions import NOW, STALE, InexpressibleError, expressed
 from restrictions.gates.life_stages import Stage
 
 if TYPE_CHECKING:

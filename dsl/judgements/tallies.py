@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import attrs
 
-from dsl.columns.term_forms import STALE
 from dsl.judgements.contributions import Contribution, Part, nothing_missing
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation, hashed
+from dsl.meaning.term_expressions import STALE
 from dsl.terms.dimensions import Measure
 from dsl.terms.texts import text
 from dsl.writing.checking import common

@@ -1,70 +1,37 @@
-"""Evaluation: terms compiled once to nested closures over bare rows, in Kleene's three-valued logic.
+"""Evaluation: the expressions of terms as closures over a situation.
 
 A closure takes a `Situation`: the rows of a combination (one a slot, None where there is no row) and the time. It
-returns the bare value in the term's unit, or None: *missing*. A row that is not there, a field that is None, and NaN
-are missing; so is what cannot be computed (a division by zero). Missing flows through arithmetic and comparisons;
-`and` and `or` decide without it where they can. Constants were converted, exactly, to the unit they are compared in; a
-quantity in another unit is converted by a factor. No unit and no pint is left here. Sums go in the order written.
+returns the bare value in the unit asked for, or None: *missing*. What a term means is in `term_expressions`; here is
+only how that is asked of one situation: `and` and `or` look no further than they must, and a term that several
+conditions share is computed once.
 
 Invariant: a closure of a condition returns something true, something false, or None; never NaN.
-
-This module is over 300 lines because what each term means is read together; schedules are looked up in `lookups`.
-
-Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 """
 
 from __future__ import annotations
 
-import operator
-from datetime import datetime
-from math import isnan
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from dsl.meaning.lookups import Span, predicted
-from dsl.meaning.shared_terms import once
-from dsl.terms.aggregates import Total
-from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
-from dsl.terms.instants import instant_of
-from dsl.terms.points import measures_of_operands
-from dsl.terms.ranges import lies_between
-from dsl.terms.terms import (
-    Arithmetic,
-    Between,
-    Coalesce,
-    Comparison,
-    Constant,
-    Distance,
-    Junction,
-    Known,
-    Named,
-    Nearest,
-    Not,
-    Now,
-    Observation,
-    Sign,
-    is_constant,
-    sources,
-)
-from dsl.terms.timed_terms import Prediction, Throughout
-from dsl.writing.checking import common, exact_in
-from dsl.writing.places import Closest, great_circle
+from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.expressions.missing_values import Lifted, Observed, Unmarked, both, either, first_known, where_there
+from dsl.meaning.lookups import Span
+from dsl.meaning.shared_terms import Slots, once
+from dsl.meaning.term_expressions import NOW, Cell, Spanned, expression_of
+from dsl.terms.terms import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from dsl.terms.dimensions import Kind
+    from cartesius.expressions.expressions import Expression
+    from dsl.terms.dimensions import Measure
     from dsl.terms.terms import Term
+    from dsl.terms.timed_terms import Throughout
 
 Row: TypeAlias = "Mapping[str, Any] | None"
 Evaluate: TypeAlias = "Callable[[Situation], Any]"
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _NONE: Mapping[str, str] = MappingProxyType({})
-_EXACT = 2**53  # the integers up to here are floats
 
 
 @final
@@ -97,71 +64,7 @@ def compiled(term: Term, slots: Mapping[str, int], measure: Measure | None = Non
         slots: The position of each source's row among the rows.
         measure: The unit of the result, for a quantity; default: the term's own.
     """
-    if isinstance(term.kind, Measure):
-        target = measure or term.kind
-        if is_constant(term) and not isinstance(term, Nearest):
-            return _always(constant_in(term, target))
-        return _converted(once(term, slots, _compiled(term, slots)), term.kind, target)
-    return once(term, slots, _compiled(term, slots))
-
-
-def constant_in(term: Term, measure: Measure) -> int | float:
-    """Return the magnitude of a constant quantity in ``measure``, converted exactly before it becomes a float.
-
-    >>> from dsl.units import centimetres, metres
-    >>> constant_in((50 * centimetres).term, metres.measure), constant_in((15 * metres).term, metres.measure)
-    (0.5, 15)
-    """
-    if isinstance(term, Constant) and not isinstance(term.value, str) and term.kind == measure:
-        return term.value
-    return float(exact_in(term, measure))
-
-
-def _compiled(term: Term, slots: Mapping[str, int]) -> Evaluate:
-    match term:
-        case Observation(source, field):
-            return _observed(slots[source.name], field, term.kind, field in source.optional)
-        case Constant(value):
-            return _always(value)
-        case Arithmetic(symbol, left, right, kind):
-            first, second = measures_of_operands(symbol, left, right, kind)
-            function = _instant_sum(_OPERATORS[symbol]) if kind == INSTANT else _OPERATORS[symbol]
-            return _calculated(function, compiled(left, slots, first), compiled(right, slots, second))
-        case Sign(symbol, operand):
-            return _signed(operator.neg if symbol == "-" else abs, compiled(operand, slots))
-        case Comparison(symbol, left, right):
-            shared = common(left, right) if isinstance(left.kind, Measure) else None
-            return _compared(_OPERATORS[symbol], compiled(left, slots, shared), compiled(right, slots, shared))
-        case Junction("and", left, right):
-            return _both(compiled(left, slots), compiled(right, slots))
-        case Junction(_, left, right):
-            return _either(compiled(left, slots), compiled(right, slots))
-        case Not(operand):
-            return _opposite(compiled(operand, slots))
-        case Between(operand, low, high):
-            shared = operand.kind if isinstance(operand.kind, Measure) else None
-            low_, high_ = compiled(low, slots, shared), compiled(high, slots, shared)
-            return _ranged(lies_between(operand.kind), compiled(operand, slots), low_, high_)
-        case Known(operand):
-            return _known(slots[operand.source.name], compiled(operand, slots))
-        case Coalesce(operand, default):
-            shared = operand.kind if isinstance(operand.kind, Measure) else None
-            return _first(slots[operand.source.name], compiled(operand, slots), compiled(default, slots, shared))
-        case Named(_, operand):
-            return compiled(operand, slots)
-        case Distance(left, right):
-            return _calculated(great_circle, compiled(left, slots), compiled(right, slots))
-        case Now():
-            return lambda situation: situation.now
-        case Nearest(places, position, _):
-            return _placed(Closest(places), compiled(position, slots))
-        case Total():
-            return _observed(slots[repr(term)], "value", term.kind, False)
-        case Prediction(source, field, at):
-            read = compiled(Observation(source, field), {source.name: 0})
-            return predicted(slots[source.name], compiled(at, slots), lambda row: read(Situation((row,))))
-        case Throughout():
-            return span(term, slots).holds
+    return closure(expression_of(term, measure, slots.shared if isinstance(slots, Slots) else ()), slots)
 
 
 def span(term: Throughout, slots: Mapping[str, int]) -> Span:
@@ -171,68 +74,86 @@ def span(term: Throughout, slots: Mapping[str, int]) -> Span:
     return Span(first, last, compiled(term.condition, slots), forecasts, Situation)
 
 
-def _always(value: object) -> Evaluate:
-    return lambda _: value
+def closure(expression: Expression, slots: Mapping[str, int]) -> Evaluate:
+    """Return the function from a situation to the value of an expression of `term_expressions`.
+
+    >>> closure(Constant(3), {})(Situation(()))
+    3
+    """
+    match expression:
+        case Constant(value):
+            return lambda situation: value
+        case Part(name):
+            slot = slots[name]
+            return lambda situation: situation.rows[slot]
+        case Cell(name, inner):
+            return once(name, closure(inner, slots))
+        case Spanned(term):
+            return span(term, slots).holds
+        case Apply(Unmarked(), (row,)):
+            return closure(row, slots)  # a situation has no row that is too old
+        case Apply(Observed(field=field)) if field == NOW:
+            return lambda situation: situation.now
+        case Apply(Observed(field, False, None, False), (Part(name),)):
+            return _observed(field, slots[name])
+        case Apply(Lifted(function, keeps_nan), (left, Constant(value))):
+            return _with_constant(function, closure(left, slots), value, keeps_nan=keeps_nan)
+        case Apply(Lifted(function, keeps_nan), arguments):
+            return _lifted(function, [closure(each, slots) for each in arguments], keeps_nan=keeps_nan)
+        case Apply(function, arguments):
+            given = [closure(each, slots) for each in arguments]
+            lazy = _LAZY.get(function)
+            return lazy(*given) if lazy else lambda situation: function(*[each(situation) for each in given])
+    message = f"no term means {expression!r}"
+    raise AssertionError(message)
 
 
-def _observed(slot: int, field: str, kind: Kind, is_optional: bool) -> Evaluate:
-    def observe(situation: Situation) -> Any:
+def _observed(field: str, slot: int) -> Evaluate:
+    def observe(situation: Situation) -> Any:  # as `Observed` does, for the most common of all terms
         row = situation.rows[slot]
-        if row is None or (is_optional and field not in row):
+        if row is None:
             return None
         value = row[field]
         return value if value == value else None  # noqa: PLR0124 - NaN
 
-    def observe_truth(situation: Situation) -> Any:
-        value = observe(situation)
-        return None if value is None else bool(value)
-
-    def observe_position(situation: Situation) -> Any:
-        position = observe(situation)
-        return None if position is None or any(degrees is None or isnan(degrees) for degrees in position) else position
-
-    def observe_instant(situation: Situation) -> Any:
-        value = observe(situation)
-        return instant_of(value) if isinstance(value, datetime) else value
-
-    def observe_choice(situation: Situation) -> Any:
-        # What is no member is not known to be another one: "Tanker" must not pass for no tanker.
-        value = observe(situation)
-        return value if value in kind.members else None  # type: ignore[union-attr]  # asked of choices alone
-
-    if isinstance(kind, Measure):
-        return observe
-    if isinstance(kind, Choice):
-        return observe_choice
-    return {TRUTH: observe_truth, POSITION: observe_position, INSTANT: observe_instant}.get(kind, observe)
+    return observe
 
 
-def _converted(evaluate: Evaluate, own: Measure, target: Measure) -> Evaluate:
-    ratio = own.ratio(target)
-    if own.offset != target.offset:
-        factor, shift = float(ratio), float(own.shift(target))
-        return _signed(lambda value: value * factor + shift, evaluate)
-    if ratio == 1:
-        return evaluate
-    above, below = ratio.numerator, ratio.denominator
-    if max(above, below) > _EXACT:
-        rounded = float(ratio)
-        return _signed(lambda value: value * rounded, evaluate)
-    if below == 1:
-        return _signed(lambda value: value * above, evaluate)
-    return _signed(lambda value: value * above / below, evaluate)
+def _with_constant(function: Callable[..., Any], left: Evaluate, right: Any, *, keeps_nan: bool) -> Evaluate:
+    def one(situation: Situation) -> Any:
+        first = left(situation)
+        if first is None:
+            return None
+        try:
+            found = function(first, right)
+        except ArithmeticError:
+            return None
+        return found if keeps_nan or found == found else None  # noqa: PLR0124 - NaN
+
+    return one
 
 
-def _signed(function: Callable[[Any], Any], operand: Evaluate) -> Evaluate:
-    def apply(situation: Situation) -> Any:
-        value = operand(situation)
-        return None if value is None else function(value)
+def _lifted(function: Callable[..., Any], given: Sequence[Evaluate], *, keeps_nan: bool) -> Evaluate:
+    """As `Lifted` does, but what comes after a missing value is not asked for."""
 
-    return apply
+    def several(situation: Situation) -> Any:
+        values = []
+        for each in given:
+            value = each(situation)
+            if value is None:
+                return None
+            values.append(value)
+        try:
+            found = function(*values)
+        except ArithmeticError:
+            return None
+        return found if keeps_nan or found == found else None  # noqa: PLR0124 - NaN
 
+    if len(given) != 2:
+        return several
+    left, right = given
 
-def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    def calculate(situation: Situation) -> Any:
+    def two(situation: Situation) -> Any:
         first = left(situation)
         if first is None:
             return None
@@ -240,28 +161,12 @@ def _calculated(function: Callable[[Any, Any], Any], left: Evaluate, right: Eval
         if second is None:
             return None
         try:
-            value = function(first, second)
+            found = function(first, second)
         except ArithmeticError:
             return None
-        return value if value == value else None  # noqa: PLR0124 - NaN
+        return found if keeps_nan or found == found else None  # noqa: PLR0124 - NaN
 
-    return calculate
-
-
-def _instant_sum(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], int]:
-    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
-    return lambda left, right: function(round(left), round(right))
-
-
-def _compared(function: Callable[[Any, Any], Any], left: Evaluate, right: Evaluate) -> Evaluate:
-    def compare(situation: Situation) -> Any:
-        first = left(situation)
-        if first is None:
-            return None
-        second = right(situation)
-        return None if second is None else function(first, second)
-
-    return compare
+    return two
 
 
 def _both(left: Evaluate, right: Evaluate) -> Evaluate:
@@ -290,35 +195,22 @@ def _either(left: Evaluate, right: Evaluate) -> Evaluate:
     return disjoin
 
 
-def _ranged(test: Callable[[Any, Any, Any], bool | None], operand: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
-    return lambda situation: test(operand(situation), low(situation), high(situation))
+def _where_there(row: Evaluate, value: Evaluate) -> Evaluate:
+    return lambda situation: None if row(situation) is None else value(situation)
 
 
-def _known(slot: int, operand: Evaluate) -> Evaluate:
-    return lambda situation: None if situation.rows[slot] is None else operand(situation) is not None
-
-
-def _first(slot: int, operand: Evaluate, default: Evaluate) -> Evaluate:
+def _first_known(value: Evaluate, default: Evaluate) -> Evaluate:
     def choose(situation: Situation) -> Any:
-        if situation.rows[slot] is None:
-            return None
-        value = operand(situation)
-        return default(situation) if value is None else value
+        found = value(situation)
+        return default(situation) if found is None else found
 
     return choose
 
 
-def _opposite(operand: Evaluate) -> Evaluate:
-    def negate(situation: Situation) -> Any:
-        value = operand(situation)
-        return None if value is None else not value
-
-    return negate
-
-
-def _placed(closest: Closest, position: Evaluate) -> Evaluate:
-    def place(situation: Situation) -> Any:
-        found = position(situation)
-        return None if found is None else closest(found)
-
-    return place
+_LAZY: Mapping[Any, Callable[[Evaluate, Evaluate], Evaluate]] = {
+    both: _both,
+    either: _either,
+    where_there: _where_there,
+    first_known: _first_known,
+}
+"""What looks at its second argument only where the first does not decide."""

@@ -1,4 +1,4 @@
-"""Lookups: predictions and spans as closures over a situation; `evaluation` makes them of terms.
+"""Lookups: spans of predictions as closures over a situation; `evaluation` makes them of terms.
 
 A condition that must hold throughout a span changes only where another prediction becomes valid, so it is evaluated at
 the first instant of the span and at each of those. There the row of a forecast is the prediction that is valid then,
@@ -38,23 +38,6 @@ class Witness(NamedTuple):
 
     truth: bool | None
     moment: Moment | None
-
-
-def predicted(slot: int, at: Evaluate, read: Callable[[Any], Any]) -> Evaluate:
-    """Return the function from a situation to what is predicted in ``slot`` for an instant.
-
-    Args:
-        slot: The position of the schedule's row.
-        at: The instant.
-        read: The value of the field in a prediction.
-    """
-
-    def look_up(situation: Situation) -> Any:
-        row, instant = situation.rows[slot], at(situation)
-        prediction = None if row is None or instant is None else row[SCHEDULE].at(instant)
-        return None if prediction is None else read(prediction)
-
-    return look_up
 
 
 @final

@@ -15,29 +15,33 @@ Source: the robustness of signal temporal logic: A. Donzé and O. Maler, FORMATS
 from __future__ import annotations
 
 import operator
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dsl.meaning.evaluation import compiled
+from cartesius.expressions.expressions import Apply, Constant
+from cartesius.expressions.missing_values import exactly, greatest, least
+from dsl.meaning.evaluation import closure
+from dsl.meaning.term_expressions import expression_of, lifted
 from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, Dimension, Measure
 from dsl.terms.points import is_point
 from dsl.terms.ranges import turn
-from dsl.terms.terms import Between, Comparison, Constant, Junction, Named, Not, is_constant, parts
+from dsl.terms.terms import Between, Comparison, Junction, Named, Not, is_constant, parts
+from dsl.terms.terms import Constant as Written
 from dsl.units import hours
 from dsl.writing.checking import common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from fractions import Fraction
     from typing import TypeAlias
 
+    from cartesius.expressions.expressions import Expression
     from dsl.meaning.evaluation import Evaluate
     from dsl.terms.terms import Term
 
-    Margin: TypeAlias = tuple[Evaluate, Measure]
+    Distance: TypeAlias = tuple[Expression, Measure]
 
 
-def margin(condition: Term, slots: Mapping[str, int]) -> Margin | None:
+def margin(condition: Term, slots: Mapping[str, int]) -> tuple[Evaluate, Measure] | None:
     """Return the function from a situation to the margin of ``condition``, and its unit; None if it has no margin.
 
     >>> from dsl import Source
@@ -52,24 +56,36 @@ def margin(condition: Term, slots: Mapping[str, int]) -> Margin | None:
         condition: A term that is true or false.
         slots: The position of each source's row among the rows.
     """
+    found = distanced(condition)
+    return None if found is None else (closure(found[0], slots), found[1])
+
+
+def distanced(condition: Term) -> Distance | None:
+    """Return the margin of ``condition`` as an expression, and its unit; None if it has no margin.
+
+    >>> from dsl import Source
+    >>> from dsl.units import metres
+    >>> berth = Source("berth", key="id", id=str, depth=metres)
+    >>> distanced((berth.depth >= 2 * metres).term)[1].symbol
+    'm'
+    """
     match condition:
         case Named(_, operand):
-            return margin(operand, slots)
+            return distanced(operand)
         case Not(operand):
-            inner = margin(operand, slots)
-            return None if inner is None else (_mapped(operator.neg, inner[0]), inner[1])
+            inner = distanced(operand)
+            return None if inner is None else (_raw(operator.neg, inner[0]), inner[1])
         case Junction(symbol, left, right):
-            return _joined(min if symbol == "and" else max, margin(left, slots), margin(right, slots))
+            return _joined(least if symbol == "and" else greatest, distanced(left), distanced(right))
         case Comparison(symbol, left, right) if isinstance(left.kind, Measure) or left.kind == INSTANT:
             shared = common(left, right) if isinstance(left.kind, Measure) else None
-            sides = _exactly(compiled(left, slots, shared)), _exactly(compiled(right, slots, shared))
-            return _in_the_rules_unit(_compared(symbol, *sides), shared, left, right)
+            between = _compared(symbol, _side(left, shared), _side(right, shared))
+            return _in_the_rules_unit(between, shared, left, right)
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            operands = compiled(operand, slots), compiled(low, slots, shared), compiled(high, slots, shared)
-            values = _exactly(operands[0]), _exactly(operands[1]), _exactly(operands[2])
+            values = _side(operand, None), _side(low, shared), _side(high, shared)
             whole = turn(operand.kind)
-            inside = _on_a_line(*values) if whole is None else _around(whole, *values)
+            inside = _on_a_line(*values) if whole is None else _raw(around(whole), *values)
             return _in_the_rules_unit(inside, shared, operand, low)
     return None
 
@@ -78,7 +94,7 @@ def written_measure(left: Term, right: Term) -> Measure:
     """Return the unit that a rule compares two quantities in: that of the constant written there, if there is one.
 
     >>> from dsl.terms.dimensions import NUMBER
-    >>> written_measure(Constant(1, NUMBER), Constant(2, NUMBER)) == NUMBER
+    >>> written_measure(Written(1, NUMBER), Written(2, NUMBER)) == NUMBER
     True
     """
     constants = [side for side in (right, left) if is_constant(side)]
@@ -91,7 +107,7 @@ def unit_of_distance(shared: Measure | None, left: Term, right: Term) -> tuple[F
     """Return the unit in which a rule gives distances, and how many of it make one of ``shared``.
 
     >>> from dsl.terms.dimensions import NUMBER
-    >>> unit_of_distance(NUMBER, Constant(1, NUMBER), Constant(2, NUMBER))[0]
+    >>> unit_of_distance(NUMBER, Written(1, NUMBER), Written(2, NUMBER))[0]
     Fraction(1, 1)
 
     Args:
@@ -100,7 +116,7 @@ def unit_of_distance(shared: Measure | None, left: Term, right: Term) -> tuple[F
         right: The other.
     """
     if shared is None:
-        times = (part.kind for side in (left, right) for part in parts(side) if isinstance(part, Constant))
+        times = (part.kind for side in (left, right) for part in parts(side) if isinstance(part, Written))
         unit = next((kind for kind in times if isinstance(kind, Measure) and _is_time(kind)), hours.measure)
         return MICROSECONDS.ratio(unit), unit
     # The distance of two points is a difference: no offset takes part in it.
@@ -109,72 +125,44 @@ def unit_of_distance(shared: Measure | None, left: Term, right: Term) -> tuple[F
     return shared.ratio(unit), unit
 
 
-def _in_the_rules_unit(distance: Evaluate, shared: Measure | None, left: Term, right: Term) -> Margin:
+def _in_the_rules_unit(distance: Expression, shared: Measure | None, left: Term, right: Term) -> Distance:
     """Convert a distance, which is in ``shared`` (of instants: in microseconds), to the unit of the rule."""
     ratio, unit = unit_of_distance(shared, left, right)
-    above, below = ratio.numerator, ratio.denominator
-    return _mapped(lambda value: float(value * above / below), distance), unit
+    above, below = Constant(ratio.numerator), Constant(ratio.denominator)
+    return _raw(float, _raw(operator.truediv, _raw(operator.mul, distance, above), below)), unit
 
 
 def _is_time(kind: Measure) -> bool:
     return kind.dimension == Dimension.of(time=1)
 
 
-def _mapped(function: Callable[[Any], Any], evaluate: Evaluate) -> Evaluate:
-    def apply(situation: Any) -> Any:
-        value = evaluate(situation)
-        return None if value is None else function(value)
-
-    return apply
+def _raw(function: Callable[..., Any], *arguments: Expression) -> Apply:
+    return lifted(function, *arguments, keeps_nan=True)
 
 
-def _exactly(evaluate: Evaluate) -> Evaluate:
-    """Decimals can be compared with floats, but not subtracted from them; fractions can."""
-
-    def number(value: Any) -> Any:
-        if not isinstance(value, Decimal):
-            return value
-        return Fraction(value) if value.is_finite() else float(value)
-
-    return _mapped(number, evaluate)
+def _side(term: Term, measure: Measure | None) -> Expression:
+    return _raw(exactly, expression_of(term, measure))
 
 
-def _joined(choose: Callable[..., Any], left: Margin | None, right: Margin | None) -> Margin | None:
+def _joined(choose: Callable[..., Any], left: Distance | None, right: Distance | None) -> Distance | None:
     if left is None or right is None or left[1].dimension != right[1].dimension:
         return None
     (first, unit), (second, other) = left, right
-    factor = float(other.ratio(unit))
-
-    def evaluate(situation: Any) -> Any:
-        one, two = first(situation), second(situation)
-        return None if one is None or two is None else choose(one, two * factor)
-
-    return evaluate, unit
+    return _raw(choose, first, _raw(operator.mul, second, Constant(float(other.ratio(unit))))), unit
 
 
-def _compared(symbol: str, left: Evaluate, right: Evaluate) -> Evaluate:
-    def evaluate(situation: Any) -> Any:
-        first, second = left(situation), right(situation)
-        if first is None or second is None:
-            return None
-        match symbol:
-            case "<" | "<=":
-                return second - first
-            case ">" | ">=":
-                return first - second
-            case "==":
-                return -abs(first - second)
-        return abs(first - second)
-
-    return evaluate
+def _compared(symbol: str, left: Expression, right: Expression) -> Expression:
+    match symbol:
+        case "<" | "<=":
+            return _raw(operator.sub, right, left)
+        case ">" | ">=":
+            return _raw(operator.sub, left, right)
+    distance = _raw(operator.abs, _raw(operator.sub, left, right))
+    return _raw(operator.neg, distance) if symbol == "==" else distance
 
 
-def _on_a_line(value: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
-    def evaluate(situation: Any) -> Any:
-        at, first, last = value(situation), low(situation), high(situation)
-        return None if at is None or first is None or last is None else min(at - first, last - at)
-
-    return evaluate
+def _on_a_line(value: Expression, low: Expression, high: Expression) -> Expression:
+    return _raw(least, _raw(operator.sub, value, low), _raw(operator.sub, high, value))
 
 
 def around(whole: float) -> Callable[[Any, Any, Any], Any]:
@@ -194,13 +182,3 @@ def around(whole: float) -> Callable[[Any, Any, Any], Any]:
         return min(along, span - along) if along <= span else -min(whole - along, along - span)
 
     return distance
-
-
-def _around(whole: float, value: Evaluate, low: Evaluate, high: Evaluate) -> Evaluate:
-    distance = around(whole)
-
-    def evaluate(situation: Any) -> Any:
-        at, first, last = value(situation), low(situation), high(situation)
-        return None if at is None or first is None or last is None else distance(at, first, last)
-
-    return evaluate

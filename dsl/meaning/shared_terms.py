@@ -54,17 +54,8 @@ class Slots(dict[str, int]):
             waiting.extend(operands(term)[::-1])
 
 
-def once(term: Term, slots: Mapping[str, int], evaluate: Evaluate) -> Evaluate:
-    """Return ``evaluate``, the function of ``term``; if the term has a cell, so that it runs once a situation.
-
-    >>> once(Constant(2, None), {}, lambda _: 2)(None)
-    2
-    """
-    if not isinstance(slots, Slots) or isinstance(term, Observation | Constant | Now):
-        return evaluate
-    name = repr(term)
-    if name not in slots.shared:
-        return evaluate
+def once(name: str, evaluate: Evaluate) -> Evaluate:
+    """Return a function that runs ``evaluate`` once a situation, whose cell has that name."""
 
     def read(situation: Situation) -> Any:
         cells = situation.cells

@@ -20,12 +20,12 @@ from cartesius import Reactive, correlate
 from cartesius.expressions.expressions import Apply, Constant, Field, Part
 from cartesius.expressions.missing_values import Form
 from dsl.columns.judgement_forms import form_of_status
-from dsl.columns.term_forms import InexpressibleError, expressed
 from dsl.judgements.considering import Considered, considered, presence, rows_by_the_clock, schedules
 from dsl.judgements.passing import Passage, Passing
 from dsl.judgements.presence import Presence
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.meaning.raising import AS_WRITTEN, LENIENT, Compilation
+from dsl.meaning.term_expressions import InexpressibleError, expressed
 from dsl.meaning.verdicts import Verdict
 from dsl.terms.negations import conjuncts
 from dsl.terms.terms import Constant as Written

@@ -20,8 +20,8 @@ import attrs
 
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from dsl.meaning.evaluation import constant_in
 from dsl.meaning.schedules import Forecasting, Schedule, scheduled
+from dsl.meaning.term_expressions import constant_in
 from dsl.refusals.errors import DimensionMismatch, refusal
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TEXT, TRUTH, Choice, Measure, alike, described, named
 from dsl.terms.instants import instant_of

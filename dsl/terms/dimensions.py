@@ -40,7 +40,7 @@ _NAMES: dict[tuple[tuple[str, int], ...], str] = {
 }
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Dimension:
     """A product of powers of base dimensions.
 
@@ -86,7 +86,7 @@ class Part(NamedTuple):
     exponent: int
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, cache_hash=True)
 class Measure:
     """A unit of measure: what it is called, its dimension, and how many base units make one of it, exactly.
 

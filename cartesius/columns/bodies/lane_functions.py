@@ -33,7 +33,7 @@ from cartesius.columns.bodies.lanes import (
 from cartesius.columns.vectors.arithmetic import at_once
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, TUPLE, Leaf, NotColumnar, Struct
-from cartesius.expressions.missing_values import Turning, complete, greatest, least
+from cartesius.expressions.missing_values import Turning, complete, exactly, greatest, least
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +59,8 @@ def lifted(function: Callable[..., Any], keeps_nan: bool, n: int, *given: Lane |
             return _calculated(function, *lanes, keeps_nan=keeps_nan)
         if function in (operator.neg, operator.abs):
             return _signed(function, *lanes)
+        if function in (exactly, float) and (function is exactly or kind_of(lanes[0].values) == "f"):
+            return lanes[0]
         if function in (least, greatest):
             return _chosen(function, *lanes)
         if isinstance(function, Turning):

@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, between, require
 from dsl.meaning.evaluation import Situation, compiled
-from dsl.terms.ranges import lies_between, turn
+from dsl.terms.ranges import turn
 from dsl.units import degrees, metres, radians, unit
 from tests.unit.dsl.harbour import berth, status, tugs, vessel, wind
 
-around, on_a_line = lies_between(degrees.measure), lies_between(metres.measure)
-in_radians = lies_between(radians.measure)
+
+def in_range(of):
+    """Return what `between` says of a value and two bounds in a unit."""
+    given = Source("given", key=None, value=of, low=of, high=of)
+    evaluate = compiled(between(given.value, given.low, given.high).term, {"given": 0})
+    return lambda value, low, high: evaluate(Situation([{"value": value, "low": low, "high": high}]))
+
+
+around, on_a_line, in_radians = in_range(degrees), in_range(metres), in_range(radians)
 
 
 def walk(value: int, low: int, high: int) -> bool:

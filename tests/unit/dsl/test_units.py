@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl import DimensionMismatch, InvalidRule, Source, units
-from dsl.meaning.evaluation import Situation, compiled, constant_in
+from dsl.meaning.evaluation import Situation, compiled
+from dsl.meaning.term_expressions import constant_in
 from dsl.units import (
     centimetres,
     days,

@@ -1,8 +1,12 @@
-"""Terms as expressions that columns can compute: the same operations as in `evaluation`, in the same order.
+"""What a term means, once: an expression over the rows of its sources, in Kleene's three-valued logic.
 
-Invariant: an expression gives, for the same rows, what the closure of its term gives.
+The judge evaluates it (`evaluation`), columns compute it (`judgement_forms`), and margins are made of it (`margins`). A
+row that is not there, a field that is None, and NaN are missing; so is what cannot be computed (a division by zero).
+Missing flows through arithmetic and comparisons; `and` and `or` decide without it where they can. Constants are
+converted, exactly, to the unit they are compared in; a quantity in another unit is converted by a factor. No unit and
+no pint is left here. Sums go in the order written.
 
-Source: DESIGN.md, section 4.
+Source: thesis, section 5.1; S. C. Kleene, Introduction to Metamathematics, 1952, § 64.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ import operator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from cartesius.expressions.expressions import Apply, Constant, Part
+import attrs
+
+from cartesius.expressions.expressions import Apply, Constant, Expression, Part
 from cartesius.expressions.missing_values import (
     SUBJECT,
     Lifted,
@@ -23,15 +29,12 @@ from cartesius.expressions.missing_values import (
     complete,
     either,
     first_known,
-    greatest,
     is_missing,
-    least,
     opposite,
     where_there,
 )
-from dsl.meaning.evaluation import constant_in
-from dsl.meaning.margins import around, unit_of_distance
 from dsl.meaning.schedules import SCHEDULE
+from dsl.terms.aggregates import Total
 from dsl.terms.dimensions import INSTANT, POSITION, TRUTH, Choice, Measure
 from dsl.terms.instants import instant_of
 from dsl.terms.points import measures_of_operands
@@ -51,17 +54,18 @@ from dsl.terms.terms import (
     Observation,
     Sign,
     is_constant,
+    parts,
 )
 from dsl.terms.terms import Constant as Written
 from dsl.terms.texts import text
-from dsl.terms.timed_terms import Prediction
-from dsl.writing.checking import common
+from dsl.terms.timed_terms import Prediction, Throughout
+from dsl.writing.checking import common, exact_in
 from dsl.writing.places import Closest, great_circle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-    from cartesius.expressions.expressions import Expression
+    from dsl.terms.dimensions import Kind
     from dsl.terms.terms import Declaration, Term
 
 STALE: Final = "@stale"
@@ -88,8 +92,23 @@ def lifted(function: Callable[..., Any], *arguments: Expression, name: str = "",
     return Apply(Lifted(function, keeps_nan), arguments, name or getattr(function, "__name__", "function"))
 
 
+@attrs.frozen
+class Cell(Expression):
+    """A value that several conditions of one situation need: computed once, under a name."""
+
+    name: str
+    value: Expression
+
+
+@attrs.frozen
+class Spanned(Expression):
+    """A condition over a span of instants, which looks at the rows of forecasts at each of them."""
+
+    term: Throughout
+
+
 def expressed(term: Term, measure: Measure | None = None) -> Expression:
-    """Return the expression of ``term``, in ``measure``, by default its own.
+    """Return the expression of ``term`` if columns can compute it: it looks at linked rows alone, one at a time.
 
     >>> from cartesius.expressions.expressions import show
     >>> from dsl import Source
@@ -101,12 +120,39 @@ def expressed(term: Term, measure: Measure | None = None) -> Expression:
     Raises:
         InexpressibleError: It looks at something else than rows.
     """
+    other = next((part for part in parts(term) if isinstance(part, Total | Throughout)), None)
+    if other is not None:
+        message = f"it looks at {text(other)}"
+        raise InexpressibleError(message)
+    return expression_of(term, measure)
+
+
+def expression_of(term: Term, measure: Measure | None = None, cells: Collection[str] = ()) -> Expression:
+    """Return the expression of ``term``.
+
+    Args:
+        term: What is meant.
+        measure: The unit of the result, for a quantity; default: the term's own.
+        cells: The terms that are computed once a situation, by their repr.
+    """
     if isinstance(term.kind, Measure):
         target = measure or term.kind
         if is_constant(term) and not isinstance(term, Nearest):
             return Constant(constant_in(term, target))
-        return _converted(_expressed(term), term.kind, target)
-    return _expressed(term)
+        return _converted(_once(term, cells), term.kind, target)
+    return _once(term, cells)
+
+
+def constant_in(term: Term, measure: Measure) -> int | float:
+    """Return the magnitude of a constant quantity in ``measure``, converted exactly before it becomes a float.
+
+    >>> from dsl.units import centimetres, metres
+    >>> constant_in((50 * centimetres).term, metres.measure), constant_in((15 * metres).term, metres.measure)
+    (0.5, 15)
+    """
+    if isinstance(term, Written) and not isinstance(term.value, str) and term.kind == measure:
+        return term.value
+    return float(exact_in(term, measure))
 
 
 def row_of(source: Declaration) -> Expression:
@@ -115,7 +161,16 @@ def row_of(source: Declaration) -> Expression:
     return row if source.stale_after is None else Apply(Unmarked(STALE), (row,), f"fresh {source.name}")
 
 
-def _expressed(term: Term) -> Expression:
+def _once(term: Term, cells: Collection[str]) -> Expression:
+    value = _expressed(term, cells)
+    is_cell = cells and not isinstance(term, Observation | Written | Now) and (name := repr(term)) in cells
+    return Cell(name, value) if is_cell else value
+
+
+def _expressed(term: Term, cells: Collection[str]) -> Expression:
+    def of(operand: Term, measure: Measure | None = None) -> Expression:
+        return expression_of(operand, measure, cells)
+
     match term:
         case Observation():
             return _observed(term, row_of(term.source))
@@ -124,45 +179,51 @@ def _expressed(term: Term) -> Expression:
         case Arithmetic(symbol, left, right, kind):
             first, second = measures_of_operands(symbol, left, right, kind)
             function = _instant_sum(symbol) if kind == INSTANT else _OPERATORS[symbol]
-            return lifted(function, expressed(left, first), expressed(right, second), name=symbol)
+            return lifted(function, of(left, first), of(right, second), name=symbol)
         case Sign(symbol, operand):
-            return lifted(operator.neg if symbol == "-" else operator.abs, expressed(operand))
+            return lifted(operator.neg if symbol == "-" else operator.abs, of(operand))
         case Comparison(symbol, left, right):
             shared = common(left, right) if isinstance(left.kind, Measure) else None
-            return lifted(_OPERATORS[symbol], expressed(left, shared), expressed(right, shared), name=text(term))
+            return lifted(_OPERATORS[symbol], of(left, shared), of(right, shared), name=text(term))
         case Junction(symbol, left, right):
-            return Apply(both if symbol == "and" else either, (expressed(left), expressed(right)), text(term))
+            return Apply(both if symbol == "and" else either, (of(left), of(right)), text(term))
         case Not(operand):
-            return Apply(opposite, (expressed(operand),), text(term))
+            return Apply(opposite, (of(operand),), text(term))
         case Between(operand, low, high):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            return _between(term, expressed(operand), expressed(low, shared), expressed(high, shared))
+            return _between(term, of(operand), of(low, shared), of(high, shared))
         case Known(operand):
-            is_there = Apply(opposite, (Apply(is_missing, (expressed(operand),), "missing"),), "known")
+            is_there = Apply(opposite, (Apply(is_missing, (of(operand),), "missing"),), "known")
             return Apply(where_there, (row_of(operand.source), is_there), text(term))
         case Coalesce(operand, default):
             shared = operand.kind if isinstance(operand.kind, Measure) else None
-            known = Apply(first_known, (expressed(operand), expressed(default, shared)), "coalesce")
+            known = Apply(first_known, (of(operand), of(default, shared)), "coalesce")
             return Apply(where_there, (row_of(operand.source), known), text(term))
         case Named(_, operand):
-            return expressed(operand)
+            return of(operand)
         case Distance(left, right):
-            return lifted(great_circle, expressed(left), expressed(right))
+            return lifted(great_circle, of(left), of(right))
         case Nearest(places, position, _):
-            return lifted(Closest(places), expressed(position), name="nearest")
+            return lifted(Closest(places), of(position), name="nearest")
         case Prediction(source, field, at):
-            valid = Apply(Valid(SCHEDULE), (row_of(source), expressed(at)), f"{source.name} at {text(at)}")
+            valid = Apply(Valid(SCHEDULE), (row_of(source), of(at)), f"{source.name} at {text(at)}")
             return _observed(Observation(source, field), valid)
         case Now():
             return Apply(Observed(NOW, is_optional=True), (Part(SUBJECT),), "now")
-    message = f"it looks at {text(term)}"
-    raise InexpressibleError(message)
+        case Total():
+            return _observed_value(Part(repr(term)), term.kind, "value", is_optional=False)
+        case Throughout():
+            return Spanned(term)
 
 
 def _observed(term: Observation, row: Expression) -> Expression:
-    kind, is_optional = term.kind, term.field in term.source.optional
+    return _observed_value(row, term.kind, term.field, is_optional=term.field in term.source.optional)
+
+
+def _observed_value(row: Expression, kind: Kind, field: str, *, is_optional: bool) -> Expression:
+    # What is no member of a choice is not known to be another one: "Tanker" must not pass for no tanker.
     members = kind.members if isinstance(kind, Choice) else None
-    value = Apply(Observed(term.field, is_optional, members, kind == TRUTH), (row,), term.field)
+    value = Apply(Observed(field, is_optional, members, kind == TRUTH), (row,), field)
     if kind == POSITION:
         return lifted(complete, value)
     return lifted(_instant, value) if kind == INSTANT else value
@@ -173,6 +234,7 @@ def _instant(value: Any) -> Any:
 
 
 def _instant_sum(symbol: str) -> Callable[[Any, Any], int]:
+    """An instant plus or minus a time, in whole microseconds: as a float it would lose some after the year 2255."""
     function = _OPERATORS[symbol]
     return lambda left, right: function(round(left), round(right))
 
@@ -197,74 +259,3 @@ def _converted(value: Expression, own: Measure, target: Measure) -> Expression:
         return lifted(operator.mul, value, Constant(float(ratio)))
     scaled = lifted(operator.mul, value, Constant(above))
     return scaled if below == 1 else lifted(operator.truediv, scaled, Constant(below))
-
-
-# -- margins -----------------------------------------------------------------------------------------------------------
-
-
-def distanced(condition: Term) -> tuple[Expression, Measure] | None:
-    """Return the margin of ``condition`` and its unit, as `margins.margin` has it; None if it has no margin.
-
-    >>> from dsl import Source
-    >>> from dsl.units import metres
-    >>> berth = Source("berth", key="id", id=str, depth=metres)
-    >>> distanced((berth.depth >= 2 * metres).term)[1].symbol
-    'm'
-
-    Raises:
-        InexpressibleError: It looks at something else than rows.
-    """
-    match condition:
-        case Named(_, operand):
-            return distanced(operand)
-        case Not(operand):
-            inner = distanced(operand)
-            return None if inner is None else (_raw(operator.neg, inner[0]), inner[1])
-        case Junction(symbol, left, right):
-            return _joined(least if symbol == "and" else greatest, distanced(left), distanced(right))
-        case Comparison(symbol, left, right) if isinstance(left.kind, Measure) or left.kind == INSTANT:
-            shared = common(left, right) if isinstance(left.kind, Measure) else None
-            between = _compared(symbol, expressed(left, shared), expressed(right, shared))
-            return _in_the_rules_unit(between, shared, left, right)
-        case Between(operand, low, high):
-            shared = operand.kind if isinstance(operand.kind, Measure) else None
-            values = expressed(operand), expressed(low, shared), expressed(high, shared)
-            whole = turn(operand.kind)
-            inside = _on_a_line(*values) if whole is None else _raw(around(whole), *values)
-            return _in_the_rules_unit(inside, shared, operand, low)
-    return None
-
-
-def _raw(function: Callable[..., Any], *arguments: Expression) -> Apply:
-    return lifted(function, *arguments, keeps_nan=True)
-
-
-def _in_the_rules_unit(
-    distance: Expression, shared: Measure | None, left: Term, right: Term
-) -> tuple[Expression, Measure]:
-    ratio, unit = unit_of_distance(shared, left, right)
-    above, below = Constant(ratio.numerator), Constant(ratio.denominator)
-    return _raw(operator.truediv, _raw(operator.mul, distance, above), below), unit
-
-
-def _joined(
-    choose: Callable[..., Any], left: tuple[Expression, Measure] | None, right: tuple[Expression, Measure] | None
-) -> tuple[Expression, Measure] | None:
-    if left is None or right is None or left[1].dimension != right[1].dimension:
-        return None
-    (first, unit), (second, other) = left, right
-    return _raw(choose, first, _raw(operator.mul, second, Constant(float(other.ratio(unit))))), unit
-
-
-def _compared(symbol: str, left: Expression, right: Expression) -> Expression:
-    match symbol:
-        case "<" | "<=":
-            return _raw(operator.sub, right, left)
-        case ">" | ">=":
-            return _raw(operator.sub, left, right)
-    distance = _raw(operator.abs, _raw(operator.sub, left, right))
-    return _raw(operator.neg, distance) if symbol == "==" else distance
-
-
-def _on_a_line(value: Expression, low: Expression, high: Expression) -> Expression:
-    return _raw(least, _raw(operator.sub, value, low), _raw(operator.sub, high, value))
