@@ -171,9 +171,14 @@ class Partitioning:
     def _check_restrictions(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that no restriction weighs events of several buckets against each other."""
         keyed: set[str] = set()
+        contents: list[Restriction] = []  # of windows that are those of one key
         for restriction in pattern.restrictions:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
-            if restriction.retracts or restriction.looks_alone():
+            if restriction.retracts or restriction.looks_alone() or any(restriction is one for one in contents):
+                continue
+            if restriction.opens_windows or restriction.keeps_versions:
+                self._check_of_one_key(reactive, pattern, restriction, {slot for slot in keyed if slot in split})
+                contents += restriction.parts()[1:]
                 continue
             found = [(family, slots) for family, slots in clauses(pattern, restriction) if family not in _HARMLESS]
             named = [slot for _, slots in found for slot in slots]
@@ -197,6 +202,28 @@ class Partitioning:
             if whole and (restriction.consumes or mixed):
                 reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
                 raise Unsplittable(reactive.name, reason, fix)
+
+    def _check_of_one_key(
+        self, reactive: Reactive, pattern: Pattern, restriction: Restriction, keyed: set[str]
+    ) -> None:
+        """Check that windows that depend on several events, and histories, have what comes to one bucket alone."""
+        if restriction.opens_windows:
+            loose = [slot for slot, source in pattern.slots.items() if not source.table and slot not in keyed]
+            made = "windows"
+        else:
+            named = [name for field in restriction.keeps_versions for name in restriction.configuration[field]]
+            slots = {slot for name in named for slot in slots_named(pattern, name)}
+            loose = [
+                slot
+                for slot, source in pattern.slots.items()
+                if slot in slots and self.is_split(source) and slot not in keyed and not self._is_keyed(source)
+            ]
+            made = "versions"
+        fix = "put a key_by of the partition's column before it" if keyable(restriction) else ""
+        if loose or not fix:
+            also = "" if fix else ", be they keyed or not"
+            reason = f"{restriction!r} makes {made} of the events of all keys{also}"
+            raise Unsplittable(reactive.name, reason, fix)
 
     def _weighed(self, pattern: Pattern, restriction: Restriction, split: list[str]) -> list[str]:
         """Return the slots whose events a restriction of combinations weighs against others that are in memory.
@@ -224,5 +251,7 @@ class Partitioning:
 
 
 def keyable(restriction: Restriction) -> bool:
-    """Whether a restriction has a copy of its own for each key, right of a `key_by`: it says of which slots it is."""
-    return any(kind in ("slot", "slots") for kind in restriction._fields.values()) and not restriction.opens_windows
+    """Whether a restriction weighs, right of a `key_by`, only events of one key: it says of which slots it is."""
+    if restriction.opens_windows:
+        return restriction.reports_by_key()
+    return any(kind in ("slot", "slots") for kind in restriction._fields.values())

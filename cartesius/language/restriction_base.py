@@ -312,6 +312,10 @@ class Restriction(Handler):
         """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
         return self.is_pointwise
 
+    def reports_by_key(self) -> bool:
+        """Whether its windows, right of a `key_by` of all slots, go by their own events and the clock alone."""
+        return False
+
     def weighs_by_where(self) -> bool:
         """Whether it weighs a combination only against what would satisfy ``where`` in place of one of its parts."""
         return False

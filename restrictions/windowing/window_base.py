@@ -83,8 +83,11 @@ class windowing(Restriction):
 
     def looks_alone(self) -> bool:
         """Whether what is in a window becomes visible whatever else is in it."""
-        is_plain = self.assigns_alone and not self.relies_on_order and self.content is None and self.tick == "tuple"
-        return is_plain and set(self.report.conditions) <= {"on_content_change", "on_close", "final"}
+        return self.assigns_alone and not self.relies_on_order and self.content is None and self.reports_by_key()
+
+    def reports_by_key(self) -> bool:
+        """Whether a window becomes visible by what is in it and by the clock, one event after the other."""
+        return self.tick == "tuple" and set(self.report.conditions) <= {"on_content_change", "on_close", "final"}
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the windows of an event, ascending; ``present`` are those that are not freed."""

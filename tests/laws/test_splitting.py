@@ -22,6 +22,7 @@ from cartesius import Engine, Reactive, correlate, one_or_more, repeated
 from cartesius.errors import InvalidArgument
 from cartesius.facts.partition_choice import NoPartition, chosen_partition
 from cartesius.facts.partitioning import Partitioning, Unsplittable
+from restrictions.windows import first, last
 from tests.laws.bridge_programs import INDEXES, drawn_from
 from tests.laws.spark_model import planned
 from tests.laws.test_bridge import EXAMPLES, MODES, check
@@ -58,6 +59,11 @@ OTHERS: dict[str, Any] = {
     "windows": lambda: r.tumbling(5 * UNIT),
     "sliding windows": lambda: r.sliding(6 * UNIT, 3 * UNIT),
     "sessions": lambda: r.session(3 * UNIT),
+    "sessions of the last events": lambda: r.session(3 * UNIT, content=last(2)),
+    "windows of the first events": lambda: r.tumbling(5 * UNIT, content=first(2)),
+    "windows by twos": lambda: r.tumbling(5 * UNIT, tick=2),
+    "versions": lambda: r.versioned("a", "b", retention=8 * UNIT),
+    "versions of one": lambda: r.versioned("b"),
     "absent after": lambda: r.without(C, after="a", within=3 * UNIT),
     "absent between": lambda: r.without(C, between=("a", "b")),
 }
@@ -100,7 +106,7 @@ def program(names, where, keys, binding, place):
         stack.insert(min(place, len(stack)), r.key_by(**KEYS[keys]))
     return correlate(
         slots={"a": BINDINGS[binding], "b": B} | ({"c": C} if has_third else {}),
-        where=WHERE[where],
+        where=WHERE[where] if binding == "an event" else None,  # a list has no field
         yields=of_a_list if binding != "an event" else of_three if has_third else of_two,
         restrict=reduce(or_, stack) if stack else None,
         name="out",
@@ -182,7 +188,38 @@ def test_what_may_be_split_gives_the_same_in_any_number_of_buckets(mode, drawn, 
         assert trial.plan.count == buckets
 
 
+BY_KEY = [
+    "sessions",
+    "sessions of the last events",
+    "windows of the first events",
+    "versions",
+    "versions of one",
+]
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+@given(
+    others=st.lists(st.sampled_from(["within", "once", "oldest first", "absent after"]), max_size=1),
+    where=st.sampled_from(["none", "equal"]),
+    mode=st.sampled_from(MODES),
+    trace=st.binary(min_size=80, max_size=160),
+    seed=st.integers(0, 2**32),
+)
+@EXAMPLES
+def test_windows_and_versions_of_a_key_are_split_by_it(name, others, where, mode, trace, seed):
+    try:
+        output = program([name, *others], where, "both", "an event", 0)
+    except InvalidArgument:
+        assume(False)
+    rows = drawn_from(Case("window", (A, B, C), (output,)), bytes([0, random.Random(seed).choice(INDEXES), 1, *trace]))
+    for buckets in (2, 7):
+        assert check(rows, mode, random.Random(seed), is_derived=True, buckets=buckets).plan.count == buckets
+
+
 FOUND = [
+    ("sessions of all keys", (["sessions"], "equal", "none", "an event", 0)),
+    ("versions of all keys", (["versions"], "equal", "none", "an event", 0)),
+    ("batches of windows", (["windows by twos"], "equal", "both", "an event", 0)),
     ("strict, by an equality", (["in sequence, strict, no_skip", "within"], "equal", "none", "an event", 0)),
     ("strict, left of key_by", (["in sequence, strict, no_skip"], "none", "both", "an event", 1)),
     ("matches of all keys", (["take results"], "equal", "both", "an event", 1)),

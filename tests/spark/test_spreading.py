@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
-from cartesius import Engine, Reactive, Update
+from cartesius import Engine, Reactive, Update, correlate
 from dsl import RulePack, Source, instant, now, require
 from dsl.units import hours, knots, minutes
+from restrictions import key_by, session, versioned
 from restrictions.streams import filter_, map_, merge
 from restrictions.tables import outer_join
 from spark_bridge import correlate_frames
@@ -108,3 +110,46 @@ def test_a_pack_goes_by_the_clock_in_buckets_that_no_row_comes_to(spark, tmp_pat
         ("allowed", 30),
         ("unknown", 35),
     ]
+
+
+def test_sessions_and_versions_of_a_key_are_split_by_it(spark):
+    click, price = Reactive("click"), Reactive("price")
+    visit = correlate(
+        click=click,
+        yields=lambda click, window: {"id": click.id, "n": click.n, "first": window.start},
+        restrict=key_by(click="id") | session(5 * MINUTE),
+        name="visit",
+    )
+    offered = correlate(
+        click=click,
+        price=price,
+        yields=lambda click, price: {"id": click.id, "n": click.n, "first": price.n},
+        restrict=key_by(click="id", price="id") | versioned("price", retention=timedelta(hours=1)),
+        name="offered",
+    )
+    minutes, names = range(0, 90, 1), {"click": click, "price": price}
+    given = {"click": [(m, m * 7 % 11) for m in minutes if m % 5], "price": [(m, m % 11) for m in minutes if not m % 3]}
+    frames = {
+        name: spark.createDataFrame(
+            table(
+                [minute for minute, _ in rows],
+                id=pa.array([key for _, key in rows], pa.int64()),
+                n=pa.array([minute for minute, _ in rows], pa.int64()),
+            )
+        )
+        for name, rows in given.items()
+    }
+    schema = "id long, n long, first long"
+    found = correlate_frames([visit, offered], frames, event_time="at", buckets=4, schema=schema)
+    assert found.partition_by == {"click": "id", "price": "id"}
+    engine = Engine(visit, offered)
+    arriving = sorted((minute, name, key) for name, rows in given.items() for minute, key in rows)
+    events = [
+        event
+        for minute, name, key in arriving
+        for event in engine.push(names[name], {"id": key, "n": minute}, at=micros(START + minute * MINUTE))
+    ]
+    expected = Counter((event.reactive, *event.value.values()) for event in [*events, *engine.close()] if event.weight)
+    rows = found.results.where("change = 'event'").collect()
+    assert Counter((row.output, row.id, row.n, row.first) for row in rows) == expected
+    assert {name for name, *_ in expected} == {"visit", "offered"}

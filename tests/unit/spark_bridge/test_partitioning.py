@@ -34,6 +34,7 @@ from restrictions import (
     session,
     sliding,
     tumbling,
+    versioned,
     without,
 )
 from restrictions.tables import aggregate, combine_updates, count, reduce, to_table
@@ -132,6 +133,16 @@ SOUND = {
     "totals by key": reduce(ship, count, by="mmsi"),
     "folds of the rows of a table": combine_updates(ship, 0, lambda total, ship: total + ship.length),
     "rows that the clock changes": UNTIL_NOON.table(),
+    "sessions of a key": per_key(session(5)),
+    "the last event in windows of a key": per_key(tumbling(5, content=last())),
+    "totals in sessions by key": aggregate(left, count, by="k", restrict=session(5)),
+    "versions of the rows of a table, and of a key": correlate(
+        left=left,
+        ship=ship,
+        where=lambda left, ship: left.k == ship.mmsi,
+        yields=lambda left, ship: left,
+        restrict=key_by(left="k") | versioned("left", "ship", retention=5),
+    ),
     "totals in windows by key": aggregate(left, count, by="k", restrict=sliding(6, 3)),
     "broadcast alone": combine_latest(wind, berth),
     "two levels": correlate(
@@ -144,8 +155,24 @@ SOUND = {
 
 REFUSED = {
     "counts x over all keys": combine_updates(to_table(left, key="n"), 0, lambda total, row: total + row.length),
-    "session(5) chooses among the events of all keys": per_key(session(5)),
-    "tumbling(5, content=last()) chooses among": per_key(tumbling(5, content=last())),
+    "session(5) makes windows of the events of all keys; put a key_by": correlate(
+        left=left,
+        right=right,
+        where=lambda left, right: left.k == right.k,
+        yields=lambda left, right: left,
+        restrict=session(5),
+    ),
+    "session(4) makes windows of the events of all keys": correlate(
+        left=left, right=wind, yields=lambda left: left, restrict=key_by(left="k", right="k") | session(4)
+    ),
+    "tumbling(5, tick=2) makes windows of the events of all keys, be they keyed": per_key(tumbling(5, tick=2)),
+    "versioned('left', 'ship', retention=5) makes versions of the events of all keys; put a key_by": correlate(
+        left=left,
+        ship=ship,
+        where=lambda left, ship: left.k == ship.mmsi,
+        yields=lambda left, ship: left,
+        restrict=versioned("left", "ship", retention=5),
+    ),
     "totalling(count) totals over all keys": reduce(ship, count),
     "several buckets would have rows of one key; key": reduce(ship, count, by="berth"),
     "left and right meet without": correlate(
