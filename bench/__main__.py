@@ -1,8 +1,8 @@
 """`make bench`: print what our tiers and operators cost beside what a good engineer would write, from one run.
 
-First the speed figures of every workload, beside RxPY, hand-written Python and numpy; then tables of growing size
-beside dicts, the memory of a row, and packs of one and of forty rules. Progress goes to stderr. A run that is
-interrupted prints what it has.
+First the speed figures of every workload, beside RxPY, hand-written Python and numpy; then pushes beside plain
+classes, tables of growing size beside dicts, the memory of a row, and packs of one and of forty rules. Progress goes to
+stderr. A run that is interrupted prints what it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 import click
 from rich.console import Console
 
-from bench import growth, memory, orientation, rules, sheets, speed, tables, tables_shown
+from bench import growth, memory, orientation, pushes, rules, sheets, speed, tables, tables_shown
 from bench.speed_shown import Report
 from bench.table_cases import GROUP
 from bench.timing import CLOCKS
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 SPEED: Final = (*speed.NAMES, "programs", "orientation")
 """What ``--only speed`` measures."""
-PARTS: Final = ("speed", "tables", "memory", "rules")
+PARTS: Final = ("speed", "pushes", "tables", "memory", "rules")
 
 
 @attrs.frozen
 class Extent:
-    """How much of tables, memory and rules is measured; fewer in a quick run."""
+    """How much of pushes, tables, memory and rules is measured; fewer in a quick run."""
 
     sizes: tuple[int, ...] = (10, 100, 1_000, 10_000, 100_000)
     updates: int = 1_000
@@ -40,10 +40,12 @@ class Extent:
     memory_rows: int = 100_000
     updated_rows: int = 2_000
     rule_events: int = 2_000
+    pushes: int = 20_000
+    pushes_before: int = 300_000
 
 
 FILE: Final = click.Path(dir_okay=False, writable=True, path_type=Path)
-QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200)
+QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200, 500, 3_000)
 
 
 def _sizes(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, ...] | None:
@@ -79,6 +81,8 @@ def _page(context: click.Context, option: click.Parameter, given: Path | None) -
 @click.option("--repetitions", default=5, show_default=True, help="Repetitions; medians are printed, with the spread.")
 @click.option("--patience", type=float, help="Seconds in which tables must be filled.")
 @click.option("--memory-rows", type=int, help="Memory: rows a table.")
+@click.option("--pushes", type=int, help="Pushes: events a repetition.")
+@click.option("--pushes-before", type=int, help="Pushes: events before the last ones, where cost must not grow.")
 @click.option("--updated-rows", type=int, help="Memory: rows a table, where all are updated.")
 @click.option("--rule-events", type=int, help="Rules: events a repetition.")
 @click.option("--workers", default=min(2, os.cpu_count() or 1), show_default=True, help="Memory: processes at once.")
@@ -157,6 +161,10 @@ def _measure(report: Report, names: frozenset[str], sizes: speed.Sizes, seed: in
 def _measure_tables(
     wanted: set[str], extent: Extent, repetitions: int, workers: int, seed: int, show: Callable[[Any], None]
 ) -> None:
+    if "pushes" in wanted:
+        costs = list(pushes.measure(extent.pushes, repetitions, seed, _tell))
+        costs.append(pushes.growth(extent.pushes_before, seed, _tell))
+        show(pushes.as_sheet(costs, extent.pushes, repetitions).as_table())
     if "tables" in wanted:
         sizes, updates = extent.sizes, extent.updates
         figures = list(tables.measure(sizes, updates, repetitions, seed, patience=extent.patience, tell=_tell))
