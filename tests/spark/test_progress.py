@@ -34,6 +34,7 @@ def test_a_query_has_a_line_per_micro_batch_with_what_came_out_late_and_dead(spa
             buckets=1,
             order="arrival",
             watermark="5 minutes",
+            unbounded=True,
         )
         query = frames.start(
             results=lambda batch, _: batch.count(),
