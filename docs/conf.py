@@ -99,7 +99,14 @@ class Names(Directive):
         is_a_restriction = issubclass(value, Restriction) and value is not Restriction
         options = ["   :no-members:"] if is_a_restriction else []
         options += ["   :show-inheritance:"] if kind == "autoexception" else []
+        # What a base that users never see has is documented where they see it.
+        inner = [base for base in value.__mro__[1:-1] if _is_ours(base) and not hasattr(module, base.__name__)]
+        options += ["   :inherited-members:"] if inner and not options else []
         return [f".. {kind}:: {module.__name__}.{name}", *options]
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("cartesius", "restrictions", "dsl", "spark_bridge")
 
 
 def _is_data(value: object) -> bool:

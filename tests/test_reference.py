@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from sphinx.util.inventory import InventoryFile
 
+from cartesius import Engine
 from tests.documents import DOCS, ROOT, blocks
 
 PACKAGES = [
@@ -106,3 +107,5 @@ def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     inventory = InventoryFile.loads((tmp_path / "html" / "objects.inv").read_bytes(), uri="").data
     built = {name for kind, names in inventory.items() if kind.startswith("py:") for name in names}
     assert {f"{module}.{name}" for module, name in documented()} - built == set()
+    methods = {f"cartesius.Engine.{name}" for name in dir(Engine) if not name.startswith("_")}
+    assert methods - built == set()  # those that a base has which users never see as well
