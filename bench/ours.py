@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bench.arrow_rows import Batch
     from bench.workloads import Workload
     from cartesius import Engine
-    from cartesius.running.doors import Tier
+    from cartesius.programs.doors import Tier
 
 SAMPLE, GROWTH = 2_000, 2
 """Events from which it is foreseen how long more of them take, and how many times as many are tried next."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bench.arrow_rows import Batch
-    from cartesius.running.doors import Tier
+    from cartesius.programs.doors import Tier
 
     Ints = NDArray[np.int64]
 

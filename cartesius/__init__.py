@@ -5,8 +5,9 @@ Rooms, each standing on those before it, be it for types alone:
 - `effects`: operations, handlers, coroutines; `data`: plain data; `automata`: registers; `expressions`: what is traced
 - `storage`: what a slot keeps; `language`: what users write; `results`: what the yields become
 - `rows`: combinations of entries; `batching`: one step of a correlation; `correlations`: its restrictions at work
-- `order`: `correlate`, and what it checks; `facts`: what can be said before anything runs
-- `running`: a program and its steps; `direct`, `direct_tables`: pushes as one function; `core`: calls, all or nothing
+- `order`: which order results depend on; `facts`: what can be said before anything runs
+- `programs`: `correlate`, a program and its steps; `direct`, `direct_tables`: pushes as one function
+- `core`: calls, all or nothing
 - `columns`: batches of columns; `tracking`: bounded sequences; `engines`: the engine; `equivalence`: of two streams
 
 Beside them `errors`, `testing` and `transducers`, which users import from.
@@ -57,8 +58,8 @@ from .language.orders import unordered as unordered
 from .language.reactives import Reactive as Reactive
 from .language.restriction_base import Restriction as Restriction
 from .language.states import state as state
-from .order.correlating import correlate as correlate
-from .order.correlating import restricting as restricting
+from .programs.correlating import correlate as correlate
+from .programs.correlating import restricting as restricting
 from .rows.clock_clauses import notify_at as notify_at
 
 __all__ = [

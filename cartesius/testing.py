@@ -36,7 +36,7 @@ from cartesius.equivalence.monitoring import Monitor, Sample
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.language.restriction_base import Composition, Restriction, parts_of
-from cartesius.order.correlating import restricting
+from cartesius.programs.correlating import restricting
 
 __all__ = [
     "Dependence",

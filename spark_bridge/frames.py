@@ -24,7 +24,7 @@ from cartesius.core.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
 from cartesius.facts.partition_choice import chosen_partition
 from cartesius.facts.partitioning import Partitioning
-from cartesius.running.programs import Program
+from cartesius.programs.programs import Program
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.reading.options import (
     by_source,

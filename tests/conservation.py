@@ -6,14 +6,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Engine
-from cartesius.running.measures import unaccounted
+from cartesius.programs.measures import unaccounted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pytest
 
-    from cartesius.running.measures import Fates
+    from cartesius.programs.measures import Fates
 
 CALLS = ("push", "push_many", "pull", "advance", "end", "close")
 TOLD = ("used_up", "expired", "displaced", "withdrawn", "late", "set_aside")

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cartesius.direct.direct_codes import DirectCode
     from cartesius.direct.direct_shapes import Shape
     from cartesius.language.reactives import Reactive
-    from cartesius.running.programs import Program
-    from cartesius.running.steps import Steps
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
 
 Code: TypeAlias = "DirectCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"

@@ -25,7 +25,7 @@ from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument, WrongThread, carried, shortened
 from cartesius.language.lenience import checked_on_error
 from cartesius.language.reactives import Reactive
-from cartesius.running.doors import (
+from cartesius.programs.doors import (
     check_input,
     check_storable,
     checked_lateness,
@@ -33,8 +33,8 @@ from cartesius.running.doors import (
     checked_times,
     checked_value,
 )
-from cartesius.running.programs import Program
-from cartesius.running.steps import Steps
+from cartesius.programs.programs import Program
+from cartesius.programs.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cartesius.core.direct_pushes import Direct
     from cartesius.data.events import Time
     from cartesius.language.lenience import OnError
-    from cartesius.running.doors import At, Tier
+    from cartesius.programs.doors import At, Tier
 
 MICROSECOND = timedelta(microseconds=1)
 

@@ -17,8 +17,8 @@ from cartesius.core.pulling import Prefixes
 from cartesius.data.events import EARLIEST, LATEST, Event, Update
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import Reactive, check_reactive
-from cartesius.running.programs import Program
-from cartesius.running.table_reading import Table
+from cartesius.programs.programs import Program
+from cartesius.programs.table_reading import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

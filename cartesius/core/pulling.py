@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.language.reactives import Reactive
-    from cartesius.running.doors import At
+    from cartesius.programs.doors import At
 
 
 def value_and_time(item: Any) -> tuple[Any, At]:

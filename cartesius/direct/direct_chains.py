@@ -16,7 +16,7 @@ from cartesius.direct.direct_codes import DirectCode
 
 if TYPE_CHECKING:
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.running.steps import Steps
+    from cartesius.programs.steps import Steps
 
 
 def code_of(shape: Shape, steps: Steps, lateness: int | None) -> DirectCode:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.direct.direct_shapes import Shape
-    from cartesius.running.steps import Steps
+    from cartesius.programs.steps import Steps
 
 
 class DirectCode:

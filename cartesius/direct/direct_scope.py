@@ -12,8 +12,8 @@ from cartesius.data.events import Event, EventDraft, Interval
 from cartesius.data.generated import commented
 from cartesius.data.queues import Queue
 from cartesius.data.records import PLAIN, Record, wrap
-from cartesius.running.doors import checked_times
-from cartesius.running.give_ups import LeftToClauses
+from cartesius.programs.doors import checked_times
+from cartesius.programs.give_ups import LeftToClauses
 from cartesius.storage.memories import NOWHERE, checked_key, hashable
 
 if TYPE_CHECKING:

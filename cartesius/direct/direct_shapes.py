@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
+    from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Step
-    from cartesius.running.programs import Program
 
 Rule = tuple[Meaning, int, tuple[int, ...]]
 """Which entries stay: the newest or the oldest, how many, under which keys."""

@@ -22,7 +22,7 @@ from cartesius.data.generated import Constants, define
 from cartesius.direct.direct_clock import TIMES, coming
 from cartesius.direct.direct_scope import headed
 from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
-from cartesius.running.doors import checked_value
+from cartesius.programs.doors import checked_value
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event
     from cartesius.language.families import Slot
-    from cartesius.running.steps import Steps
+    from cartesius.programs.steps import Steps
 
 _BEGIN = """
     ordinal = world.events + 1

@@ -22,8 +22,8 @@ from cartesius.direct.direct_scope import headed
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
 from cartesius.language.meanings import Meaning
+from cartesius.programs.doors import checked_value
 from cartesius.results.views import View
-from cartesius.running.doors import checked_value
 from cartesius.storage.conservation import Fate
 from cartesius.storage.kept_rows import KeptRows
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event
-    from cartesius.running.programs import Program
-    from cartesius.running.steps import Steps
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
 
 _MEANINGS = frozenset({Meaning.RETRACTS, Meaning.ROWS, Meaning.RECALLS})
 _TAKE_IN = """

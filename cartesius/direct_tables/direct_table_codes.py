@@ -15,7 +15,7 @@ from cartesius.expressions.expressions import Constant, Part, Tuple
 if TYPE_CHECKING:
     from cartesius.direct_tables.joined_tables import TableShape
     from cartesius.expressions.expressions import Expression
-    from cartesius.running.steps import Steps
+    from cartesius.programs.steps import Steps
 
 
 class DirectTableCode(DirectChange):

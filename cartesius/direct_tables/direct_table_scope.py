@@ -14,8 +14,8 @@ from cartesius.data.entries import LIVE, Entry
 from cartesius.data.events import Delete, Event, EventDraft, Update
 from cartesius.data.null_values import is_null
 from cartesius.data.records import PLAIN, wrap
+from cartesius.programs.doors import checked_times
 from cartesius.results.outputs import is_unchanged
-from cartesius.running.doors import checked_times
 from cartesius.storage.memories import hashable
 
 _EXACT = frozenset((int, str, bool, float, bytes, type(None)))

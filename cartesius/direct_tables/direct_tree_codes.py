@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cartesius.direct_tables.direct_trees import Branch, TreeShape
-    from cartesius.running.steps import Steps
+    from cartesius.programs.steps import Steps
 
 
 class DirectTreeCode(DirectChange):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
+    from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Link
-    from cartesius.running.programs import Program
 
 ROOT = 0
 

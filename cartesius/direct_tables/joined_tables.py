@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
-    from cartesius.running.programs import Program
+    from cartesius.programs.programs import Program
 
 _TWO = 2
 

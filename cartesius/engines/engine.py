@@ -29,9 +29,9 @@ from cartesius.engines.state_checks import checked_state
 from cartesius.engines.tiers import columns_of, sources_of, tier_of
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
 from cartesius.language.fingerprints import fingerprint
-from cartesius.running.doors import check_input
-from cartesius.running.measures import measure, unaccounted, whereabouts
-from cartesius.running.table_reading import Table
+from cartesius.programs.doors import check_input
+from cartesius.programs.measures import measure, unaccounted, whereabouts
+from cartesius.programs.table_reading import Table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.language.lenience import OnError
     from cartesius.language.reactives import Reactive
+    from cartesius.programs.doors import Tier
+    from cartesius.programs.measures import Stats
     from cartesius.results.provenance import Provenance
-    from cartesius.running.doors import Tier
-    from cartesius.running.measures import Stats
 
 
 class Engine(EngineCore):

@@ -10,12 +10,12 @@ from cartesius.expressions.called_functions import called_by
 from cartesius.expressions.expressions import Expression, show
 from cartesius.facts.bounds import bounds_of
 from cartesius.facts.partition_choice import explained
+from cartesius.facts.windowed_rows import row_windows, stays
 from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order.order_edges import edges_of
 from cartesius.order.order_needs import needs_of
-from cartesius.order.windowed_rows import row_windows, stays
+from cartesius.programs.sharing import shared_by
 from cartesius.results.outputs import Rows
-from cartesius.running.sharing import shared_by
 from cartesius.tracking.track_machines import machine_of
 from cartesius.tracking.track_shapes import track_shape_of
 

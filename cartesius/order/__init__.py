@@ -1,4 +1,4 @@
-"""`correlate`, and what is checked when it is called: which order results depend on, and which windows rows come from.
+"""Types of order: on which order of its inputs a result depends, and which order it has.
 
-In reading order: `order_needs`, `order_edges`, `order_outputs`, `windowed_rows`, `correlating`, `alternatives`.
+In reading order: `order_needs`, `order_edges`, `order_outputs`.
 """

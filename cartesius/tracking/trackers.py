@@ -21,7 +21,7 @@ from cartesius.data.entries import Entry
 from cartesius.data.events import EARLIEST, Event
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
-from cartesius.running.doors import checked_times, checked_value
+from cartesius.programs.doors import checked_times, checked_value
 from cartesius.tracking.track_machines import MATCH, machine_of
 from cartesius.tracking.track_shapes import track_shape_of
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
-    from cartesius.running.doors import At
+    from cartesius.programs.doors import At
 
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
-from cartesius.order.alternatives import as_alternatives
+from cartesius.programs.alternatives import as_alternatives
 from restrictions.stream_operators.combining import union
 
 if TYPE_CHECKING:

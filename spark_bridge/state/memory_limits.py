@@ -14,7 +14,7 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.engines.explanations import UNBOUNDED, memory_bound
 from cartesius.errors import InvalidArgument
-from cartesius.running.programs import Program
+from cartesius.programs.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,9 +28,9 @@ from cartesius.data.events import EARLIEST, LATEST
 from cartesius.engines.saving import load
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.errors import InvalidArgument
+from cartesius.programs.programs import Program
 from cartesius.results.outputs import Events, is_unchanged
 from cartesius.results.views import View
-from cartesius.running.programs import Program
 from spark_bridge.state.program_cards import differences, memories, program_card, shown
 
 if TYPE_CHECKING:

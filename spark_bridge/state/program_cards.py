@@ -18,7 +18,7 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.expressions.expressions import Expression, show
 from cartesius.language.fingerprints import describe, describe_clauses, fingerprint
-from cartesius.running.programs import Program
+from cartesius.programs.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

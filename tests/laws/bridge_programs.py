@@ -19,7 +19,7 @@ from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.data.records import Record
 from cartesius.errors import InvalidArgument
-from cartesius.running.programs import Program
+from cartesius.programs.programs import Program
 from restrictions import retracting
 from restrictions.tables import changelog
 from spark_bridge.columns.schemas import result_schema

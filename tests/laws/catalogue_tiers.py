@@ -14,7 +14,7 @@ from tests.conservation import agree
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cartesius.running.measures import Fates
+    from cartesius.programs.measures import Fates
     from tests.laws.catalogue import Program
     from tests.oracle.tier_programs import Row
 

@@ -27,8 +27,8 @@ from cartesius.columns.results import events_of
 from cartesius.core import engine_core
 from cartesius.data.journals import Journal
 from cartesius.errors import CartesiusError, EngineBroken
-from cartesius.running import steps as steps_module
-from cartesius.running.doors import check_usable
+from cartesius.programs import steps as steps_module
+from cartesius.programs.doors import check_usable
 from restrictions import affinely, key_by, most_recently, tumbling, within
 from restrictions.streams import interval_join, map_
 from restrictions.tables import aggregate, count, inner_join, map_table

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Late, Outcome
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
-    from cartesius.running.programs import Program
+    from cartesius.programs.programs import Program
     from cartesius.storage.conservation import Ledger
 
 _BY: Final[Mapping[Meaning, Fate]] = {

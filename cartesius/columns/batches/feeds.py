@@ -21,7 +21,7 @@ from cartesius.columns.vectors.vectors import KIND, RECORD, TUPLE, Leaf, Struct,
 from cartesius.data.records import TAKEN, Record, taken
 from cartesius.errors import InvalidArgument, NotStorable
 from cartesius.language.reactives import UNDECLARED, Reactive
-from cartesius.running.doors import check_input
+from cartesius.programs.doors import check_input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

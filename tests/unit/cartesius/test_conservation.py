@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from cartesius import Delete, Engine, Reactive, Restriction, Slot, Update, arrive, correlate, forward, handles, pause
-from cartesius.running.measures import unaccounted
+from cartesius.programs.measures import unaccounted
 from restrictions import (
     affinely,
     aligning,

@@ -7,7 +7,7 @@ import pytest
 from cartesius import Engine, Reactive, correlate
 from cartesius.direct import direct_scope
 from cartesius.errors import InternalError
-from cartesius.running.give_ups import STRICT
+from cartesius.programs.give_ups import STRICT
 from restrictions import key_by, most_recently, within
 
 left, right = Reactive("left"), Reactive("right")

@@ -146,7 +146,7 @@ def test_a_restriction_that_spends_without_saying_so_is_refused_beside_retractio
 
 
 def test_a_restriction_that_asks_for_deadlines_without_end_is_named_and_closing_fails(left, monkeypatch):
-    monkeypatch.setattr("cartesius.running.steps.MOST_DEADLINES", 100)
+    monkeypatch.setattr("cartesius.programs.steps.MOST_DEADLINES", 100)
     engine = Engine(cartesian(left, restrict=heart("left")))
     engine.push(left, 1, at=0)
     assert engine.advance(500) == []
@@ -156,7 +156,7 @@ def test_a_restriction_that_asks_for_deadlines_without_end_is_named_and_closing_
 
 
 def test_deadlines_that_were_asked_for_before_may_be_any_number(left, right, monkeypatch):
-    monkeypatch.setattr("cartesius.running.steps.MOST_DEADLINES", 100)
+    monkeypatch.setattr("cartesius.programs.steps.MOST_DEADLINES", 100)
     engine = Engine(join(left, right, 1000, 1000))
     for time in range(300):
         engine.push(left, time, at=time)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cartesius import Event, Reactive
-    from cartesius.running.measures import Stats
+    from cartesius.programs.measures import Stats
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.int64()), ("at", pa.int64()), ("order", pa.int64())])
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
+from cartesius.programs.programs import keeps_rows
 from cartesius.results.outputs import is_unchanged
-from cartesius.running.programs import keeps_rows
 from cartesius.storage.version_memories import NEWEST, VersionMemory
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
-    from cartesius.running.programs import Program
+    from cartesius.programs.programs import Program
 
 
 class Table:

@@ -17,13 +17,13 @@ from cartesius.correlations.join_shape import Join
 from cartesius.correlations.runs import with_runs
 from cartesius.effects.operations import Implicit
 from cartesius.errors import InvalidArgument
+from cartesius.facts.windowed_rows import with_leaving
 from cartesius.language.lists import OneOrMore, Repeated, unbound
 from cartesius.language.patterns import Pattern
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import parts_of
 from cartesius.order.order_edges import check_order
 from cartesius.order.order_outputs import given_order
-from cartesius.order.windowed_rows import with_leaving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

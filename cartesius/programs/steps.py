@@ -18,12 +18,12 @@ from cartesius.correlations.continuations import holders
 from cartesius.correlations.gates import count_late
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument
-from cartesius.order.alternatives import Sharing
+from cartesius.programs.alternatives import Sharing
+from cartesius.programs.doors import check_usable
+from cartesius.programs.failures import failure_in, noted
+from cartesius.programs.give_ups import GiveUps
 from cartesius.rows.deliveries import concerning, entry_of
 from cartesius.rows.following import note_doors
-from cartesius.running.doors import check_usable
-from cartesius.running.failures import failure_in, noted
-from cartesius.running.give_ups import GiveUps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Event, Time
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
-    from cartesius.running.programs import Program
+    from cartesius.programs.programs import Program
 
 Found = TypeVar("Found")
 MOST_DEADLINES = 100_000

@@ -23,8 +23,8 @@ from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import arrive, push
 from cartesius.language.lenience import check_lenient
+from cartesius.programs.sharing import SharedMemories, settled, shared_by
 from cartesius.results.views import View
-from cartesius.running.sharing import SharedMemories, settled, shared_by
 from cartesius.storage.kept_rows import KeptRows
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.language.patterns import Body, Pattern
-    from cartesius.running.programs import Program
+    from cartesius.programs.programs import Program
 
 _LONGEST: Final = 300
 """Characters of a condition, or of what is yielded."""
