@@ -50,7 +50,7 @@ def either(*patterns: Reactive) -> Reactive:
 
     Law:
         ``either(p, either(q, r)) == either(p, q, r)``; ``either(p) == p``; if nothing is consumed,
-        ``either(p, q) == merge(p, q)``. Tested in ``tests/unit/restrictions/test_alternatives.py``.
+        ``either(p, q) == merge(p, q)``. Tested in ``tests/unit/restrictions/test_competing.py``.
 
     Source:
         Conchon, Le Fessant, JoCaml, ASA/MA 1999.

@@ -502,13 +502,13 @@ def test_who_claims_something_in_a_docstring_has_a_line_that_says_so():
         "as_table",  # tests/oracle/test_core_tables.py
         "versioned",  # tests/oracle/test_versions.py
         "pruning",  # tests/oracle/test_sequences.py
-        "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_rows.py
-        "ageing",  # tests/unit/restrictions/test_stages.py
+        "announcing", "transiently", "updating",  # of tables: tests/unit/restrictions/test_row_gates.py
+        "ageing",  # tests/unit/restrictions/test_life_stages.py
         "accumulated", "fixed", "dstream", "istream", "rstream", "session",  # tests/unit/restrictions/test_window_*.py
         "in_event_time",  # tests/unit/restrictions/test_event_time.py
         "totalling", "totalling_by",  # tests/unit/restrictions/test_groups.py
     }  # fmt: skip
-    commute_elsewhere = {"announcing", "transiently"}  # of tables: tests/unit/restrictions/test_rows.py
+    commute_elsewhere = {"announcing", "transiently"}  # of tables: tests/unit/restrictions/test_row_gates.py
     for name, kind in _classes().items():
         if name not in TABLE:
             continue

@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from sympy import And, Implies, Not, Or, Symbol, false, preorder_traversal, true  # type: ignore[import-untyped]  # it ships no types
 
 from cartesius import Engine
-from tests.unit.dsl.test_judging import OPERATORS, Formula, compiled, packs, situations
+from tests.unit.dsl.test_judges import OPERATORS, Formula, compiled, packs, situations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

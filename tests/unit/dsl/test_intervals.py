@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsl.terms.intervals import Choices, Interval, Numbers, joined, meet, within
-from tests.unit.dsl.test_judging import OPERATORS
+from tests.unit.dsl.test_judges import OPERATORS
 
 PROBES = [Fraction(number, 2) for number in range(-9, 10)]  # the bounds below, and between and beyond them
 

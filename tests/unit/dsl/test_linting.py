@@ -18,7 +18,7 @@ from dsl import RulePack, Source, absolute, against, another, between, choice, l
 from dsl.terms.texts import text
 from dsl.units import celsius, feet, kilometres_per_hour, knots, metres
 from tests.unit.dsl.harbour import berth, pack, tide, tugs, vessel, wind
-from tests.unit.dsl.test_judging import OPERATORS, Formula, Rule, compiled, expression, truth
+from tests.unit.dsl.test_judges import OPERATORS, Formula, Rule, compiled, expression, truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable

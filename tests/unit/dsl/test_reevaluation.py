@@ -24,7 +24,7 @@ from dsl.terms.statements import Requirement, Statement
 from dsl.terms.terms import Comparison, Constant, Now
 from dsl.units import knots, metres
 from tests.unit.dsl.harbour import berth, tide, vessel, wind
-from tests.unit.dsl.test_judging import compiled, packs, situations, values
+from tests.unit.dsl.test_judges import compiled, packs, situations, values
 from tests.unit.dsl.test_thesis import EVENTS
 
 if TYPE_CHECKING:

@@ -45,8 +45,8 @@ from dsl.terms.negations import conjuncts, positive
 from dsl.terms.statements import requirement_names
 from dsl.units import centimetres, degrees, hours, knots, metres, minutes
 from examples.port.rules import port_rules
-from tests.unit.dsl.test_judging import compiled as compiled_pack
-from tests.unit.dsl.test_judging import packs
+from tests.unit.dsl.test_judges import compiled as compiled_pack
+from tests.unit.dsl.test_judges import packs
 
 vessel = Source(
     "vessel", key="mmsi",

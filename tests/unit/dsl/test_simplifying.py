@@ -14,8 +14,8 @@ from dsl.judgements.judges import Judge
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.terms.texts import text
 from dsl.units import centimetres, feet, knots, metres
-from tests.unit.dsl.test_judging import compiled as written
-from tests.unit.dsl.test_judging import expression, formulas, packs, situations
+from tests.unit.dsl.test_judges import compiled as written
+from tests.unit.dsl.test_judges import expression, formulas, packs, situations
 
 wind = Source("wind", key=None, velocity=knots, gust=knots)
 crane = Source("crane", key=None, height=metres, kind=str, is_up=bool)
