@@ -36,6 +36,7 @@ from .language.clauses import memory as memory
 from .language.clauses import pause as pause
 from .language.clauses import play as play
 from .language.clauses import set_aside as set_aside
+from .language.families import Absent as Absent
 from .language.families import Duration as Duration
 from .language.families import Slot as Slot
 from .language.families import Slots as Slots
@@ -52,12 +53,12 @@ from .language.lists import one_or_more as one_or_more
 from .language.lists import repeated as repeated
 from .language.lists import successive as successive
 from .language.matches import Match as Match
-from .language.orders import Reliance as Reliance
 from .language.orders import ordered as ordered
 from .language.orders import unordered as unordered
 from .language.reactives import Reactive as Reactive
 from .language.restriction_base import Restriction as Restriction
 from .language.states import state as state
+from .plan.reliance import Reliance as Reliance
 from .programs.correlating import correlate as correlate
 from .programs.correlating import restricting as restricting
 from .rows.clock_clauses import notify_at as notify_at

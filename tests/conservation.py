@@ -6,6 +6,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from cartesius import Engine
+from cartesius.plan.nodes import Opaque
 from cartesius.programs.measures import unaccounted
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def check(engine: Engine) -> None:
     if is_between and owns:
         lost = unaccounted(engine._program.joins)
         assert not lost, f"deliveries that are nowhere, or in two places: {lost}"
-        holding = [one for join in engine._program.joins for one in join.installed if not one.restriction.holds]
+        nodes = {one: one.node for join in engine._program.joins for one in join.installed}
+        holding = [one for one, node in nodes.items() if isinstance(node, Opaque) and node.held == ""]
         assert not any(any(True for _ in one.held()) for one in holding), f"they hold events: {holding}"
 
 

@@ -21,6 +21,7 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import KeyOf, evaluator
 from cartesius.language.families import FAMILIES, Slot
 from cartesius.language.patterns import check_has_versions
+from cartesius.plan import facts
 from cartesius.rows.enumeration import Link
 from cartesius.rows.following import must_note_doors
 from cartesius.rows.listings import listings_of
@@ -62,7 +63,7 @@ class Bindings:
             self.prefixes.append({index: tuple(spaces) for index, spaces in self._spaces_of.items()})
             self._open_space(restriction)
             note_needed(self, restriction)
-            if restriction.opens_windows:
+            if facts.opens_windows(restriction):
                 self._open_windows(restriction)
             self._allow_lateness(restriction, world)
         if share is not None:
@@ -81,8 +82,7 @@ class Bindings:
         is_table = reactive.table or any(
             named in (name, reactive, reactive.name)
             for restriction in self.pattern.restrictions
-            for field in restriction.keeps_rows
-            for named in (restriction.configuration[field],)
+            for named in facts.row_slots(restriction)
         )
         finds = not reactive.table and (reactive.pattern is not None or self.pattern.alternative is not None)
         memory: Memory
@@ -110,16 +110,18 @@ class Bindings:
         """Return, for each slot that keeps versions, for how long."""
         found: dict[str, int | None] = {}
         for restriction in self.pattern.restrictions:
-            for field in restriction.keeps_versions:
-                duration = restriction.configuration["retention"]
-                retention = None if duration is None else world.units(duration, restriction, "retention")
-                for named in restriction.configuration[field]:
-                    bound = self.pattern.slots.items()
-                    slots = [s for s, r in bound if named in (s, r)] or [s for s, r in bound if named == r.name]
-                    found.update(dict.fromkeys(slots, retention))
-                    self._ties.update(dict.fromkeys(slots, ties_of(restriction.configuration.get("ties"))))
-                    for slot in slots:
-                        check_has_versions(restriction, slot, self.pattern.slots[slot])
+            versions = facts.versions(restriction)
+            if versions is None:
+                continue
+            duration = versions.retention
+            retention = None if duration is None else world.units(duration, restriction, "retention")
+            for named in versions.slots:
+                bound = self.pattern.slots.items()
+                slots = [s for s, r in bound if named in (s, r)] or [s for s, r in bound if named == r.name]
+                found.update(dict.fromkeys(slots, retention))
+                self._ties.update(dict.fromkeys(slots, ties_of(versions.ties)))
+                for slot in slots:
+                    check_has_versions(restriction, slot, self.pattern.slots[slot])
         return found
 
     def _kept(self, name: str, *, is_table: bool) -> tuple[Kind, int | None]:
@@ -143,13 +145,16 @@ class Bindings:
         return found
 
     def _allow_lateness(self, restriction: Restriction, world: World) -> None:
-        for named in [one for field in restriction.allows_lateness for one in restriction.configuration[field]]:
-            lateness = world.units(restriction.configuration["lateness"], restriction, "lateness")
+        late = facts.late(restriction)
+        if late is None:
+            return
+        lateness = world.units(late.lateness, restriction, "lateness")
+        for named in late.slots:
             for slot in self.find(named, restriction):
                 slot.lateness = max(slot.lateness, lateness)
 
     def _open_space(self, restriction: Restriction) -> None:
-        space = restriction.key_space()
+        space = facts.key_space(restriction)
         if not space:
             return
         by_slot = {slot.index: extract for name, extract in space.items() for slot in self.find(name, restriction)}
@@ -261,7 +266,7 @@ class Bindings:
             return lambda parts, value: None
         if callable(key):
             by: Callable[[Any], Any] = key
-            call = next((repr(r) for r in self.pattern.restrictions if r.makes_table), "")
+            call = next((repr(r) for r in self.pattern.restrictions if facts.makes_table(r)), "")
             return lambda parts, value: checked_row_key(by(value), call)
         indexes = [slot.index for slot in self.keyed_slots(key)]
 
@@ -272,7 +277,7 @@ class Bindings:
 
     def keyed_slots(self, key: str | tuple[str, ...]) -> list[Slot]:
         """Return the slots of which the first that is present gives a result its key; index them by their keys."""
-        restriction = next(r for r in self.pattern.restrictions if r.makes_table)
+        restriction = next(r for r in self.pattern.restrictions if facts.makes_table(r))
         slots = []
         for name in (key,) if isinstance(key, str) else key:
             (slot, *_) = self.find(name, restriction)

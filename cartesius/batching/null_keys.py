@@ -19,6 +19,7 @@ from cartesius.data.entries import ABSENT
 from cartesius.data.events import Event, Update
 from cartesius.data.null_values import IS_NULL, is_null
 from cartesius.expressions.value_functions import of_value
+from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -120,16 +121,16 @@ class NullKeys:
         """Whether the key of a slot in one of some key spaces is that of the rows of a table that it is in."""
         if slot.is_table or set(self._bindings.key_spaces(slot)[:1]).isdisjoint(null):
             return False
-        tables = [one for one in self._bindings.pattern.restrictions if one.makes_table]
-        keys = [(one, one.configuration.get("key")) for one in tables]
+        tables = [one for one in self._bindings.pattern.restrictions if facts.makes_table(one)]
+        keys = [(one, facts.table_key(one)) for one in tables]
         named = [(one, name) for one, key in keys for name in (key if isinstance(key, tuple) else (key,))]
         return any(isinstance(name, str) and slot in self._bindings.find(name, one) for one, name in named)
 
 
 def note_needed(bindings: Bindings, restriction: Restriction) -> None:
     """Note the keys that a restriction, the last that has been looked at, asks for."""
-    space = len(bindings.spaces) - 1 if restriction.key_space() else None
-    for name, key in restriction.needed_keys().items():
+    space = len(bindings.spaces) - 1 if facts.key_space(restriction) else None
+    for name, key in facts.needed_keys(restriction).items():
         for slot in bindings.find(name, restriction):
             bindings.needed[slot.index].append(Needed(space, key, repr(restriction)))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import ABSENT
 from cartesius.data.window_spans import WindowRows
+from cartesius.plan import facts
 from cartesius.results.outputs import Rows
 from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals
@@ -32,7 +33,7 @@ class WindowBatch:
         self.space = space  # under each key of the spaces to its left there are windows of their own
         self.rows = WindowRows(batch.world.journal)
         patterns = batch.bindings.pattern.restrictions
-        self.opener = next(one for one in patterns if one.opens_windows)
+        self.opener = next(one for one in patterns if facts.opens_windows(one))
         self.keep: Callable[[Time], bool] = lambda closed_at: False  # whether to keep the totals of a window, for now
         self.lost: dict[tuple[str, Any], None] = {}  # of an alternative: what others have used up in its windows
 

@@ -21,6 +21,7 @@ from cartesius.expressions.expressions import evaluator, slots_of
 from cartesius.expressions.nulls import all_hold
 from cartesius.language.clauses import of_clause
 from cartesius.language.families import push
+from cartesius.plan import facts
 from cartesius.rows.enumeration import step_to, visit
 from cartesius.storage.conservation import Fate
 from cartesius.storage.memories import hashable
@@ -69,7 +70,7 @@ class Absences:
 
     def _check_present(self) -> None:
         for one in self.installed:
-            needed = one.named if one.absent else one.slots_of(one.restriction.orders) if one.restriction.orders else ()
+            needed = one.named if one.absent else facts.in_order(one)
             wrong = [slot.name for slot in needed if slot not in (*one.absent, *self.present)]
             if wrong:
                 message = (
@@ -202,7 +203,7 @@ class Absences:
         """Iterate over the events of another slot that wait: at its door, in gates, or in undecided rows."""
         yield from entries_in(other.door.queue)
         for one in self.installed:
-            if one is watcher and one.restriction.decides_by_due and not one.floor_slots:  # else it may just have come
+            if one is watcher and facts.decides_by_due(one) and not one.floor_slots:  # else it may just have come
                 continue
             if one.prefix and slot in one.named:
                 found = [one.copies[key]] if (key := one.key_of(slot, entry)) in one.copies else []

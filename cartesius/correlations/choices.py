@@ -25,7 +25,8 @@ from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import evaluator, show, slots_of
 from cartesius.expressions.nulls import all_hold
 from cartesius.language.families import alone, first_is_oldest, optional, relation, row_key, totals
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import Now
 from cartesius.results.outputs import Events, Rows
 from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals
@@ -81,13 +82,13 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
     if group is not None:
         batch.output = _totals(batch, group, installed, is_table=key is not None)
     elif key is not None:
-        keeps_all = any(one.restriction.retracts for one in installed)
+        keeps_all = any(facts.takes_back(one) for one in installed)
         batch.output = Rows(batch.name, batch.world.journal, batch.world.provenance, keeps_all=keeps_all)
     batch.row_key = bindings.row_keys(key)
     _choose_relations(batch, chosen.relation, installed)
-    batch.is_pure = any(one.restriction.retracts for one in installed)
+    batch.is_pure = any(facts.takes_back(one) for one in installed)
     batch.body.is_filtered = any(one.admits for one in installed)
-    batch.body.is_relative = any(one.restriction.is_relative for one in installed)
+    batch.body.is_relative = any(facts.is_relative(one) for one in installed)
     _check_recalling(bindings, installed)
     memories = [slot.memory for slot in bindings.slots]
     _check_lists(batch)
@@ -101,29 +102,29 @@ def choose(pattern: Pattern, bindings: Bindings, batch: Batch, installed: Sequen
         if pattern.is_where_traced and batch.body.where is not None:
             batch.body.where = _where_alone(pattern)
         return
-    sequences = [[slot.index for slot in one.slots[field]] for one in installed for field in one.restriction.orders]
+    sequences = [[slot.index for slot in found] for one in installed if (found := facts.in_order(one))]
     if bindings.lists:
         batch.product = ListProduct(memories, bindings.links, batch.rank, bindings.lists, sequences, absent)
     else:
         batch.product = Product(memories, bindings.links, batch.rank, sequences, absent)
-    if batch.is_pure and any(one.restriction.is_relative for one in installed):
+    if batch.is_pure and any(facts.is_relative(one) for one in installed):
         batch.relative = RelativeBatch(batch, batch.product)
     missing = chosen.missing
     if any(missing):
         _refuse_lists(batch, "parts of which none may be missing", "optionally lets some be")
-        settling = [one for one in installed if one.restriction.settles]
+        settling = [one for one in installed if facts.settles(one)]
         check_missing(batch, settling, installed)
         batch.partial = PartialBatch(batch, _partial_rows(pattern, bindings, batch, missing, settling))
     if (
         isinstance(key, str | tuple)
         and group is None
         and batch.is_pure
-        and not any(one.restriction.expires for one in installed)
+        and not any(facts.expires(one) for one in installed)
     ):
         batch.output = _view(bindings, batch, key)
     if batch.versions is not None:
         check_versions(batch, missing, installed)
-    leaving = [one for one in installed if one.restriction.forgets]
+    leaving = [one for one in installed if facts.forgets(one)]
     if leaving and isinstance(batch.output, Rows | Totals):
         batch.freed = FreedResults(batch.output, leaving, batch.world.journal)
 
@@ -182,7 +183,7 @@ def _totals(batch: Batch, group: Any, installed: Sequence[Installed], *, is_tabl
 
 def _is_for_good(batch: Batch, slot: Slot, installed: Sequence[Installed]) -> bool:
     """Whether nobody takes back what has come to a slot: it is gone after its batch, and its source does not."""
-    is_momentary = any(one.restriction.meaning is Meaning.MOMENTARY and slot in one.named for one in installed)
+    is_momentary = any(isinstance(one.node, Now) and slot in one.named for one in installed)
     may_lose = (
         slot.reactive.pattern is not None or slot.reactive.table or batch.bindings.pattern.alternative is not None
     )
@@ -190,7 +191,7 @@ def _is_for_good(batch: Batch, slot: Slot, installed: Sequence[Installed]) -> bo
 
 
 def _check_recalling(bindings: Bindings, installed: Sequence[Installed]) -> None:
-    recalling = [one.restriction for one in installed if one.restriction.recalls]
+    recalling = [one.restriction for one in installed if facts.recalled(one)]
     if recalling and len(bindings.slots) > 1:
         message = (
             f"{recalling[0]!r}: expected a correlation of one table but there are other slots, which would find no row"

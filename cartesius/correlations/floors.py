@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius.correlations.continuations import held_by
 from cartesius.data.events import EARLIEST
 from cartesius.language.families import arrive
+from cartesius.plan import facts
 from cartesius.results.outputs import Events
 from cartesius.storage.stored import entries_in
 
@@ -44,9 +45,10 @@ class Floors:
         """Take note of what the slots come from, by slot, and of the restrictions that cannot go by the clock alone."""
         self._sources = sources
         for one in self._join.installed:
-            if one.restriction.floors_of is None:
+            awaited = facts.floors(one)
+            if awaited is None:
                 continue
-            slots = tuple([slot for slot in one.slots_of(one.restriction.floors_of) if self._matters(slot, one)])
+            slots = tuple([slot for slot in awaited or self._join.slots if self._matters(slot, one)])
             if all(self._is_clock(slot, one) for slot in slots):
                 continue
             lags = [self._lag(slot) for slot in slots]
@@ -93,7 +95,7 @@ class Floors:
     @property
     def _reach(self) -> int | None:
         """Return how far back windows that are not freed take events, at most; None: any time."""
-        openers = [one for one in self._join.installed if one.restriction.opens_windows]
+        openers = [one for one in self._join.installed if facts.opens_windows(one)]
         return openers[0].stateless.reach() if openers else 0
 
     @property
@@ -165,7 +167,7 @@ class Floors:
 def _holds(one: Installed, slot: Slot) -> bool:
     """Whether a restriction may hold events of a slot back: it sees them come, and has where to put them."""
     is_gate = any(family is arrive and slot in one.slots_of(fields) for _, family, fields, _ in one.marks)
-    holds_rows = bool(one.restriction.absent)  # of what has come already
+    holds_rows = bool(one.absent)  # of what has come already
     return is_gate and not holds_rows and (bool(one.restriction._states) or one.suspends)
 
 

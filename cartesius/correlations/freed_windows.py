@@ -12,7 +12,7 @@ Source: SEMANTICS 3.2, 2.8 and 1.14.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius.data.events import LATEST, Window
 from cartesius.data.window_spans import WindowRows
@@ -21,8 +21,10 @@ from cartesius.effects.operations import forward
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import of_clause
 from cartesius.language.families import Duration, Durations, Slots, push, tick
-from cartesius.language.orders import Reliance
 from cartesius.language.restriction_base import Restriction
+from cartesius.plan import facts
+from cartesius.plan.nodes import Freed, Opaque
+from cartesius.plan.reliance import Reliance
 from cartesius.results.relations import Relations
 from cartesius.rows.clock_clauses import due_at, notify_at_time
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.language.families import Slot
+    from cartesius.plan.nodes import Node
     from cartesius.results.outputs import Rows
     from cartesius.results.totals import Totals
 
@@ -53,14 +56,14 @@ class leaving(Restriction):
         What is given is what is given without it, as long as no row changes whose window is freed.
     """
 
-    forgets: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     slots: Slots
     places: tuple[int | None, ...]
     lateness: Durations
     of_sessions: Durations
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Freed(self.slots),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the last time before its window is freed for all slots."""
@@ -88,10 +91,6 @@ class leaving(Restriction):
         """Nothing: it forgets."""
         return False
 
-    def bound(self) -> str:
-        """What the windows have that are not freed."""
-        return "O(window)"
-
     def __repr__(self) -> str:
         """Show how long after its end a window is known."""
         of_sessions = f", of_sessions={list(self.of_sessions)}" if self.of_sessions else ""
@@ -115,9 +114,6 @@ class retaining(Restriction):
         It changes no result.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     retention: Duration
 
     def validate(self) -> None:
@@ -128,12 +124,16 @@ class retaining(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse it where there are no windows that could be closed."""
-        if not any(other.opens_windows or other.forgets for other in others):
+        if not any(facts.opens_windows(other) or facts.forgets(other) for other in others):
             message = (
                 f"retention: expected a table of windows, such as aggregate gives, but got none beside"
                 f" retention={self.retention!r}; leave it out"
             )
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Opaque(relies=Reliance.NONE, pointwise=True),)
 
     @handles(tick)
     def release(self, now: int) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def taking(installed: Installed, slot: Slot) -> Callable[[Entry], None]:
 
 def count_set_aside(installed: Installed, slot: Slot, entry: Entry) -> None:
     """Count what a restriction sets aside, at the door or as a gate; what is in memory stays there."""
-    if installed.restriction.opens_windows:
+    if facts.opens_windows(installed):
         slot.ledger.deliver(Fate.SET_ASIDE)
     elif entry.number < 0 and (gate := gate_of(installed, slot)) is not None:
         slot.ledger.give(gate)

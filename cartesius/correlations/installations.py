@@ -22,6 +22,8 @@ from cartesius.effects.operations import Operation
 from cartesius.effects.resumptions import running
 from cartesius.errors import InvalidArgument, add_place
 from cartesius.language.families import Slot, ended, start, tick
+from cartesius.plan import facts
+from cartesius.plan.nodes import Opaque, slots_of_node
 from cartesius.results.views import View
 from cartesius.storage.stored import entries_in
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from cartesius.effects.handlers import Clauses
     from cartesius.language.families import Family
     from cartesius.language.restriction_base import Restriction
+    from cartesius.plan.nodes import Node
 
 
 class Installed(Place):
@@ -55,11 +58,15 @@ class Installed(Place):
         self.ticking: Operation[..., Any] = Operation(f"tick of {type(restriction).__name__}")
         for slot in join.slots:
             slot.memory.index(self.prefixes[slot.index])
-            if slot.has_windows and restriction.opens_windows:
+            if slot.has_windows and self.opens_windows:
                 slot.memory.index((*self.prefixes[slot.index], join.bindings.window_space))  # type: ignore[arg-type]  # there is one
         self.stateless = self._fresh()
         self.stateless.validate()  # once more, now that durations are in time units
-        settling = self.named if restriction.settles or restriction.forgets else self.absent
+        self.nodes: tuple[Node, ...] = self.stateless.nodes  # with the slots themselves
+        self.pausing = frozenset(facts.paused(self))
+        self.anchors: tuple[Slot, ...] = facts.anchors(self)
+        self._lets_leave = facts.expires(self) or facts.forgets(self) or bool(facts.recalled(self))
+        settling = self.named if facts.settles(self) or facts.forgets(self) else self.absent
         self.dues = {slot: self._index_of_due(slot) for slot in settling}  # the indexes on keys, and when to leave
 
     def _index_of_due(self, slot: Slot) -> tuple[int, ...]:
@@ -69,6 +76,13 @@ class Installed(Place):
         slot.memory.index(positions)
         return positions
 
+    @cached_property
+    def node(self) -> Node:
+        """What it means, if one node says it all, of all slots that it names; otherwise `Opaque`."""
+        node = self.nodes[0]
+        is_whole = len(self.nodes) == 1 and (self.opens_windows or {*slots_of_node(node)} == {*self.named})
+        return node if is_whole else _SEVERAL
+
     @property
     def place(self) -> tuple[int, int]:
         """Its place in the program: that of its correlation, and its turn there."""
@@ -77,7 +91,7 @@ class Installed(Place):
     @property
     def waits_in_order(self) -> bool:
         """Whether none of its deadlines is let before an earlier one: of what must not come one may wait for less."""
-        return not self.restriction.absent
+        return not self.absent
 
     def may_tick(self, time: int, key: tuple[Any, ...]) -> bool:
         """Whether floors have passed a deadline."""
@@ -88,7 +102,7 @@ class Installed(Place):
         """Whether the slots named decide by themselves when an event of them can be forgotten."""
         absent = self.join.pattern.absent.names
         present = [slot for slot in self.join.slots if slot.name not in absent]
-        return self.restriction.settles_alone or all(slot in self.named for slot in present)
+        return facts.settles_alone(self) or all(slot in self.named for slot in present)
 
     def due_at(self, slot: Slot, time: int, key: tuple[Any, ...]) -> list[Entry]:
         """Return what nothing can match once the clock is past ``time``, oldest first."""
@@ -211,11 +225,10 @@ class Installed(Place):
 
     def expire(self, slot: Slot, entry: Entry) -> None:
         """Let an entry leave at the end of the batch; its results stand."""
-        is_declared = self.restriction.expires or self.restriction.forgets or self.restriction.recalls
-        if isinstance(self.join.batch.output, View) and not is_declared:
+        if isinstance(self.join.batch.output, View) and not self._lets_leave:
             message = (
                 f"{self.restriction!r}: expected a restriction that says that it lets entries expire, as the rows of"
-                f" {self.join.name} are looked up in memory otherwise; write expires = True in the class"
+                f" {self.join.name} are looked up in memory otherwise; say so in its plan: Opaque(expires=True)"
             )
             raise InvalidArgument(message)
         self.join.batch.expire(slot, entry)
@@ -253,7 +266,7 @@ class Installed(Place):
 
     def layer_of(self, family: Family | Operation[..., Any]) -> str:
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
-        return "door" if family in (tick, ended) and self.restriction.opens_windows else layer_of(family)
+        return "door" if family in (tick, ended) and self.opens_windows else layer_of(family)
 
     def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
         """Return the slots that the fields of a clause name; all, if it names none."""
@@ -283,6 +296,9 @@ class Installed(Place):
             raise
         finally:
             here["copy"] = before
+
+
+_SEVERAL = Opaque()
 
 
 def _own(value: Any) -> Any:

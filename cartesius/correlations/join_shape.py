@@ -42,6 +42,7 @@ from cartesius.correlations.stacks import inner_handlers, outer_handlers
 from cartesius.data.entries import ABSENT
 from cartesius.effects.operations import check_performed
 from cartesius.language.families import Slot, arrive, completes, ended, enter, withdraw
+from cartesius.plan import facts
 from cartesius.results.outputs import Events
 from cartesius.results.relations import Relations
 from cartesius.storage.conservation import Fate
@@ -80,7 +81,7 @@ class Join:
         inside = [
             (restriction, prefix)
             for restriction, prefix in zip(pattern.restrictions, self.bindings.prefixes, strict=True)
-            if not restriction.is_of_the_door
+            if not facts.is_of_the_door(restriction)
         ]
         self.installed = [
             Installed(restriction, self, number, prefix) for number, (restriction, prefix) in enumerate(inside)
@@ -102,13 +103,13 @@ class Join:
             InPlace(self, outer, inner) if self.is_in_place else OnStrands(self, outer, inner, outside)
         )
         if self.batch.versions is not None:
-            keeper = next(one for one in self.installed if one.restriction.keeps_versions)
+            keeper = next(one for one in self.installed if facts.versions(one))
             self.batch.versions.notify_at = partial(keeper.notify_at, key=())
         for one in self.installed:
             if self.batch.windows is not None and isinstance(one.restriction, retaining):
                 self.batch.windows.keep = partial(keep_closed, one)
-        self.is_table = any(one.restriction.makes_table for one in self.installed)
-        self._completes_early = any(one.restriction.completes_early for one in self.installed)
+        self.is_table = any(facts.makes_table(one) for one in self.installed)
+        self._completes_early = any(facts.ends_early(one) for one in self.installed)
         self._openers = [
             [one for one in self.installed if one.starts and one.prefix and slot in one.named] for slot in self.slots
         ]

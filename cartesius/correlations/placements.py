@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import admit, arrive, select, start, tick
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +27,9 @@ class Place:
     def __init__(self, restriction: Restriction, join: Join, spaces: Mapping[int, tuple[int, ...]]) -> None:
         self.restriction = restriction
         self.join = join
+        self.opens_windows = facts.opens_windows(restriction)
         # By slot index: the key spaces to the left that name the slot.
-        self.prefixes = dict.fromkeys(spaces, ()) if restriction.is_common else spaces
+        self.prefixes = dict.fromkeys(spaces, ()) if facts.is_common(restriction) else spaces
         self.slots = {
             name: self._bound(name, kind) for name, kind in restriction._fields.items() if kind in _SLOT_KINDS
         }
@@ -36,21 +38,19 @@ class Place:
         self.starts = start in families
         self.admits = admit in families
         self.suspends = any(is_ctl for _, _, _, is_ctl in self.marks)
-        ticks = tick in families and not restriction.keeps_versions  # those are forgotten for all keys at once
+        ticks = tick in families and not facts.versions(restriction)  # those are forgotten for all keys at once
         self.has_copies = bool(restriction._states) or self.starts or ticks
         named = [slot for slots in self.slots.values() for slot in slots]
-        if restriction.opens_windows:
+        if self.opens_windows:
             named = [slot for slot in join.slots if slot.has_windows]
         self.named = tuple(dict.fromkeys(named))
         prefixes = {self.prefixes[slot.index] for slot in named}
-        if restriction.opens_windows:
+        if self.opens_windows:
             self._check_holding(prefixes)
         else:
             self._check_spaces(prefixes)
         self.prefix: tuple[int, ...] = prefixes.pop() if len(prefixes) == 1 else ()  # shared by all slots named
-        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction.absent for slot in self.slots[field])
-        self.pausing = frozenset(slot for field in restriction.pauses for slot in self.slots[field])
-        self.anchors = tuple(slot for field in restriction.anchors for slot in self.slots[field])
+        self.absent: tuple[Slot, ...] = tuple(slot for field in restriction._absent for slot in self.slots[field])
         # The slots whose parts tell a match's copy: those named, unless there is no part of them.
         self.weighed = tuple([slot for slot in self.named if slot not in self.absent]) or tuple(
             [slot for slot in join.slots if self.named and self.prefixes[slot.index] == self.prefix]
@@ -58,8 +58,8 @@ class Place:
         self.is_inside = False  # of windows
         self._enclose()
         # Of deadlines at one time: first those of gates: by them events may still come; last what is forgotten.
-        decides = 2 if restriction.absent else 0 if arrive in families else 1
-        self.turn = 4 if restriction.forgets else 3 if restriction.opens_windows else decides
+        decides = 2 if self.absent else 0 if arrive in families else 1
+        self.turn = 4 if facts.forgets(restriction) else 3 if self.opens_windows else decides
 
     def _bound(self, field: str, kind: str) -> tuple[Slot, ...]:
         value = self.restriction.configuration[field]
@@ -85,7 +85,7 @@ class Place:
             raise InvalidArgument(message)
 
     def _check_holding(self, prefixes: set[tuple[int, ...]]) -> None:
-        if self.restriction.waits() is not None and len(prefixes) > 1:
+        if facts.held(self.restriction) is not None and len(prefixes) > 1:
             message = (
                 f"{self.restriction!r}: expected streams keyed in the same key_by to its left, as it holds events back,"
                 " key by key, but they are keyed differently; write the key_by to its right"
@@ -97,7 +97,7 @@ class Place:
         space = self.join.bindings.window_space
         inside = [slot for slot in self.join.slots if space in self.prefixes[slot.index]]
         self.is_inside = bool(inside)
-        if self.named or not inside or self.restriction.is_common:
+        if self.named or not inside or facts.is_common(self.restriction):
             return
         outer = {tuple([p for p in self.prefixes[slot.index] if p <= space]) for slot in inside}  # type: ignore[operator]  # there is one
         self.prefix = outer.pop() if len(outer) == 1 else (space,)  # type: ignore[assignment]  # likewise

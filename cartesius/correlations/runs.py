@@ -10,7 +10,7 @@ Source: SEMANTICS 1.2; Gyllstrom et al., On supporting Kleene closure over event
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius.effects.handlers import handles
 from cartesius.effects.operations import forward
@@ -18,9 +18,10 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import memory
 from cartesius.language.families import Duration, Slot, arrive, displace, withdraw
 from cartesius.language.lists import OneOrMore
-from cartesius.language.meanings import Meaning
 from cartesius.language.restriction_base import Restriction
 from cartesius.language.states import state
+from cartesius.plan import facts
+from cartesius.plan.nodes import Runs
 from cartesius.rows.following import note_places
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.language.lists import Repeated
     from cartesius.language.reactives import Reactive
+    from cartesius.plan.nodes import Node
 
 
 class extending(Restriction):
@@ -47,8 +49,6 @@ class extending(Restriction):
         Where no event extends a run, each event is a run of its own: relaxed or strict, within any duration.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.RUNS
-
     slot: Slot
     where: Callable[[list[Any]], Any] | None = None
     contiguity: str = "relaxed"
@@ -61,7 +61,7 @@ class extending(Restriction):
         if slot.is_table:
             message = f"one_or_more: expected a stream but a restriction makes rows of the events of {slot.name!r}"
             raise InvalidArgument(message)
-        if any(other.keeps_versions for other in others):
+        if any(facts.versions(other) for other in others):
             message = (
                 f"one_or_more: expected no versions beside {slot.name!r}: a run grows in order of arrival; leave"
                 " versioned out"
@@ -75,6 +75,10 @@ class extending(Restriction):
                 " leave one out"
             )
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Runs(self.slot, self.configuration["where"], self.contiguity, self.within),)
 
     @handles(arrive, "slot")
     def extend(self, slot: Slot, event: Entry) -> None:
@@ -98,10 +102,6 @@ class extending(Restriction):
             if event.identity in run.identity:
                 displace(slot, run)
         forward(slot, event)
-
-    def state_variables(self) -> tuple[int, int]:
-        """Which event came last, if that matters."""
-        return (1, 1) if self.contiguity == "strict" else (0, 0)
 
     def may_be(self, run: Entry) -> bool:
         """Whether a run may be so."""
@@ -133,6 +133,6 @@ def with_runs(
         for variable, binding in bindings.items()
         if isinstance(binding, OneOrMore)
     ]
-    keyed = [place for place, one in enumerate(restrictions) if one.key_space() or one.opens_windows]
+    keyed = [place for place, one in enumerate(restrictions) if facts.key_space(one) or facts.opens_windows(one)]
     place = keyed[-1] + 1 if keyed else 0
     return (*restrictions[:place], *runs, *restrictions[place:])

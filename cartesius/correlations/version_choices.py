@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.errors import InvalidArgument
+from cartesius.plan import facts
 from cartesius.results.outputs import Events, Rows
 from cartesius.storage.version_memories import Kind, VersionMemory
 
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 def refuse_versions(batch: Batch, installed: Sequence[Installed]) -> None:
     """Refuse versions of parts that never meet."""
     if batch.versions is not None:
-        keeper = next(one.restriction for one in installed if one.restriction.keeps_versions)
+        keeper = next(one.restriction for one in installed if facts.versions(one))
         message = f"{keeper!r}: expected parts that meet, at a time, but separately keeps them apart; leave one out"
         raise InvalidArgument(message)
 
 
 def check_versions(batch: Batch, missing: Sequence[bool], installed: Sequence[Installed]) -> None:
     """Refuse rows that are not known by time, and partial rows that no event gives a time."""
-    keeper = next(one.restriction for one in installed if one.restriction.keeps_versions)
+    keeper = next(one.restriction for one in installed if facts.versions(one))
     if isinstance(batch.output, Rows):
         message = (
             f"{keeper!r}: expected as_table of a slot's key, beside retracting and nothing that expires, so that a row"

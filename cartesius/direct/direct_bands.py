@@ -20,7 +20,7 @@ import attrs
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_loops import table_name
 from cartesius.direct.leaving import Ascent, Leaving
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Apart, Lasting, Within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,16 +56,16 @@ class Bound:
 
 def bounds_of(installed: Installed) -> list[Bound]:
     """Return what a band says of the times of the parts."""
-    one: Any = installed.stateless
-    match installed.restriction.meaning:
-        case Meaning.BAND:
-            named = [slot.index for slot in installed.named]
-            return [Bound(late, early, "start", one.duration) for late in named for early in named]
-        case Meaning.LASTING:
-            others = [slot.index for slot in installed.join.slots if slot is not one.slot]
-            return [Bound(late, one.slot.index, "end", one.duration) for late in others]
-    left, right = one.left.index, one.right.index
-    return [Bound(right, left, "end", one.upper), Bound(left, right, "end", -one.lower)]
+    match installed.node:
+        case Within(slots, duration):
+            named = [slot.index for slot in slots]
+            return [Bound(late, early, "start", duration) for late in named for early in named]
+        case Lasting(slot, duration):
+            others = [one.index for one in installed.join.slots if one is not slot]
+            return [Bound(late, slot.index, "end", duration) for late in others]
+        case Apart(left, right, lower, upper):
+            return [Bound(right.index, left.index, "end", upper), Bound(left.index, right.index, "end", -lower)]
+    return []
 
 
 class DirectBands:
@@ -107,16 +107,14 @@ class DirectBands:
         for one in self._shape.bands:
             if self._shape.slot not in one.named:
                 continue
-            restriction: Any = one.stateless
+            node: Any = one.node
             probe = one.dues[self._shape.slot][-1]
             names[probe] = f"due{probe}"
-            is_band = one.restriction.meaning is Meaning.BAND
-            if one.restriction.meaning is Meaning.APART:
-                is_left = self._shape.slot is restriction.left
-                delay = restriction.upper if is_left else -restriction.lower
+            if isinstance(node, Apart):
+                delay = node.upper if self._shape.slot is node.left else -node.lower
             else:
-                delay = restriction.duration
-            time = "start" if is_band else "end"
+                delay = node.duration
+            time = "start" if isinstance(node, Within) else "end"
             self._lines.add(f"{names[probe]} = int({time} + {self._constants.name(delay)})")
         return names
 

@@ -26,7 +26,7 @@ from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_scope import STREAM_SCOPE, headed
 from cartesius.expressions.expression_texts import Texts
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class DirectCode:
             self._lines.add(f"coming = memory{own}.places(part{own})")
         if shape.rule is None:
             return
-        meaning, n, prefix = shape.rule
+        kind, n, prefix = shape.rule
         found = f"{table_name(own, prefix)}.get({_key(prefix)})"
         if not prefix:
             if not shape.is_simply_indexed:
@@ -232,7 +232,7 @@ class DirectCode:
                 old = {found}
                 old = next(iter(old.values())) if type(old) is dict and len(old) >= {n} else None
             """)
-        if meaning is Meaning.OLDEST:
+        if kind is Oldest:
             counts = [self._slot.ledger.text(fate) for fate in (Fate.DELIVERED, Fate.DISPLACED)]
             self._leave_if("old is not None", "\n".join(["world.number += 1", *counts]))
         elif not shape.is_simply_indexed:
@@ -257,7 +257,7 @@ class DirectCode:
     @property
     def _replaces(self) -> bool:
         """Whether an event may take the place of another one."""
-        return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Meaning.NEWEST
+        return self._shape.stores and self._shape.rule is not None and self._shape.rule[0] is Newest
 
     def _keep(self) -> None:
         self._lines.add(f"""
@@ -314,7 +314,7 @@ class DirectCode:
             )
             self._lines.add(f"entries{own}[stored] = part{own}")
             return
-        if shape.rule is not None and shape.rule[0] is Meaning.NEWEST:
+        if shape.rule is not None and shape.rule[0] is Newest:
             self._lines.add(f"""
                 if going is not None:
                     {replaced}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.expressions.expressions import Constant, Part, Tuple
-from cartesius.language.meanings import BANDS, OF_PRODUCTS, Meaning
+from cartesius.expressions.value_functions import of_value
+from cartesius.plan.nodes import BANDS, OF_PRODUCTS, Let, Lockstep, Newest, Node, Now, Oldest, Until, Uses
 from cartesius.results.outputs import Events
 from cartesius.rows.enumeration import Product
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Step
 
-Rule = tuple[Meaning, int, tuple[int, ...]]
+Rule = tuple[type[Node], int, tuple[int, ...]]
 """Which entries stay: the newest or the oldest, how many, under which keys."""
 
 
@@ -69,7 +70,7 @@ class Shape:
     def _is_simple(self, slot: Slot) -> bool:
         rule = self.rules.get(slot.index)
         _, indexes = slot.memory.parts()
-        if rule is None or rule[:2] != (Meaning.NEWEST, 1) or slot.index in self.uses or slot.memory.finds:
+        if rule is None or rule[:2] != (Newest, 1) or slot.index in self.uses or slot.memory.finds:
             return False
         return set(indexes) == ({rule[2]} if rule[2] else set())
 
@@ -126,9 +127,9 @@ def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     return standing(program, join, is_followed=is_followed)
 
 
-def run_as_written(join: Join, known: frozenset[Meaning]) -> str:
-    """Say which restriction is none of these meanings; "" if all are."""
-    strange = (one.restriction for one in join.installed if one.restriction.meaning not in known)
+def run_as_written(join: Join, known: frozenset[type[Node]]) -> str:
+    """Say which restriction means something else; "" if none does."""
+    strange = (one.restriction for one in join.installed if type(one.node) not in known)
     return next((f"{restriction!r} runs as written" for restriction in strange), "")
 
 
@@ -159,25 +160,24 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     gate: Installed | None = None
     bands: list[Installed] = []
     for one in reversed(join.installed):  # the right-most sees an event first
-        restriction: Any = one.restriction
-        meaning = restriction.meaning
+        restriction, node = one.restriction, one.node
         indexes = [concerned.index for concerned in one.named]
-        if meaning in (Meaning.NEWEST, Meaning.OLDEST):
+        if isinstance(node, Newest | Oldest):
             if set(indexes) & set(rules):
                 return f"{restriction!r} is not alone in saying what stays"
-            rules |= {index: (meaning, restriction.n, one.prefixes[index]) for index in indexes}
-        elif meaning in BANDS:
+            rules |= {index: (type(node), node.n, one.prefixes[index]) for index in indexes}
+        elif isinstance(node, Until):
             bands.append(one)
-        elif meaning is Meaning.USES:
-            uses |= {index: min(restriction.n, uses.get(index, restriction.n)) for index in indexes}
-        elif meaning is Meaning.MOMENTARY:
+        elif isinstance(node, Uses):
+            uses |= {index: min(node.n, uses.get(index, node.n)) for index in indexes}
+        elif isinstance(node, Now):
             momentary |= set(indexes)
-        elif meaning is Meaning.FILTER and gate is not None:  # of whatever slot: the row has a part of each
+        elif isinstance(node, Let) and gate is not None:  # of whatever slot: the row has a part of each
             return f"{restriction!r} sees what {gate.restriction!r} lets through"
-        elif meaning is Meaning.FILTER and slot.index in indexes:
-            filters.append(restriction.predicate)
-        elif meaning is Meaning.ALIGNED:
-            if gate is not None or len(indexes) != len(join.slots) or one.prefix or restriction.limit is not None:
+        elif isinstance(node, Let) and slot.index in indexes:
+            filters.append(of_value(node.predicate))
+        elif isinstance(node, Lockstep):
+            if gate is not None or len(indexes) != len(join.slots) or one.prefix or node.limit is not None:
                 return f"{restriction!r} has a limit, is not alone, aligns by key, or not all slots"
             gate = one
     assert isinstance(join.batch.product, Product)  # Invariant: `_objection` has seen that
@@ -187,7 +187,7 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     if walk or any(step.earlier or step.later for step in steps):
         return f"other slots are linked with {slot.name} by way of others"
     shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands))
-    if bands and any(kind is Meaning.OLDEST for kind, _, _ in rules.values()):
+    if bands and any(kind is Oldest for kind, _, _ in rules.values()):
         return "what is near leaves some time, and earlier ones are kept"
     is_keyed = any(keys for _, _, keys in rules.values())
     if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):

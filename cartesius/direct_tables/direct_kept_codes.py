@@ -21,7 +21,7 @@ from cartesius.direct.direct_clock import TIMES, coming
 from cartesius.direct.direct_scope import headed
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import AsTable, Recall, TakeBack
 from cartesius.programs.doors import checked_value
 from cartesius.results.views import View
 from cartesius.storage.conservation import Fate
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-_MEANINGS = frozenset({Meaning.RETRACTS, Meaning.ROWS, Meaning.RECALLS})
+_KNOWN = frozenset({TakeBack, AsTable, Recall})
 _TAKE_IN = """
     if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
         value = checked(value)
@@ -85,12 +85,11 @@ class KeptShape:
 def kept_shape_of(program: Program, join: Join) -> KeptShape | str:
     """Return what a push into the only table of a correlation does, or why it needs all of the handlers."""
     (slot,) = join.slots
-    strange = run_as_written(join, _MEANINGS)
+    strange = run_as_written(join, _KNOWN)
     if strange:
         return strange
-    restrictions: list[Any] = [one.restriction for one in join.installed]
-    keys = [one.key for one in restrictions if one.meaning is Meaning.ROWS]
-    is_known = len(restrictions) == len(_MEANINGS) and keys in ([slot.name], [(slot.name,)])
+    keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
+    is_known = len(join.installed) == len(_KNOWN) and keys in ([slot.name], [(slot.name,)])
     if not is_known or type(join.batch.output) is not View or join.pattern.is_generator or join.bindings.spaces:
         return "its results are not the rows of one table, each by itself"
     if slot.reactive.pattern is not None or not isinstance(slot.kept, KeptRows):

@@ -11,12 +11,12 @@ Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from cartesius.direct.direct_shapes import run_as_written, standing
-from cartesius.language.meanings import OF_JOINS, Meaning
+from cartesius.plan.nodes import OF_JOINS, AsTable, May
 from cartesius.results.views import View
 from cartesius.storage.row_memories import RowMemory
 
@@ -85,13 +85,11 @@ def _shape(join: Join, slot: Slot) -> TreeShape | str:
     bindings, pattern = join.bindings, join.pattern
     if pattern.is_generator or bindings.spaces or len(pattern.conditions()) != len(bindings.links):
         return "its rows are not found by equalities alone"
-    keys: list[Any] = [one.restriction for one in join.installed if one.restriction.meaning is Meaning.ROWS]
-    names = [keys[0].key] if len(keys) == 1 and isinstance(keys[0].key, str) else []
-    if [bindings.find(name, keys[0]) for name in names] != [[join.slots[ROOT]]]:
+    keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
+    named = [bindings.find(key, one) for one, key in keys if isinstance(key, str)]
+    if len(keys) != 1 or named != [[join.slots[ROOT]]]:
         return "its rows do not have the keys of its first slot"
-    missing = frozenset(
-        named.index for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL for named in one.named
-    )
+    missing = frozenset(named.index for one in join.installed if isinstance(one.node, May) for named in one.named)
     branches = _branches(bindings.links, len(join.slots))
     if branches is None or ROOT in missing:
         return "not every row is found by its key, and what that names"

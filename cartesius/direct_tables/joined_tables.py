@@ -11,14 +11,14 @@ Source: DESIGN 4; SEMANTICS 2.2, 2.5 and 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct_tables.direct_kept_codes import KeptShape, kept_shape_of
 from cartesius.direct_tables.direct_trees import TreeShape, tree_shape_of
-from cartesius.language.meanings import OF_JOINS, Meaning
+from cartesius.plan.nodes import OF_JOINS, AsTable, May
 from cartesius.results.views import View
 from cartesius.storage.row_memories import RowMemory
 
@@ -83,12 +83,12 @@ def _shape(join: Join, slot: Slot) -> TableShape | str:
     bindings, pattern = join.bindings, join.pattern
     if pattern.is_generator or len(bindings.links) != 1 or len(pattern.conditions()) != 1 or bindings.spaces:
         return "its rows are not found by one equality"
-    keys: list[Any] = [one.restriction for one in join.installed if one.restriction.meaning is Meaning.ROWS]
-    if len(keys) != 1 or not isinstance(keys[0].key, str | tuple):
+    keys = [(one.restriction, one.node.key) for one in join.installed if isinstance(one.node, AsTable)]
+    if len(keys) != 1 or not isinstance(keys[0][1], str | tuple):
         return "its rows do not have the keys of its slots"
-    names = (keys[0].key,) if isinstance(keys[0].key, str) else keys[0].key
-    keyed = tuple([bindings.find(name, keys[0])[0].index for name in names])
-    optional = [one for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL]
+    ((restriction, key),) = keys
+    keyed = tuple([bindings.find(name, restriction)[0].index for name in ((key,) if isinstance(key, str) else key)])
+    optional = [one for one in join.installed if isinstance(one.node, May)]
     missing = frozenset(named.index for one in optional for named in one.named)
     (link,) = bindings.links
     found = {link.left: link.left_position, link.right: link.right_position}

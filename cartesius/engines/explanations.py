@@ -14,6 +14,7 @@ from cartesius.facts.windowed_rows import row_windows, stays
 from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order.order_edges import edges_of
 from cartesius.order.order_needs import needs_of
+from cartesius.plan import facts
 from cartesius.programs.sharing import shared_by
 from cartesius.results.outputs import Rows
 from cartesius.tracking.track_machines import machine_of
@@ -140,7 +141,7 @@ def _stack(join: Join) -> str:
             if any(one.layer_of(family) == name and family not in _CONCERN_ONE for _, family, _, _ in one.marks)
         ]
         layers += [*([f"[{' | '.join(named)}]"] if named else []), *([own] if own else [])]
-    keys = [repr(restriction) for restriction in join.pattern.restrictions if restriction.key_space()]
+    keys = [repr(restriction) for restriction in join.pattern.restrictions if facts.key_space(restriction)]
     return " > ".join(["collect", *layers, *keys])
 
 
@@ -148,12 +149,12 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     """Return the bound on a slot's memory and what gives it."""
     keyed = any(slot.index in space for space in join.bindings.spaces)
     for installed in join.installed:
-        if any(slot in installed.slots[field] for field in installed.restriction.swallows):
+        if slot in facts.swallowed(installed):
             return "O(0)", f"nothing of it gets past {installed.restriction!r}"
         if slot in installed.absent:
             return _bound_of_absent(join, installed)
-        bound = installed.restriction.bound()
-        if installed.restriction.settles and not installed.is_settled:
+        bound = facts.bound(installed)
+        if facts.settles(installed) and not installed.is_settled:
             continue  # an event of another slot may complete a row later
         if installed.absent and not (join.batch.absences and join.batch.absences.passes(slot)):
             continue  # it bounds what is absent
@@ -168,8 +169,8 @@ def memory_bound(join: Join, slot: Slot) -> tuple[str, str]:
     if slot.keeps_late and slot.retention is None:
         return UNBOUNDED, "all versions are kept; versioned(…, retention=…) bounds it"
     if slot.keeps_late:
-        said = next(one.restriction.configuration for one in join.installed if one.restriction.keeps_versions)
-        return "O(window)", f"what is within {shown(said['retention'])} of the clock"
+        said = next(found for one in join.installed if (found := facts.versions(one.restriction)) is not None)
+        return "O(window)", f"what is within {shown(said.retention)} of the clock"
     if slot.is_table and (reason := stays(join.pattern, slot.name)):
         return UNBOUNDED, reason
     if slot.is_table:
@@ -182,7 +183,7 @@ def _bound_of_absent(join: Join, installed: Installed) -> tuple[str, str]:
     for slot in installed.anchors:
         if memory_bound(join, slot)[0] == UNBOUNDED:
             return UNBOUNDED, f"as long as an event of {slot.name} that may need it, which no restriction bounds"
-    return installed.restriction.bound() or UNBOUNDED, f"by {installed.restriction!r}"
+    return facts.bound(installed) or UNBOUNDED, f"by {installed.restriction!r}"
 
 
 def rows_bound(join: Join) -> tuple[str, str]:
@@ -193,7 +194,7 @@ def rows_bound(join: Join) -> tuple[str, str]:
     if join.batch.windows is not None and row_windows(join.pattern) is not None:
         return "O(window)", "rows are forgotten with their windows"
     restrictions = [one.restriction for one in join.installed]
-    letting_go = next((one for one in restrictions if one.settles or one.opens_windows), None)
+    letting_go = next((one for one in restrictions if facts.settles(one) or facts.opens_windows(one)), None)
     if isinstance(output, Rows) and output.keeps_all and letting_go is not None:
         return UNBOUNDED, f"as each result of a key is known also when {letting_go!r} has let its parts go"
     return "O(keys)", "one row a key of its results"
@@ -206,12 +207,12 @@ def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
     found = [
         (bound, f"held by {one.restriction!r}" + (" per key" if one.prefixes[slot.index] else ""))
         for one in named
-        if (bound := one.restriction.waits()) is not None
+        if (bound := facts.held(one)) is not None
     ]
     found += [
         (
             "unknown",
-            f"{one.restriction!r} may hold events and does not say how many (override waits, or say holds = False)",
+            f"{one.restriction!r} may hold events and does not say how many (say it in its plan: Opaque(held=…))",
         )
         for one in named
         if _may_hold(one)
@@ -222,8 +223,7 @@ def waiting_bounds(join: Join, slot: Slot) -> list[tuple[str, str]]:
 
 def _may_hold(one: Installed) -> bool:
     """Whether a gate with a state may hold events, and says nothing of how many."""
-    restriction = one.restriction
-    is_silent = restriction.holds and bool(restriction._states) and restriction.waits() is None
+    is_silent = facts.may_hold(one) and bool(one.restriction._states)
     return is_silent and any(family is arrive for _, family, _, _ in one.marks)
 
 

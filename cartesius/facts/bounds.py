@@ -23,7 +23,22 @@ import attrs
 
 from cartesius.automata.transitions import Steps
 from cartesius.language.families import arrive, select
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import (
+    Age,
+    Aggregate,
+    AsTable,
+    Collate,
+    Deliver,
+    Fold,
+    Lockstep,
+    May,
+    Node,
+    Recall,
+    Separate,
+    Upsert,
+    Uses,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,15 +48,15 @@ if TYPE_CHECKING:
     from cartesius.language.families import Slot
 
 _UNCOUNTED = {
-    Meaning.OPTIONAL: "rows that miss a part are compared",
-    Meaning.ROWS: "there is a row for each key of its results",
-    Meaning.TOTALS: "it keeps a total for each group",
-    Meaning.WINDOWS: "each event comes to all windows that contain it",
-    Meaning.UPSERTS: "there is a row for each key of a table",
-    Meaning.RECALLS: "there is a row for each key of a table",
-    Meaning.FOLDS: "there is a fold for each key of a table",
-    Meaning.AGES: "the clock changes rows",
-    Meaning.COLLATES: "it collects what has come in rows",
+    May: "rows that miss a part are compared",
+    AsTable: "there is a row for each key of its results",
+    Aggregate: "it keeps a total for each group",
+    Deliver: "each event comes to all windows that contain it",
+    Upsert: "there is a row for each key of a table",
+    Recall: "there is a row for each key of a table",
+    Fold: "there is a fold for each key of a table",
+    Age: "the clock changes rows",
+    Collate: "it collects what has come in rows",
 }
 
 
@@ -111,36 +126,33 @@ def bounds_of(join: Join, reasons: Mapping[str, str]) -> Bounds:
         everywhere += 0 if one.spaces else variables
         for_each_key += variables if one.spaces else 0
     for installed in join.installed:
-        own, meaning = installed.stateless.state_variables(), installed.restriction.meaning
+        own, node = facts.state_variables(installed), installed.node
         if own is None or own[0] is None:
             unbounded[repr(installed.restriction)] = _unsaid(installed)
         else:
             everywhere += 0 if installed.prefix else own[0]
             for_each_key += own[0] if installed.prefix else 0
-        if meaning in _UNCOUNTED and meaning is not Meaning.OPTIONAL:
-            unbounded[repr(installed.restriction)] = _UNCOUNTED[meaning]
+        reason = "" if isinstance(node, May) else _uncounted_by(node)
+        if reason:
+            unbounded[repr(installed.restriction)] = reason
     inputs = dict.fromkeys(slot.source for slot in join.slots)
     return Bounds(everywhere, for_each_key, unbounded, {source: _steps(join, kept, source) for source in inputs})
 
 
 def _unsaid(installed: Installed) -> str:
-    if installed.stateless.state_variables() is not None:
-        return f"what it holds back is {installed.restriction.waits() or 'unbounded'}"
-    return "how much it holds, and changes, it does not say in numbers (override state_variables)"
+    if facts.state_variables(installed) is not None:
+        return f"what it holds back is {facts.held(installed) or 'unbounded'}"
+    return "how much it holds, and changes, it does not say in numbers (say it in its plan: Opaque(variables=…))"
 
 
 def _kept(join: Join, slot: Slot) -> _Kept:
     """Return how many events of a slot stay: the least that a restriction leaves."""
-    uses = [
-        one.restriction.configuration["n"]
-        for one in join.installed
-        if one.restriction.meaning is Meaning.USES and slot in one.named
-    ]
+    uses = [one.node.n for one in join.installed if isinstance(one.node, Uses) and slot in one.named]
     least = min(uses, default=0)
     found = [
         (count, one.prefixes[slot.index])
         for one in join.installed
-        if slot in one.named and (count := one.stateless.entries_kept()) is not None
+        if slot in one.named and (count := facts.entries_kept(one)) is not None
     ]
     if least == 1 and _is_used_at_once(join):
         found.append((0, ()))
@@ -161,7 +173,7 @@ def _is_used_at_once(join: Join) -> bool:
     if join.bindings.links or len(join.slots) == 1:
         return not join.bindings.links
     return any(
-        one.restriction.meaning is Meaning.ALIGNED
+        isinstance(one.node, Lockstep)
         and set(one.named) == set(join.slots)
         and not any(_is_gate(other) for other in join.installed[: one.number])  # it could drop a part of a row
         for one in join.installed
@@ -183,18 +195,18 @@ def _steps(join: Join, kept: Sequence[_Kept], source: str) -> Steps | str:
         return reason
     mine = [one for one in kept if one.slot.source == source]
     fresh = {one.slot.index for one in mine}
-    aligned = [one for one in join.installed if one.restriction.meaning is Meaning.ALIGNED]
+    aligned = [one for one in join.installed if isinstance(one.node, Lockstep)]
     for one in aligned:
         if any(slot.index in fresh for slot in one.named):
             fresh |= {slot.index for slot in one.named}
-    is_alone = any(one.restriction.meaning is Meaning.ALONE for one in join.installed)
+    is_alone = any(isinstance(one.node, Separate) for one in join.installed)
     if not is_alone and (reason := _unreached(join, kept, fresh)):
         return reason
     own, choosing = _own(join, {one.slot.index for one in mine}, fresh)
     stored = {one.slot.index: one.stored for one in kept if one.slot.index in fresh}
     tried = len(fresh) if is_alone else _combinations(kept, fresh)
     taken = 0
-    if any(one.restriction.retracts for one in join.installed):
+    if any(facts.takes_back(one) for one in join.installed):
         taken = sum(stored.values()) if is_alone else _taken_back(kept, fresh)
     limited = [one for one in kept if one.uses]
     in_turn = bool(limited) or any(_chooses(one) for one in join.installed)
@@ -219,11 +231,16 @@ def _uncounted(join: Join) -> str:
     if table is not None:
         return f"not counted: a change of a table concerns all rows that {table!r} is joined with"
     for one in join.installed:
-        if one.restriction.meaning in _UNCOUNTED:
-            return f"not counted: by {one.restriction!r} {_UNCOUNTED[one.restriction.meaning]}"
-        if one.stateless.state_variables() is None:
+        reason = _uncounted_by(one.node)
+        if reason:
+            return f"not counted: by {one.restriction!r} {reason}"
+        if facts.state_variables(one) is None:
             return f"{one.restriction!r}: {_unsaid(one)}"
     return ""
+
+
+def _uncounted_by(node: Node) -> str:
+    return next((reason for kind, reason in _UNCOUNTED.items() if isinstance(node, kind)), "")
 
 
 def _unreached(join: Join, kept: Sequence[_Kept], fresh: set[int]) -> str:
@@ -254,13 +271,13 @@ def _own(join: Join, mine: set[int], fresh: set[int]) -> tuple[list[int], list[i
     gates, choosing = [], []
     coming = mine
     for one in reversed(join.installed):
-        own = one.stateless.state_variables()
+        own = facts.state_variables(one)
         assert own is not None  # Invariant: it is asked only where all say it
         if _chooses(one):
             choosing.append(own[1])
         else:
             gates.append(own[1] * sum(slot.index in coming for slot in one.named))
-        if one.restriction.meaning is Meaning.ALIGNED and any(slot.index in mine for slot in one.named):
+        if isinstance(one.node, Lockstep) and any(slot.index in mine for slot in one.named):
             coming = fresh
     return gates, choosing
 

@@ -17,6 +17,7 @@ from cartesius.expressions.tracing import parameters_of, trace
 from cartesius.expressions.value_functions import as_written
 from cartesius.language.families import alone, arrive, optional, totals
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from cartesius.language.patterns import Pattern
@@ -202,15 +203,14 @@ def key_of(reactive: Reactive) -> Origin | None:
 
 def table_key(pattern: Pattern) -> Any:
     """Return the key of the results as it was given: a slot's name or a function; None if they are no table."""
-    made = next((r.configuration for r in pattern.restrictions if r.makes_table), {})
-    return made.get("key", made.get("by"))
+    return next((facts.table_key(one) for one in pattern.restrictions if facts.makes_table(one)), None)
 
 
 def key_space(pattern: Pattern, restriction: Restriction) -> dict[str, Origin | None]:
     """Return the origin of each slot's key in the key space that ``restriction`` opens; empty for most."""
     return {
         slot: extracted(extract, InPattern(pattern, of_each=True, at_door=True).part(slot))
-        for name, extract in restriction.key_space().items()
+        for name, extract in facts.key_space(restriction).items()
         for slot in slots_named(pattern, name)
     }
 
@@ -267,7 +267,7 @@ def replaced_slots(pattern: Pattern) -> set[str]:
     return {
         slot
         for restriction in pattern.restrictions
-        if restriction.keeps_fields is not None
+        if facts.fields_kept(restriction) is not None
         for family, slots in clauses(pattern, restriction)
         if family is arrive
         for slot in (slots or pattern.slots)

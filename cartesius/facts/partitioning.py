@@ -43,6 +43,7 @@ from cartesius.language.families import (
     select,
     totals,
 )
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,9 +175,13 @@ class Partitioning:
         contents: list[Restriction] = []  # of windows that are those of one key
         for restriction in pattern.restrictions:
             keyed |= {slot for slot, found in key_space(pattern, restriction).items() if self._is_partition(found)}
-            if restriction.retracts or restriction.looks_alone() or any(restriction is one for one in contents):
+            if (
+                facts.takes_back(restriction)
+                or facts.looks_alone(restriction)
+                or any(restriction is one for one in contents)
+            ):
                 continue
-            if restriction.opens_windows or restriction.keeps_versions:
+            if facts.opens_windows(restriction) or facts.versions(restriction):
                 self._check_of_one_key(reactive, pattern, restriction, {slot for slot in keyed if slot in split})
                 contents += restriction.parts()[1:]
                 continue
@@ -191,7 +196,7 @@ class Partitioning:
                 continue  # its key is looked at below
             if (found and not named) or (any(family is select for family, _ in found) and not fix):
                 raise Unsplittable(reactive.name, f"{restriction!r} chooses among the events of all keys{also}", fix)
-            by_row = {slot for slot in named if restriction.is_by_row and self._is_keyed(pattern.slots[slot])}
+            by_row = {slot for slot in named if facts.is_by_row(restriction) and self._is_keyed(pattern.slots[slot])}
             named += self._weighed(pattern, restriction, split)
             loose = [slot for slot in named if slot in split and slot not in keyed | by_row]
             if loose:
@@ -199,7 +204,7 @@ class Partitioning:
                 raise Unsplittable(reactive.name, reason, fix)
             whole = [slot for slot in named if slot not in split]
             mixed = len(whole) < len(named) and any(family not in (push, displace) for family, _ in found)
-            if whole and (restriction.consumes or mixed):
+            if whole and (facts.consumes(restriction) or mixed):
                 reason = f"{restriction!r} would count {whole[0]}, of which each bucket has a copy, in each anew"
                 raise Unsplittable(reactive.name, reason, fix)
 
@@ -207,11 +212,12 @@ class Partitioning:
         self, reactive: Reactive, pattern: Pattern, restriction: Restriction, keyed: set[str]
     ) -> None:
         """Check that windows that depend on several events, and histories, have what comes to one bucket alone."""
-        if restriction.opens_windows:
+        if facts.opens_windows(restriction):
             loose = [slot for slot, source in pattern.slots.items() if not source.table and slot not in keyed]
             made = "windows"
         else:
-            named = [name for field in restriction.keeps_versions for name in restriction.configuration[field]]
+            versions = facts.versions(restriction)
+            named = () if versions is None else versions.slots
             slots = {slot for name in named for slot in slots_named(pattern, name)}
             loose = [
                 slot
@@ -231,11 +237,10 @@ class Partitioning:
         What it weighs by ``where`` alone it weighs against nothing of another bucket, where that equates each slot with
         one before it, or with one that has no place in the order.
         """
-        if not restriction.is_relative:
+        if not facts.is_relative(restriction):
             return []
-        named = [name for field in restriction.orders for name in restriction.configuration[field]]
-        order = [slot for name in named for slot in slots_named(pattern, name)]
-        if not restriction.weighs_by_where():
+        order = [slot for name in facts.in_order(restriction) for slot in slots_named(pattern, name)]
+        if not facts.weighs_by_where(restriction):
             return order
         scope = InPattern(pattern, of_each=True)
         equal = {
@@ -252,6 +257,6 @@ class Partitioning:
 
 def keyable(restriction: Restriction) -> bool:
     """Whether a restriction weighs, right of a `key_by`, only events of one key: it says of which slots it is."""
-    if restriction.opens_windows:
-        return restriction.reports_by_key()
+    if facts.opens_windows(restriction):
+        return facts.reports_by_key(restriction)
     return any(kind in ("slot", "slots") for kind in restriction._fields.values())

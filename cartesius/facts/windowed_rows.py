@@ -16,7 +16,8 @@ from cartesius.correlations.freed_windows import leaving, retaining
 from cartesius.data.events import Window
 from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import Aggregate, Now, Recall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ def row_windows(pattern: Pattern) -> RowWindows | None:
 
 
 def _found(pattern: Pattern) -> RowWindows | None:
-    opener = next((one for one in pattern.restrictions if one.opens_windows), None)
+    opener = next((one for one in pattern.restrictions if facts.opens_windows(one)), None)
     if opener is None:
         return _passed_on(pattern)
     place = _place(_key_of_rows(pattern))
@@ -74,13 +75,13 @@ def _found(pattern: Pattern) -> RowWindows | None:
 def stays(pattern: Pattern, name: str) -> str:
     """Say why the rows of windows in a slot never leave; nothing, if they do, or are of no window."""
     source = pattern.slots[name].pattern
-    if source is None or any(one.forgets and name in one.configuration["slots"] for one in pattern.restrictions):
+    if source is None or any(facts.forgets(one) and name in one.configuration["slots"] for one in pattern.restrictions):
         return ""
     if row_windows(source) is not None:
         others = [other for other in pattern.slots if other != name]
         met = f", as it may meet {' and '.join(others)}" if others else ""
         return f"a row a window stays when that is freed{met}; retention= bounds it, of aggregate or of the join"
-    if any(one.opens_windows for one in source.restrictions) and _place(_key_of_rows(source)) is _UNKNOWN:
+    if any(facts.opens_windows(one) for one in source.restrictions) and _place(_key_of_rows(source)) is _UNKNOWN:
         return "its rows are of windows, and a function makes their keys that does not trace; make it itemgetter(n)"
     return ""
 
@@ -91,10 +92,10 @@ _UNKNOWN: Any = object()
 
 def _key_of_rows(pattern: Pattern) -> Expression | str | tuple[str, ...] | None:
     """Return what makes the keys of a table's rows: an expression, the slots whose keys they are, or None."""
-    table = next((one for one in pattern.restrictions if one.makes_table), None)
+    table = next((one for one in pattern.restrictions if facts.makes_table(one)), None)
     if table is None:
         return ""
-    key = table.configuration.get("key", table.configuration.get("by"))
+    key = facts.table_key(table)
     if isinstance(key, str | tuple):
         return key
     yields = pattern.yields
@@ -180,9 +181,10 @@ def _leaving(group: Mapping[str, RowWindows]) -> leaving:
 
 def _keeps_nothing(pattern: Pattern) -> bool:
     """Whether no row stays in memory beyond its step, nor what came of it."""
-    recalls = any(one.meaning in (Meaning.RECALLS, Meaning.MOMENTARY) for one in pattern.restrictions)
-    groups = (one.configuration["group"] for one in pattern.restrictions if one.meaning is Meaning.TOTALS)
-    return recalls and len(pattern.slots) == 1 and all(group.inverse is not None for group in groups)
+    nodes = [node for one in pattern.restrictions for node in one.nodes]
+    passes = any(isinstance(node, Recall | Now) for node in nodes)
+    groups = [node.group for node in nodes if isinstance(node, Aggregate)]
+    return passes and len(pattern.slots) == 1 and all(group.inverse is not None for group in groups)
 
 
 def _groups(pattern: Pattern) -> list[dict[str, RowWindows]]:

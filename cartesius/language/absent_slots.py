@@ -1,6 +1,6 @@
 """Absent slots: those of a correlation that never have a part, as a restriction says that nothing of them came.
 
-A restriction declares which of its fields name such slots (`Restriction.absent`). What it names there need not be bound
+A restriction annotates the fields that name such slots with ``Absent``. What it names there need not be bound
 to a variable: a reactive that is not becomes a *hidden* slot, called after the reactive. It has a door, keys, gates and
 a memory as others do, but no candidate ever contains an event of it; bodies do not see it.
 
@@ -28,7 +28,7 @@ class AbsentSlots:
     def __init__(self, variables: Mapping[str, Reactive], restrictions: Sequence[Restriction]) -> None:
         self._variables = variables
         self.hidden: dict[str, Reactive] = {}
-        names = [name for one in restrictions for field in one.absent for name in self.of(one, field)]
+        names = [name for one in restrictions for field in one._absent for name in self.of(one, field)]
         self.names = frozenset(names)
 
     def of(self, restriction: Restriction, field: str) -> list[str]:
@@ -36,7 +36,7 @@ class AbsentSlots:
 
         A reactive means the variable bound to it, other than those that the restriction names as present.
         """
-        if field not in restriction.absent:
+        if field not in restriction._absent:
             return []
         value = restriction.configuration[field]
         named = value if isinstance(value, tuple) else (value,)
@@ -49,7 +49,7 @@ class AbsentSlots:
         present: list[str | Reactive] = []
         for field, kind in restriction._fields.items():
             value = restriction.configuration[field]
-            if kind in ("slot", "slots") and field not in restriction.absent:
+            if kind in ("slot", "slots") and field not in restriction._absent:
                 present += value if isinstance(value, tuple) else (value,)
         found = [name for name, reactive in variables if reactive is named and name not in present]
         return found if found and named not in present else [self._hide(named)]

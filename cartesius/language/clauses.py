@@ -80,9 +80,12 @@ def pause(slot: Slot) -> None:
 
     >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, forward, handles, pause
     >>> from restrictions import cartesian
+    >>> from cartesius.plan import Opaque
     >>> class only_first(Restriction):
     ...     slot: Slot
-    ...     pauses = ("slot",)
+    ...
+    ...     def plan(self):
+    ...         return (Opaque(pauses=(self.slot,)),)
     ...
     ...     @handles(arrive, "slot")
     ...     def close_behind(self, slot, event):
@@ -116,10 +119,13 @@ def play(slot: Slot) -> None:
 
     >>> from cartesius import Engine, Reactive, Restriction, Slot, arrive, handles, pause, play, start
     >>> from restrictions import cartesian
+    >>> from cartesius.plan import Opaque
     >>> class waiting(Restriction):
     ...     slot: Slot
     ...     signal: Slot
-    ...     pauses = ("slot",)
+    ...
+    ...     def plan(self):
+    ...         return (Opaque(pauses=(self.slot,)),)
     ...
     ...     @handles(start)
     ...     def close(self):

@@ -25,7 +25,7 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 10 to 14 and section 7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, final
 
 import attrs
 
@@ -103,14 +103,16 @@ enter = Family(
     of_slot=True,
     doc="""``enter(slot, event)``: an event comes in, or is taken back (its weight is -1), before it has a window.
 
-    A clause delivers it to windows, by `window_clauses.deliver`, in a class with ``opens_windows = True``.
+    A clause delivers it to windows, by `window_clauses.deliver`, in a class whose plan is a `Deliver`.
 
     >>> from cartesius import Reactive, Restriction, Window, handles, run
+    >>> from cartesius.plan import Deliver
     >>> from cartesius.rows.window_clauses import deliver
     >>> from cartesius.language.families import enter
     >>> from restrictions import cartesian
     >>> class by_hundred(Restriction):
-    ...     opens_windows = True
+    ...     def plan(self):
+    ...         return (Deliver(),)
     ...
     ...     @handles(enter)
     ...     def assign(self, slot, event):
@@ -207,9 +209,11 @@ start = Family(
 
     >>> from cartesius import Engine, Reactive, Restriction, Slot, handles, pause, start
     >>> from restrictions import cartesian
+    >>> from cartesius.plan import Opaque
     >>> class closed(Restriction):
     ...     slot: Slot
-    ...     pauses = ("slot",)
+    ...     def plan(self):
+    ...         return (Opaque(pauses=(self.slot,)),)
     ...
     ...     @handles(start)
     ...     def close(self):
@@ -370,6 +374,17 @@ __test__["Slots"] = """
     ...     slots: Slots
     >>> gate("level", "tide")
     gate('level', 'tide')
+"""
+ABSENT: Final = "absent"
+_S = TypeVar("_S")
+Absent: TypeAlias = Annotated[_S, ABSENT]
+"""As an annotation of a restriction, ``Absent[Slot]`` or ``Absent[Slots]``: slots of which no result has a part."""
+__test__["Absent"] = """
+    >>> from cartesius import Absent, Restriction, Slot
+    >>> class unless(Restriction):
+    ...     never: Absent[Slot]
+    >>> unless("alarm")
+    unless('alarm')
 """
 if TYPE_CHECKING:
     Duration: TypeAlias = int

@@ -24,6 +24,7 @@ from cartesius.language.absent_slots import AbsentSlots
 from cartesius.language.fingerprints import describe, describe_clauses
 from cartesius.language.lenience import lenient
 from cartesius.language.lists import equality_of
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,7 +116,7 @@ class Pattern:
         parameters = []
         for name in names:
             node = symbol_for(name, self.variables)
-            if isinstance(node, WindowOf) and not any(r.opens_windows for r in self.restrictions):
+            if isinstance(node, WindowOf) and not any(facts.opens_windows(r) for r in self.restrictions):
                 message = (
                     f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
                     " none; restrict it by tumbling(…), or name a slot so"
@@ -252,7 +253,7 @@ def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) 
     """Refuse versions of a table that is derived without them."""
     if not reactive.table or reactive.pattern is None:
         return
-    if not any(other.keeps_versions for other in reactive.pattern.restrictions):
+    if not any(facts.versions(other) for other in reactive.pattern.restrictions):
         message = (
             f"{restriction!r}: expected versions of {slot!r} but {reactive.name!r}, which it is bound to, keeps none:"
             " it knows its rows by order of arrival; restrict it by versioned, too"

@@ -22,19 +22,19 @@ from cartesius.data.value_texts import shown
 from cartesius.effects.handlers import Handler
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.value_functions import of_value
-from cartesius.language.annotations import kind_of
+from cartesius.language.annotations import is_absent, kind_of
 from cartesius.language.families import Family, Slot, select
 from cartesius.language.lenience import lenient
-from cartesius.language.orders import Give, Reliance
 from cartesius.language.reactives import Reactive
 from cartesius.language.states import State
+from cartesius.plan.nodes import Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time, Window
-    from cartesius.language.meanings import Meaning
+    from cartesius.plan.nodes import Node
 
 _REQUIRED: Any = object()
 
@@ -67,15 +67,11 @@ class Composition:
 class Restriction(Handler):
     """Base of restrictions: annotate the configuration, declare `state`, mark clauses with `handles` and `controls`.
 
-    A subclass may also override `validate` (checks the configuration), `check` (checks the composition), `bound`
-    and `waits` (say, for `Engine.explain`, what bounds its memory and what it holds back), `entries_kept` and
-    `state_variables` (say it in numbers); a gate with a state that holds no events back says ``holds = False``. One
-    with a clause for `select` is taken to leave matches out, and refused beside `retracting`, unless it says
-    ``consumes = False``. One whose results depend on the order of arrival of some events only, or of none, says so
-    by ``relies_on_order``, a `Reliance`. One with ``absent`` slots says by `due` and `needs` how long their events
-    are kept. One that concerns each slot by itself may say ``shares = True``: slots bound to one source and
-    restricted alike then keep its events once (`shared_memories`). It has no state, lets events go by `forward`
-    alone, forwards what is displaced, and neither changes uses nor lets entries expire.
+    A subclass may also override `validate` (checks the configuration), `check` (checks the composition) and `plan`:
+    what it means, as nodes. Then the faster tiers run it without its clauses, `explain` knows what bounds its memory,
+    what it holds back and on which order it relies, and Spark may split it by key. One whose plan is not said is
+    `Opaque`: its clauses are run as written, and the rest is taken to be so as is safe. One with slots that are
+    ``Absent`` says by `due` and `needs` how long their events are kept.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -97,44 +93,15 @@ class Restriction(Handler):
     _defaults: ClassVar[Mapping[str, Any]] = {}
     _states: ClassVar[Mapping[str, Any]] = {}
     _marks: ClassVar[Sequence[tuple[str, Any, tuple[str, ...], bool]]] = ()
-    consumes: ClassVar[bool] = False  # spends uses, or cuts results: not together with retraction (SEMANTICS 1.14)
-    retracts: ClassVar[bool] = False  # takes back the results of what is displaced
-    settles: ClassVar[bool] = False  # it says when nothing can match an event any more, by `due`
-    settles_alone: ClassVar[bool] = False  # for that, it need not name all slots
-    makes_table: ClassVar[bool] = False  # results become rows of a table
-    relies_on_order: ClassVar[Reliance] = Reliance.ALL  # of which events the order of arrival decides about results
-    gives_order: ClassVar[Give] = Give.AS_THEY_COME  # in which order it lets events go on
-    keeps_fields: ClassVar[tuple[str, ...] | None] = ()  # a gate: of what it lets go on, those that came so; None: all
-    accepts_order: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' order of arrival is taken for theirs
-    completes_early: ClassVar[bool] = False  # the output may complete before any input has ended
-    is_pointwise: ClassVar[bool] = False  # it looks at each event, or each candidate, by itself
-    is_by_row: ClassVar[bool] = False  # of a table, it looks at each row by itself, and at what was under its key
-    orders: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events match only one after another, by time
-    is_relative: ClassVar[bool] = False  # what it says of a candidate, by admit, depends on what else is in memory
-    expires: ClassVar[bool] = False  # it lets entries leave whose results stand
-    forgets: ClassVar[bool] = False  # it lets entries leave, and their results with them: nobody knows them any more
-    holds: ClassVar[bool] = True  # a gate with a state may hold events back; how many, `waits` says
-    keeps_rows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it turns into tables
-    recalls: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' changes must come with the rows they replace
-    keeps_versions: ClassVar[tuple[str, ...]] = ()  # the fields whose slots keep versions, for its `retention`
-    allows_lateness: ClassVar[tuple[str, ...]] = ()  # the fields whose slots take late events, up to its `lateness`
-    opens_windows: ClassVar[bool] = False  # it delivers events to windows
-    pauses: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it may `pause`
-    swallows: ClassVar[tuple[str, ...]] = ()  # the fields whose slots it lets nothing of through
-    absent: ClassVar[tuple[str, ...]] = ()  # the fields whose slots never have a part; a reactive need not be bound
-    anchors: ClassVar[tuple[str, ...]] = ()  # the fields whose slots' events say which absent ones they need
-    shares: ClassVar[bool] = False  # its slots may share memories with slots restricted alike; not inherited
-    floors_of: ClassVar[tuple[str, ...] | None] = None  # the fields whose slots' floors its deadlines wait for; (): all
-    is_common: ClassVar[bool] = False  # it has one copy for all keys, wherever it stands
-    is_of_the_door: ClassVar[bool] = False  # it says what comes in, and no more
-    decides_by_due: ClassVar[bool] = False  # once `due` is over, no row that it holds needs what is absent, either
-    meaning: ClassVar[Meaning | None] = None  # what the faster tiers know of it; not inherited
+    _absent: ClassVar[frozenset[str]] = frozenset()  # the fields whose slots never have a part
+    _adds: ClassVar[bool] = False  # to what the class that says its plan does
     configuration: Mapping[str, Any]
 
     def __init_subclass__(cls, **keywords: object) -> None:
         """Read the annotations."""
         super().__init_subclass__(**keywords)
         fields, defaults, states = dict(cls._fields), dict(cls._defaults), dict(cls._states)
+        absent = set(cls._absent)
         for name, value in vars(cls).items():
             if isinstance(value, State):
                 states[name] = value.initial
@@ -142,10 +109,16 @@ class Restriction(Handler):
             if "ClassVar" in str(annotation) or name in states or name == "configuration":
                 continue
             fields[name] = kind_of(annotation)
+            absent = {*absent, name} if is_absent(annotation) else absent - {name}
             if name in vars(cls):
                 defaults[name] = vars(cls)[name]
         clash = next(
-            (n for n in (*fields, *states) if hasattr(Restriction, n) and callable(getattr(Restriction, n))), None
+            (
+                n
+                for n in (*fields, *states)
+                if callable(found := getattr(Restriction, n, None)) or type(found) is property
+            ),
+            None,
         )
         if clash is not None:
             message = (
@@ -153,13 +126,9 @@ class Restriction(Handler):
                 " give the field another name"
             )
             raise InvalidArgument(message)
-        cls._fields, cls._defaults, cls._states = fields, defaults, states
+        cls._fields, cls._defaults, cls._states, cls._absent = fields, defaults, states, frozenset(absent)
         cls._marks = [(method, *mark) for method, marks in cls._clause_methods.items() for mark in marks]
-        cls.shares = bool(vars(cls).get("shares", False))  # a subclass may do more
-        cls.meaning = vars(cls).get("meaning")
-        chooses = any(family is select for marks in cls._clause_methods.values() for family, _, _ in marks)
-        if chooses and not any("consumes" in vars(base) for base in cls.__mro__ if base is not Restriction):
-            cls.consumes = True  # it may leave matches out, unless it says that it does not
+        cls._adds = _adds_to_plan(cls)
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         call = type(self).__name__
@@ -249,6 +218,21 @@ class Restriction(Handler):
             is_keyword = is_keyword or kind == "slots"
         return ", ".join(shown)
 
+    def plan(self) -> tuple[Node, ...]:
+        """Say what it means, as `nodes`, outermost first; override it, so that whoever runs no clauses knows it too.
+
+        By default it is `Opaque`: what is safe of any clauses. A subclass that adds methods, and does not say its own
+        plan, means what its base does and something besides that is `Opaque`.
+        """
+        return (Opaque(),)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """What it means: its `plan`, and, if it does more than the class that says it, something `Opaque`."""
+        found = (*self.plan(), Opaque()) if self._adds else self.plan()
+        chooses = any(family is select for _, family, _, _ in self._marks)
+        return tuple([one.of_clauses(chooses=chooses) if isinstance(one, Opaque) else one for one in found])
+
     def validate(self) -> None:
         """Check the configuration when the restriction is made; override to raise `InvalidArgument`."""
 
@@ -271,14 +255,6 @@ class Restriction(Handler):
     def shows(self) -> Callable[[Any], Any] | None:
         """Return how what is kept of an event in a window is shown; None: as it is."""
         return None
-
-    def key_space(self) -> Mapping[str | Reactive, Any]:
-        """For `key_by` alone: how each slot's key is computed; empty for all others."""
-        return {}
-
-    def needed_keys(self) -> Mapping[str, Any]:
-        """Say by slot the key without which an event is set aside: a field's name, or a function of the value."""
-        return {}
 
     def due(self, slot: Slot, entry: Entry) -> Time | None:
         """Say, if it `settles`, the time after which nothing can match ``entry`` any more."""
@@ -308,38 +284,6 @@ class Restriction(Handler):
         """Say, if it has ``absent`` slots, whether that event may decide about a row with ``entry`` of an anchor."""
         return False
 
-    def looks_alone(self) -> bool:
-        """Whether, as it is configured, it looks at each event, or each candidate, by itself."""
-        return self.is_pointwise
-
-    def reports_by_key(self) -> bool:
-        """Whether its windows, right of a `key_by` of all slots, go by their own events and the clock alone."""
-        return False
-
-    def weighs_by_where(self) -> bool:
-        """Whether it weighs a combination only against what would satisfy ``where`` in place of one of its parts."""
-        return False
-
-    def bound(self) -> str | None:
-        """Say what bounds the memory of the slots concerned, for `explain`: a class such as ``O(1)``, or None."""
-        return None
-
-    def entries_kept(self) -> int | None:
-        """Say, for `explain`, how many events of each slot concerned stay in memory, of a key; None: any number."""
-        return None
-
-    def state_variables(self) -> tuple[int | None, int] | None:
-        """Say, for `explain`, how many state variables a copy has, and how many an event of one slot changes at most.
-
-        An event that is held is one, and so is a count or any other value; None, if there may be any number. Nothing
-        but None: it does not say. By default it has none where its `meaning` is known, and it has no `state`.
-        """
-        return (0, 0) if type(self).meaning is not None and not self._states else None
-
-    def waits(self) -> str | None:
-        """Say what bounds the events that it holds back, for `explain`; None if it holds nothing back."""
-        return None
-
     def __or__(self, inner: Composition | Restriction) -> Composition:  # type: ignore[override]  # not a handler, but what makes handlers
         """Compose: ``inner`` sees an operation first."""
         return Composition((*self.parts(), *parts_of(inner)))
@@ -367,6 +311,28 @@ class Restriction(Handler):
                 text = _show_slot(value)
                 shown.append(f"{name}={text}" if after or name in self._defaults else text)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def of_subclasses_too(plan: Callable[[Any], tuple[Node, ...]]) -> Callable[[Any], tuple[Node, ...]]:
+    """Mark the plan of a base whose subclasses define what it leaves open, and so mean it, too."""
+    plan.of_subclasses_too = True  # type: ignore[attr-defined]  # functions have attributes
+    return plan
+
+
+def _adds_to_plan(cls: type[Restriction]) -> bool:
+    """Whether a class, or a base below the one that says its plan, has methods that this one does not know."""
+    lines = cls.__mro__
+    owner = next(place for place, one in enumerate(lines) if "plan" in vars(one))
+    if lines[owner] is Restriction or hasattr(lines[owner].plan, "of_subclasses_too"):  # type: ignore[attr-defined]  # it is there
+        return False
+    return any(
+        isinstance(value, FunctionType) and name not in _SAYING_NOTHING
+        for one in lines[:owner]
+        for name, value in vars(one).items()
+    )
+
+
+_SAYING_NOTHING = frozenset({"validate", "check", "__init__", "__repr__"})
 
 
 def parts_of(restriction: Composition | Restriction | None) -> tuple[Restriction, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.errors import OrderMismatch
-from cartesius.language.orders import Give, Order
+from cartesius.language.orders import Order
 from cartesius.order.order_needs import (
     Need,
     acts_on_clock,
@@ -26,6 +26,8 @@ from cartesius.order.order_needs import (
     retracts,
     space_feature,
 )
+from cartesius.plan import facts
+from cartesius.plan.reliance import Give
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,8 +100,8 @@ def check_one_order(call: str, patterns: Iterable[Pattern], by: str) -> None:
 
 def _accepts(pattern: Pattern, slot: str) -> bool:
     source = pattern.slots[slot]
-    fields = ((one, field) for one in pattern.restrictions for field in one.accepts_order)
-    return any(named in (slot, source, source.name) for one, field in fields for named in one.configuration[field])
+    taken = (named for one in pattern.restrictions for named in facts.order_taken(one))
+    return any(named in (slot, source, source.name) for named in taken)
 
 
 def order_of(slot: Slot, join: Join) -> Order | None:
@@ -109,7 +111,7 @@ def order_of(slot: Slot, join: Join) -> Order | None:
 
 def is_accepted(join: Join, slot: Slot) -> bool:
     """Whether the order in which events of a slot arrive is taken for theirs."""
-    return any(slot in one.slots[field] for one in join.installed for field in one.restriction.accepts_order)
+    return any(slot in facts.order_taken(one) for one in join.installed)
 
 
 def is_ordered(join: Join, need: Need) -> bool | None:
@@ -129,7 +131,7 @@ def is_ordered(join: Join, need: Need) -> bool | None:
 
 def _gates_before(join: Join, need: Need) -> Iterable[Installed]:
     """Return the gates that events have passed when they come to who needs the order: those to the right of a gate."""
-    passed = [gate for gate in join.installed if gate.restriction.gives_order is not Give.AS_THEY_COME]
+    passed = [gate for gate in join.installed if facts.gives(gate) is not Give.AS_THEY_COME]
     if need.at_door:
         return []
     if need.one is not None and is_gate(need.one):
@@ -147,7 +149,7 @@ def _gives(join: Join, gate: Installed, need: Need, mine: Order, other: Order) -
     own = _features(join, spaces, left, right)
     if own is None or not own <= need.agreeing:
         return False
-    match gate.restriction.gives_order:
+    match facts.gives(gate):
         case Give.BY_TIME if mine.marked and other.marked and not (mine.corrected or other.corrected):
             return left is not right or _implies(left, mine.distinct, need.agreeing)
         case Give.IN_STEP:
@@ -231,7 +233,7 @@ def _edges_of_corrections(join: Join, slot: Slot) -> list[Edge]:
     if order is None or not order.corrected:
         return []
     gates = [one for one in join.installed if is_gate(one) and slot in (one.named or join.slots)]
-    stateful = [one for one in gates if one.restriction._states or one.restriction.gives_order is not Give.AS_THEY_COME]
+    stateful = [one for one in gates if one.restriction._states or facts.gives(one) is not Give.AS_THEY_COME]
     if retracts(join) and not stateful:
         return [Edge((slot,), True, f"{_said(slot)}, and results are taken back with what they were made of")]
     who = f"{stateful[0].restriction!r} does not forget it" if stateful else "nothing here takes results back"

@@ -17,8 +17,10 @@ import attrs
 
 from cartesius.expressions.expressions import Expression, Field, KeyOf, Part
 from cartesius.language.families import alone, arrive, push, relation, tick, totals
-from cartesius.language.orders import ROW, Reliance
+from cartesius.language.orders import ROW
 from cartesius.language.reactives import UNDECLARED, Undeclared
+from cartesius.plan import facts
+from cartesius.plan.reliance import Reliance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -64,7 +66,7 @@ def needs_of(join: Join) -> list[Need]:
     """Return what order the results rely on."""
     found: list[Need] = []
     for one in join.installed:
-        if one.restriction.makes_table:
+        if facts.makes_table(one):
             found += _needs_of_table(join, one)
         else:
             found += _needs_of_restriction(join, one)
@@ -105,18 +107,17 @@ def _needs_of_restriction(join: Join, one: Installed) -> Iterator[Need]:
 
 def _reliance(join: Join, one: Installed) -> Reliance:
     """Return what a restriction relies on in its correlation."""
-    restriction = one.restriction
     families = {family for _, family, _, _ in one.marks}
-    if totals in families or (restriction.keeps_versions and not retracts(join)):
+    if totals in families or (facts.versions(one) and not retracts(join)):
         return Reliance.ALL  # each of the totals is a result; a result that holds no longer stands
     if relation in families:
-        openers = [other.restriction for other in join.installed if other.restriction.opens_windows]
-        return Reliance.NONE if any(opener.waits() for opener in openers) else Reliance.ALL
+        openers = [other for other in join.installed if other.opens_windows]
+        return Reliance.NONE if any(facts.held(opener) for opener in openers) else Reliance.ALL
     if families == {push} and any(family is alone for other in join.installed for _, family, _, _ in other.marks):
-        return restriction.relies_on_order & Reliance.WITHIN  # parts of several slots never meet
-    if restriction.shares and retracts(join):  # its memory follows from the one slot, and results from the memories
-        return restriction.relies_on_order & Reliance.WITHIN
-    return restriction.relies_on_order
+        return facts.reliance(one) & Reliance.WITHIN  # parts of several slots never meet
+    if facts.shares(one) and retracts(join):  # its memory follows from the one slot, and results from the memories
+        return facts.reliance(one) & Reliance.WITHIN
+    return facts.reliance(one)
 
 
 def _needs_of_rows(join: Join, slot: Slot) -> Iterator[Need]:
@@ -131,7 +132,7 @@ def _needs_of_table(join: Join, one: Installed) -> Iterator[Need]:
     """Of several rows of one key the first in memory is shown; without `retracting`, the latest."""
     if any(family is totals for _, family, _, _ in one.marks):
         return  # totals are over groups
-    key = one.restriction.configuration.get("key")
+    key = facts.table_key(one)
     keyed = join.bindings.keyed_slots(key) if isinstance(key, str | tuple) else []
     if retracts(join):
         for slot in join.slots:
@@ -168,14 +169,14 @@ def _one_a_key(join: Join, keyed: list[Slot]) -> list[Slot]:
 
 def _is_single(join: Join, slot: Slot) -> bool:
     """Whether memory holds one event a key of the slot."""
-    recent = any(one.restriction.bound() == "O(1)" and slot in one.named for one in join.installed)
+    recent = any(facts.bound(one) == "O(1)" and slot in one.named for one in join.installed)
     count = [one.restriction.configuration.get("n", 1) for one in join.installed if slot in one.named]
     return slot.is_table or slot.keeps_versions or (recent and all(n == 1 for n in count))
 
 
 def retracts(join: Join) -> bool:
     """Whether results are taken back with what they were made of."""
-    return any(one.restriction.retracts for one in join.installed)
+    return any(facts.takes_back(one) for one in join.installed)
 
 
 def is_gate(one: Installed) -> bool:
@@ -185,9 +186,8 @@ def is_gate(one: Installed) -> bool:
 
 def acts_on_clock(one: Installed) -> bool:
     """Whether what a restriction does depends on where the clock is."""
-    restriction = one.restriction
     ticks = any(family is tick for _, family, _, _ in one.marks)
-    return ticks or restriction.opens_windows or bool(restriction.absent or restriction.keeps_versions)
+    return ticks or one.opens_windows or bool(one.absent or facts.versions(one))
 
 
 def space_feature(slot: Slot, space: Mapping[int, Callable[[Any], Any]]) -> Feature:
@@ -199,10 +199,9 @@ def row_feature(join: Join, slot: Slot) -> Feature:
     """Return what the rows of a table are told apart by."""
     if not slot.reactive.table:
         for one in join.installed:
-            for field in one.restriction.keeps_rows:
-                key = one.restriction.configuration.get("key", UNDECLARED)  # a life has one of its own
-                if slot in one.slots[field] and not isinstance(key, Undeclared):
-                    return key  # type: ignore[no-any-return]  # a name or a function
+            key = facts.row_key(one, UNDECLARED)  # a life has one of its own
+            if slot in facts.row_slots(one) and not isinstance(key, Undeclared):
+                return key  # type: ignore[no-any-return]  # a name or a function
     return ROW
 
 
@@ -231,7 +230,7 @@ def _linked(join: Join, one: Installed, slot: Slot, other: Slot) -> Agreement:
     if any(family is not push for _, family, _, _ in one.marks):
         return frozenset()  # a gate, or a selector, weighs also what does not match
     own = {pair[0] for pair in _under(join, one, slot, slot)}  # it displaces only what agrees with it in these
-    return frozenset(pair for pair in _equal(join, slot, other) if one.restriction.is_pointwise or pair[0] in own)
+    return frozenset(pair for pair in _equal(join, slot, other) if facts.is_pointwise(one) or pair[0] in own)
 
 
 def _equal(join: Join, slot: Slot, other: Slot) -> Agreement:

@@ -12,9 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.expressions.expressions import Expression, Field, Fields, KeyOf, Part
-from cartesius.language.orders import ROW, Give, Order
+from cartesius.language.orders import ROW, Order
 from cartesius.order.order_edges import is_ordered, order_of
 from cartesius.order.order_needs import Need, feature_of, is_gate, key_feature, retracts, space_feature
+from cartesius.plan import facts
+from cartesius.plan.reliance import Give
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +59,7 @@ def _are_ordered(join: Join, keys: Keys) -> bool:
 
 def _sequence(join: Join) -> Any:
     """Return in what the results are ordered among the events of others: where the inputs are, unless a gate waits."""
-    if any(one.restriction.gives_order is not Give.AS_THEY_COME for one in join.installed):
+    if any(facts.gives(one) is not Give.AS_THEY_COME for one in join.installed):
         return join.pattern
     order = order_of(join.slots[0], join)
     return join.slots[0].reactive if order is None or order.among is None else order.among
@@ -79,14 +81,14 @@ def _keys_kept(join: Join) -> Iterator[Keys]:
 
 def _crosses(join: Join, one: Installed, space: int | None) -> bool:
     """Whether a restriction weighs events against each other that differ in their key in ``space``."""
-    if one.restriction.is_pointwise or not one.restriction.relies_on_order:
+    if facts.is_pointwise(one) or not facts.reliance(one):
         return False
     return not one.named or any(space not in one.prefixes[slot.index] for slot in one.named)
 
 
 def _carried(join: Join, keys: Keys) -> tuple[str, ...] | None:
     """Return the fields of a result that are the keys of its parts; None if it has not all of them."""
-    kept = [one.restriction.keeps_fields for one in join.installed if is_gate(one)]
+    kept = [facts.fields_kept(one) for one in join.installed if is_gate(one)]
     for slot, features in keys.items():
         names = tuple(name for feature in features if (name := _name(join, slot, feature)) is not None)
         if len(names) == len(features) and all(fields is None or set(features) <= set(fields) for fields in kept):
@@ -121,7 +123,7 @@ def _distinct(join: Join) -> tuple[str, ...] | None:
     if len(join.slots) > 1 or join.slots[0].n is not None or join.pattern.is_generator:
         return None
     order = order_of(join.slots[0], join)
-    crossing = any(one.restriction.opens_windows or _crosses(join, one, None) for one in join.installed)
+    crossing = any(facts.opens_windows(one) or _crosses(join, one, None) for one in join.installed)
     if order is None or order.distinct is None or crossing:
         return None
     return _carried(join, {join.slots[0]: tuple(feature_of(join.slots[0], name) for name in order.distinct)})

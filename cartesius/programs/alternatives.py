@@ -23,6 +23,7 @@ from cartesius.language.patterns import Alternative, Group, Pattern
 from cartesius.language.reactives import Reactive, check_reactive
 from cartesius.language.restriction_base import slot_families
 from cartesius.order.order_edges import check_one_order
+from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -77,17 +78,17 @@ def _flattened(call: str, reactive: Reactive) -> Iterator[tuple[Reactive, Patter
 
 
 def _has_windows(pattern: Pattern) -> bool:
-    return any(restriction.opens_windows for restriction in pattern.restrictions)
+    return any(facts.opens_windows(restriction) for restriction in pattern.restrictions)
 
 
 def _spends(restriction: Restriction) -> bool:
     """Whether it limits the uses of events."""
-    return restriction.consumes and any(family is push for _, family, _, _ in slot_families(restriction))
+    return facts.consumes(restriction) and any(family is push for _, family, _, _ in slot_families(restriction))
 
 
 def _check(call: str, pattern: Pattern, consuming: str) -> None:
     for restriction in pattern.restrictions:
-        looks_back = restriction.retracts or bool(restriction.keeps_versions)
+        looks_back = facts.takes_back(restriction) or bool(facts.versions(restriction))
         if looks_back or any(family is optional for _, family, _, _ in slot_families(restriction)):
             message = (
                 f"{call}: expected alternatives that take nothing back, as {consuming!r} consumes, but {pattern.name!r}"

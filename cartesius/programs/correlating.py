@@ -24,6 +24,7 @@ from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import parts_of
 from cartesius.order.order_edges import check_order
 from cartesius.order.order_outputs import given_order
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,4 +137,4 @@ def correlate(
 
 
 def _is_table(restrictions: tuple[Restriction, ...]) -> bool:
-    return any(restriction.makes_table for restriction in restrictions)
+    return any(facts.makes_table(restriction) for restriction in restrictions)

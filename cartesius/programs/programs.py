@@ -23,6 +23,7 @@ from cartesius.data.events import Event
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import arrive, push
 from cartesius.language.lenience import check_lenient
+from cartesius.plan import facts
 from cartesius.programs.sharing import SharedMemories, settled, shared_by
 from cartesius.results.views import View
 from cartesius.storage.kept_rows import KeptRows
@@ -250,4 +251,4 @@ def keeps_rows(join: Join, slot: Slot) -> bool:
 
 def recalls(join: Join, slot: Slot) -> bool:
     """Whether the changes of a slot must come with the rows that they replace."""
-    return any(slot in one.slots[field] for one in join.installed for field in one.restriction.recalls)
+    return any(slot in facts.recalled(one) for one in join.installed)

@@ -32,6 +32,7 @@ from cartesius.language.families import (
 )
 from cartesius.language.fingerprints import describe
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
 from cartesius.storage.shared_memories import SharedMemory
 
 if TYPE_CHECKING:
@@ -108,11 +109,11 @@ def _is_plain(pattern: Pattern) -> bool:
     if pattern.alternative is not None or pattern.lists or pattern.absent.names:
         return False
     families = {family for one in pattern.restrictions for _, family, _, _ in slot_families(one)}
-    if optional in families and any(one.key_space() for one in pattern.restrictions):
+    if optional in families and any(facts.key_space(one) for one in pattern.restrictions):
         return False  # what has no key goes on there, and nowhere else
-    if completes in families and any(one.makes_table for one in pattern.restrictions):
+    if completes in families and any(facts.makes_table(one) for one in pattern.restrictions):
         return False  # once it has completed its rows stay as they are, while other slots store on
-    return all(one.shares and not one._states for one in pattern.restrictions) and families <= set(_KNOWN)
+    return all(facts.shares(one) and not one._states for one in pattern.restrictions) and families <= set(_KNOWN)
 
 
 def _likeness(bindings: Bindings, slot: Slot, sources: Mapping[Reactive, str]) -> str | None:

@@ -101,7 +101,7 @@ def clock() -> Time:
     Only in a clause of a restriction. For what opens windows itself it is the engine's.
     """
     installed, _ = of_clause("clock")
-    time: Time = installed.join.world.clock if installed.restriction.opens_windows else installed.join.batch.now
+    time: Time = installed.join.world.clock if installed.opens_windows else installed.join.batch.now
     return time
 
 

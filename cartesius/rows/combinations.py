@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.data.events import LATEST
 from cartesius.language.clauses import is_drained, of_clause
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -82,7 +83,7 @@ def _end_of_window(join: Any, parts: Candidate) -> Time:
     inside = [part for part in parts if part is not None and windows is not None and windows.contains(part)]
     if not inside:
         return LATEST
-    opener = next(one for one in join.installed if one.restriction.opens_windows)
+    opener = next(one for one in join.installed if facts.opens_windows(one))
     until: Time = windows.key(inside)[-1].end + getattr(opener.stateless, "lateness", 0) - 1
     return until
 
@@ -100,8 +101,8 @@ def last_chance(parts: Candidate) -> Time | None:
         return None
     last: Time = _end_of_window(join, parts)
     for one in join.installed:
-        alone = one.restriction.settles_alone
-        if not one.restriction.settles or not (alone or any(slot in one.named for slot in absentees)):
+        alone = facts.settles_alone(one)
+        if not facts.settles(one) or not (alone or any(slot in one.named for slot in absentees)):
             continue
         due = [one.stateless.due(slot, part) for slot in one.named if (part := parts[slot.index]) is not None]
         last = min([last, *due])

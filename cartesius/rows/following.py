@@ -16,6 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.entries import Several
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +101,7 @@ def note_places(longer: Entry, run: Entry, event: Entry) -> None:
 def must_note_doors(pattern: Pattern, reactive: Reactive) -> bool:
     """Whether events of a reactive are told by their doors: several slots have them, and it matters what follows."""
     is_shared = list(pattern.slots.values()).count(reactive) > 1
-    return is_shared and any(one.orders or one.absent for one in pattern.restrictions)
+    return is_shared and any(facts.in_order(one) or one._absent for one in pattern.restrictions)
 
 
 def note_doors(

@@ -12,6 +12,7 @@ from cartesius.data.window_spans import inside, outside, window_of
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import of_clause, slot_of
 from cartesius.language.families import arrive, displace, enter, push, tick
+from cartesius.plan import facts
 from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def let_finish(window: Window) -> None:
     installed, key = of_clause("let_finish")
     join = installed.join
     misses = join.batch.partial is not None
-    others = [one for one in join.installed if one is not installed and (misses or not one.restriction.settles)]
+    others = [one for one in join.installed if one is not installed and (misses or not facts.settles(one))]
     for _ in range(MOST_ROUNDS):
         join.commit()  # what has come last may wait, too
         copies = [(one, copy) for one in others for copy in one.keys_in((*key, window))]

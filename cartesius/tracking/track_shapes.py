@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cartesius.expressions.expressions import show, slots_of
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import Complete, InSequence, KeyBy, Let, Newest, Node, Now, Runs, TakeOrder, Visit, Within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
 
 _KNOWN = frozenset(
     {
-        Meaning.SEQUENCE,
-        Meaning.PRUNED,
-        Meaning.RUNS,
-        Meaning.KEYS,
-        Meaning.NEWEST,
-        Meaning.MOMENTARY,
-        Meaning.BAND,
-        Meaning.FILTER,
-        Meaning.COMPLETION,
-        Meaning.OLDEST_FIRST,
+        InSequence,
+        Runs,
+        KeyBy,
+        Newest,
+        Now,
+        Within,
+        Let,
+        Complete,
+        TakeOrder,
+        Visit,
     }
 )
 
@@ -82,20 +83,20 @@ def track_shape_of(join: Join) -> TrackShape | str:
     objection = _strange(join)
     if objection:
         return objection
-    by_meaning: dict[Meaning | None, list[Installed]] = {}
+    by_node: dict[type[Node], list[Installed]] = {}
     for one in join.installed:
-        by_meaning.setdefault(one.restriction.meaning, []).append(one)
-    sequences = [*by_meaning.get(Meaning.SEQUENCE, ()), *by_meaning.get(Meaning.PRUNED, ())]
-    growing = by_meaning.get(Meaning.RUNS, [])
+        by_node.setdefault(type(one.node), []).append(one)
+    sequences = by_node.get(InSequence, [])
+    growing = by_node.get(Runs, [])
     objection = _misplaced(join, sequences, growing) or _unfiltered(join, growing)
     if objection:
         return objection
-    slots = sequences[0].slots["slots"] if sequences else tuple(join.slots)
+    slots = facts.in_order(sequences[0]) if sequences else tuple(join.slots)
     grows = (growing[0].stateless, slots.index(growing[0].named[0])) if growing else None
-    newest = {slot for one in by_meaning.get(Meaning.NEWEST, ()) for slot in one.named}
-    leaving = {slot for one in by_meaning.get(Meaning.MOMENTARY, ()) for slot in one.named}
-    pruned = by_meaning.get(Meaning.PRUNED, [])
-    contiguity = sequences[0].restriction.configuration["contiguity"] if sequences else "any"
+    newest = {slot for one in by_node.get(Newest, ()) for slot in one.named}
+    leaving = {slot for one in by_node.get(Now, ()) for slot in one.named}
+    pruned = [one for one in sequences if facts.consumes(one)]
+    contiguity = sequences[0].stateless.contiguity if sequences else "any"
     kind = _kind(join, slots, newest, leaving, contiguity, pruned, growing)
     if isinstance(kind, str):
         return kind
@@ -107,18 +108,18 @@ def track_shape_of(join: Join) -> TrackShape | str:
         uses_up=keeps_last and contiguity != "any",
         is_strict=contiguity == "strict",
         spans=tuple(
-            (tuple([slot.index for slot in one.named]), one.stateless.duration)
-            for one in by_meaning.get(Meaning.BAND, ())
+            (tuple([slot.index for slot in one.named]), one.stateless.duration) for one in by_node.get(Within, ())
         ),
-        filters=_filters(by_meaning.get(Meaning.FILTER, [])),
+        filters=_filters(by_node.get(Let, [])),
     )
 
 
 def _filters(installed: Sequence[Installed]) -> dict[int, tuple[Callable[[Any], Any], ...]]:
     found: dict[int, tuple[Callable[[Any], Any], ...]] = {}
     for one in reversed(installed):  # the right-most sees an event first
-        index = one.named[0].index
-        found[index] = (*found.get(index, ()), one.restriction.configuration["predicate"])
+        node: Any = one.node
+        index = node.slot.index
+        found[index] = (*found.get(index, ()), node.predicate)
     return found
 
 
@@ -136,7 +137,7 @@ def _strange(join: Join) -> str:
         if slot.n is not None:
             return f"{slot.name!r} is a list of {slot.n}, of which any choice may match"
     for one in join.installed:
-        if one.restriction.meaning not in _KNOWN:
+        if type(one.node) not in _KNOWN:
             return f"of {one.restriction!r} it is not known how many matches it leaves begun"
     return ""
 
@@ -154,9 +155,9 @@ def _misplaced(join: Join, sequences: list[Installed], growing: list[Installed])
     spaces = join.bindings.spaces
     if len(spaces) > 1 or (spaces and len(spaces[0]) < len(names)):
         return "its slots are not keyed in one key_by"
-    inside = (Meaning.SEQUENCE, Meaning.PRUNED, Meaning.RUNS, Meaning.NEWEST)
+    inside = (InSequence, Runs, Newest)
     for one in join.installed:
-        if spaces and one.restriction.meaning in inside and any(one.prefixes[slot.index] != (0,) for slot in one.named):
+        if spaces and type(one.node) in inside and any(one.prefixes[slot.index] != (0,) for slot in one.named):
             return f"{one.restriction!r} is left of key_by, so it weighs events of all keys"
     return ""
 
@@ -170,9 +171,9 @@ def _unfiltered(join: Join, growing: list[Installed]) -> str:
         if any(other.reactive == slot.reactive for other in join.slots if other is not slot):
             return f"{slot.name!r}, bound by one_or_more, shares its events with another variable"
         for one in join.installed:
-            if one.restriction.meaning is Meaning.FILTER and slot in one.named and one.number < run.number:
+            if isinstance(one.node, Let) and slot in one.named and one.number < run.number:
                 return f"{one.restriction!r} is left of key_by, so it sees the runs of {slot.name!r} as a whole"
-            if one.restriction.meaning is Meaning.MOMENTARY and slot in one.named:
+            if isinstance(one.node, Now) and slot in one.named:
                 return f"the runs of {slot.name!r} leave with their batch"
     return ""
 
@@ -186,8 +187,8 @@ def _kind(
     pruned: list[Installed],
     growing: list[Installed],
 ) -> Kind | str:
-    several = next((one for one in join.installed if one.restriction.configuration.get("n", 1) != 1), None)
-    if several is not None and several.restriction.meaning is Meaning.NEWEST:
+    several = next((one for one in join.installed if isinstance(one.node, Newest) and one.node.n != 1), None)
+    if several is not None:
         return f"{several.restriction!r} keeps several events, each of which may begin a match"
     if early := next((slot for slot in slots[:-1] if slot in leaving), None):
         return f"{early.name!r} leaves with its batch, before anything can follow it"
@@ -225,7 +226,7 @@ def _kind_pruned(
     *,
     restricts_memory: bool,
 ) -> Kind | str:
-    strategy = pruned.restriction.configuration["after_match"]
+    strategy = pruned.stateless.after_match
     if growing:
         return f"a run of {growing[0].named[0].name!r} goes on after a match, which after_match may rule out"
     if restricts_memory:
@@ -234,7 +235,7 @@ def _kind_pruned(
         return Kind.STRICT  # matches cannot overlap, so none rules out another
     if strategy != "past_last" or contiguity != "relaxed":
         return f"matches under after_match={strategy!r}, contiguity={contiguity!r} may begin before another one ends"
-    if any(one.restriction.meaning is Meaning.BAND for one in join.installed):
+    if any(isinstance(one.node, Within) for one in join.installed):
         return "what began first may be too old when it is complete, so any number that began later must be kept"
     if not join.pattern.is_where_traced:
         return f"it is not known which parts fit by themselves: {join.pattern.untraced[0]}"

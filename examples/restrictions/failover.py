@@ -31,6 +31,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cartesius import Duration, Reactive, Restriction, Slot, arrive, correlate, forward, handles, state
+from cartesius.plan import Node, Opaque
 from restrictions import key_by, most_recently
 
 
@@ -40,8 +41,11 @@ class failing_over(Restriction):
     slot: Slot
     silence: Duration
     preferred: Callable[[Any], bool]
-    holds = False
     last = state(float("-inf"))
+
+    def plan(self) -> tuple[Node, ...]:
+        """Say that what it does not let through is dropped, not kept for later."""
+        return (Opaque(held=""),)
 
     @handles(arrive, "slot")
     def choose(self, slot: Slot, event: Any) -> None:

@@ -5,10 +5,13 @@ Source: SOURCES E1 and E7: what a checker of types reports, its user may know be
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
-from cartesius import Reliance, Restriction, Slots
-from cartesius.language.meanings import Meaning
+from cartesius import Restriction, Slots
+from cartesius.plan.nodes import TakeOrder
+
+if TYPE_CHECKING:
+    from cartesius.plan.nodes import Node
 
 
 class by_arrival(Restriction):
@@ -35,11 +38,8 @@ class by_arrival(Restriction):
         SOURCES E7.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-    accepts_order: ClassVar[tuple[str, ...]] = ("slots",)
-
     slots: Slots
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (TakeOrder(self.slots),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.errors import InvalidArgument
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def refuse_tables(restriction: Restriction, slots: Iterable[Slot]) -> None:
 def refuse_consumption(restriction: Restriction, others: tuple[Restriction, ...]) -> None:
     """Raise `InvalidArgument` if one of ``others`` spends uses or cuts results, which retraction cannot take back."""
     for other in others:
-        if other.consumes:
+        if facts.consumes(other):
             message = (
                 f"{restriction!r}: expected no restriction that spends or cuts but got {other!r}; retraction evaluates"
                 " the body again on the old combinations, which is exact only if all that satisfy it were yielded:"

@@ -8,19 +8,19 @@ Source: SEMANTICS 1.11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, ended
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Complete, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class completing_with(Restriction):
@@ -33,12 +33,11 @@ class completing_with(Restriction):
         Idempotent.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-
     slots: Slots
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Complete(self.slots),)
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
@@ -55,13 +54,11 @@ class completing_without_value(Restriction):
         Idempotent.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
-
-    shares: ClassVar[bool] = True
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it says when nothing more comes, not what comes
-
     slots: Slots
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Complete(self.slots),)
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
@@ -82,9 +79,9 @@ class never_completing(Restriction):
         Idempotent.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Complete(),)
 
     @handles(completes)
     def is_complete(self, arrived: Any) -> bool:
@@ -114,10 +111,12 @@ class at_end(Restriction):
         Idempotent.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slots: Slots
     last: Mapping[str, Entry] = state({})
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Opaque(fields=None, held="O(1)"),)
 
     @handles(arrive, "slots")
     def keep(self, slot: Slot, event: Entry) -> None:
@@ -137,7 +136,3 @@ class at_end(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can come without a last event."""
         return any(map(is_drained, self.slots)) or bool(forward(arrived))
-
-    def waits(self) -> str:
-        """The last of each."""
-        return "O(1)"

@@ -5,13 +5,15 @@ Source: ICFP 2018, doi:10.1145/3236762, Table 1 (positional selection); SEMANTIC
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cartesius import Restriction, Slots, arrive, forward, handles, select, state
 from cartesius.language.families import completes
-from cartesius.language.orders import Reliance
+from cartesius.language.restriction_base import of_subclasses_too
+from cartesius.plan.nodes import Choose, Opaque
+from cartesius.plan.reliance import Reliance
 from restrictions.basics.checks import check_count, refuse_tables
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from cartesius import Reactive, Slot
     from cartesius.data.entries import Entry
     from cartesius.language.matches import Match
+    from cartesius.plan.nodes import Node
 
 
 class _of_n(Restriction):
@@ -35,10 +38,6 @@ class _of_n(Restriction):
 class _of_n_events(_of_n):
     """Base: counts events of streams."""
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slots: Slots
     seen: Mapping[str, int] = state({})
 
@@ -46,9 +45,10 @@ class _of_n_events(_of_n):
         """Refuse tables."""
         refuse_tables(self, slots["slots"])
 
-    def state_variables(self) -> tuple[int, int]:
-        """A count a slot."""
-        return len(self.slots), 1
+    @of_subclasses_too
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="", relies=Reliance.WITHIN, variables=(len(self.slots), 1)),)
 
 
 class take_results(_of_n):
@@ -61,11 +61,10 @@ class take_results(_of_n):
     """
 
     seen: int = state(0)
-    completes_early: ClassVar[bool] = True
 
-    def state_variables(self) -> tuple[int, int]:
-        """A count."""
-        return 1, 1
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Choose(leaves_out=True, counts=1, ends=True),)
 
     @handles(select)
     def let_first_through(self, matches: Iterator[Match]) -> None:
@@ -148,9 +147,9 @@ class every_nth_result(_of_n):
 
     seen: int = state(0)
 
-    def state_variables(self) -> tuple[int, int]:
-        """A count."""
-        return 1, 1
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Choose(leaves_out=True, counts=1),)
 
     @handles(select)
     def let_nth_through(self, matches: Iterator[Match]) -> None:

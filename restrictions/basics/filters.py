@@ -5,16 +5,16 @@ Source: ICFP 2018, doi:10.1145/3236762, section 5; SEMANTICS 2.4 for tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Let
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class only(Restriction):
@@ -46,15 +46,12 @@ class only(Restriction):
         ICFP 2018, doi:10.1145/3236762, section 5.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.FILTER
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    is_pointwise: ClassVar[bool] = True
-
     slot: Slot
     predicate: Callable[[Any], Any]
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Let(self.slot, self.configuration["predicate"]),)
 
     @handles(arrive, "slot")
     def let_through(self, slot: Slot, event: Entry) -> None:

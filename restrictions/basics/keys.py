@@ -9,21 +9,18 @@ Source: SEMANTICS 1.13 and 1.18.
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction
 from cartesius.data.value_texts import shown
 from cartesius.errors import InvalidArgument
-from cartesius.expressions.value_functions import of_value
 from cartesius.language.lenience import lenient
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import KeyBy, Require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cartesius import Reactive
+    from cartesius.plan.nodes import Node
 
 
 class key_by(Restriction):
@@ -56,11 +53,6 @@ class key_by(Restriction):
         SEMANTICS 1.13.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.KEYS
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-
     keys: Mapping[str, Any]
 
     def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
@@ -70,13 +62,9 @@ class key_by(Restriction):
         """Check the keys."""
         check_keys(type(self).__name__, self.keys)
 
-    def key_space(self) -> Mapping[str | Reactive, Any]:
-        """Return how each slot's key is computed."""
-        return {slot: attrgetter(key) if isinstance(key, str) else of_value(key) for slot, key in self.keys.items()}
-
-    def needed_keys(self) -> Mapping[str, Any]:
-        """Return the keys: they must not be null."""
-        return dict(self.keys)
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (KeyBy(self.keys),)
 
     def __repr__(self) -> str:
         """Show the keys as written."""
@@ -112,12 +100,6 @@ class having_key(Restriction):
         SEMANTICS 1.18.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.COMPLETION
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_of_the_door: ClassVar[bool] = True
-    is_pointwise: ClassVar[bool] = True
-
     keys: Mapping[str, Any]
 
     def __init__(self, **keys: str | Callable[[Any], Any]) -> None:
@@ -127,9 +109,9 @@ class having_key(Restriction):
         """Check the keys."""
         check_keys(type(self).__name__, self.keys)
 
-    def needed_keys(self) -> Mapping[str, Any]:
-        """Return the keys."""
-        return dict(self.keys)
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Require(self.keys),)
 
     def leniently(self) -> Restriction:
         """Return the restriction with functions that are unknown where they raise."""

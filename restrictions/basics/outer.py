@@ -9,18 +9,18 @@ Source: SEMANTICS 2.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Restriction, Slots, handles
 from cartesius.language.families import optional
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import May
 from restrictions.basics.checks import refuse_consumption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
+    from cartesius.plan.nodes import Node
 
 
 class optionally(Restriction):
@@ -57,16 +57,15 @@ class optionally(Restriction):
         SEMANTICS 2.6.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.OPTIONAL
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-
     slots: Slots
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what would make partial rows wrong."""
         refuse_consumption(self, others)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (May(self.slots),)
 
     @handles(optional, "slots")
     def may_miss(self, slot: Slot) -> bool:

@@ -8,16 +8,16 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 12; SEMANTICS 1.6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Restriction, Slots, displace, forward, handles, memory, push
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Newest, Oldest
 from restrictions.basics.checks import check_count
 
 if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class most_recently(Restriction):
@@ -47,11 +47,6 @@ class most_recently(Restriction):
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.NEWEST
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN | Reliance.AMONG
-
     slots: Slots
     n: int = 1
 
@@ -59,20 +54,16 @@ class most_recently(Restriction):
         """Check the count."""
         check_count(self, self.n)
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Newest(self.slots, self.n),)
+
     @handles(push, "slots")
     def drop_older(self, slot: Slot, entry: Entry) -> None:
         """Displace what is older than the newest n."""
         for older in memory(slot)[self.n :]:
             displace(slot, older)
         forward(slot, entry)
-
-    def bound(self) -> str:
-        """One entry, or n."""
-        return "O(1)"
-
-    def entries_kept(self) -> int:
-        """As many as are asked for."""
-        return self.n
 
 
 class earliest(Restriction):
@@ -104,11 +95,6 @@ class earliest(Restriction):
         ICFP 2018, doi:10.1145/3236762, section 5 (selection by position).
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.OLDEST
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     slots: Slots
     n: int = 1
 
@@ -116,17 +102,13 @@ class earliest(Restriction):
         """Check the count."""
         check_count(self, self.n)
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Oldest(self.slots, self.n),)
+
     @handles(push, "slots")
     def drop_newer(self, slot: Slot, entry: Entry) -> None:
         """Displace what is newer than the oldest n."""
         for newer in memory(slot)[: -self.n]:
             displace(slot, newer)
         forward(slot, entry)
-
-    def bound(self) -> str:
-        """One entry, or n."""
-        return "O(1)"
-
-    def entries_kept(self) -> int:
-        """As many as are asked for."""
-        return self.n

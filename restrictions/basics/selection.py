@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import random
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, forward, handles, select, state
 from cartesius.data.null_values import null_last
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import first_is_oldest
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Choose, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cartesius.language.matches import Match
+    from cartesius.plan.nodes import Node
 
 
 class fifo(Restriction):
@@ -46,11 +46,9 @@ class fifo(Restriction):
         SEMANTICS 1.3.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.OLDEST_FIRST
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Visit(oldest_first=True),)
 
     @handles(first_is_oldest)
     def oldest_first(self) -> bool:
@@ -77,9 +75,9 @@ class lifo(Restriction):
         SEMANTICS 1.3.
     """
 
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Visit(oldest_first=False),)
 
     @handles(first_is_oldest)
     def newest_first(self) -> bool:
@@ -107,11 +105,9 @@ class first_match(Restriction):
         ICFP 2018, doi:10.1145/3236762, Table 1.
     """
 
-    shares: ClassVar[bool] = True
-
-    def state_variables(self) -> tuple[int, int]:
-        """None."""
-        return 0, 0
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Choose(leaves_out=True),)
 
     @handles(select)
     def take_first(self, matches: Iterator[Match]) -> None:
@@ -154,9 +150,9 @@ class randomly(Restriction):
             message = f"randomly: expected an int but got seed={self.seed!r} (type={type(self.seed).__name__})"
             raise InvalidArgument(message)
 
-    def state_variables(self) -> tuple[int, int]:
-        """How often it has drawn."""
-        return 1, 1
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Choose(leaves_out=True, counts=1),)
 
     @handles(select)
     def choose(self, matches: Iterator[Match]) -> None:
@@ -195,15 +191,11 @@ class ordered_by(Restriction):
         ICFP 2018, doi:10.1145/3236762, Table 2 (custom order).
     """
 
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-
     key: Callable[[Match], Any]
-    consumes: ClassVar[bool] = False
 
-    def state_variables(self) -> tuple[int, int]:
-        """None."""
-        return 0, 0
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Choose(leaves_out=False),)
 
     @handles(select)
     def sort(self, matches: Iterator[Match]) -> None:

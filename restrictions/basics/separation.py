@@ -9,21 +9,22 @@ Source: ICFP 2018, doi:10.1145/3236762, Table 2 (merge); SEMANTICS 1.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Restriction, Slots, forward, handles, push
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import expire
 from cartesius.language.families import alone, optional
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
+from cartesius.plan.nodes import Now, Separate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class separately(Restriction):
@@ -50,17 +51,16 @@ class separately(Restriction):
         ICFP 2018, doi:10.1145/3236762, Table 2 (merge).
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.ALONE
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is about parts that meet."""
         for other in others:
-            if len(other.key_space()) > 1 or any(family is optional for _, family, _, _ in slot_families(other)):
+            if len(facts.key_space(other)) > 1 or any(family is optional for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected no restriction on parts that meet but got {other!r}; leave one out"
                 raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Separate(),)
 
     @handles(alone)
     def never_meet(self) -> bool:
@@ -91,23 +91,14 @@ class momentarily(Restriction):
         SEMANTICS 1.2: leaving is expiry, not displacement.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.MOMENTARY
-
-    relies_on_order: ClassVar[Reliance] = Reliance.AMONG
-    is_pointwise: ClassVar[bool] = True
-    expires: ClassVar[bool] = True
     slots: Slots
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Now(self.slots),)
 
     @handles(push, "slots")
     def leave(self, slot: Slot, entry: Entry) -> None:
         """Let it leave at the end of the batch."""
         expire(slot, entry)
         forward(slot, entry)
-
-    def bound(self) -> str:
-        """Nothing is retained."""
-        return "O(0)"
-
-    def entries_kept(self) -> int:
-        """None at all."""
-        return 0

@@ -5,13 +5,12 @@ Source: SEMANTICS 1.9, 1.14, 2.2; incremental view maintenance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, displace, forward, handles
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import retract, row_key
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import AsTable, TakeBack
 from restrictions.basics.checks import refuse_consumption
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class retracting(Restriction):
@@ -44,16 +44,13 @@ class retracting(Restriction):
         SEMANTICS 1.14.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.RETRACTS
-
-    shares: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-
-    retracts: ClassVar[bool] = True
-
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse consumption beside it."""
         refuse_consumption(self, others)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (TakeBack(),)
 
     @handles(displace)
     def take_back(self, slot: Slot, entry: Entry) -> None:
@@ -94,12 +91,7 @@ class as_table(Restriction):
         SEMANTICS 2.2.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.ROWS
-
-    shares: ClassVar[bool] = True
-
     key: Any
-    makes_table: ClassVar[bool] = True
 
     def validate(self) -> None:
         """Check the key."""
@@ -110,6 +102,10 @@ class as_table(Restriction):
                 f" key={self.key!r}"
             )
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (AsTable(self.configuration["key"]),)
 
     @handles(row_key)
     def keyed(self) -> Any:

@@ -8,15 +8,16 @@ Source: ICFP 2018, doi:10.1145/3236762, section 4.4.1; SEMANTICS 1.5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Restriction, Slots, forward, handles, push
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Uses
 from restrictions.basics.checks import check_count
 
 if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class at_most(Restriction):
@@ -46,15 +47,16 @@ class at_most(Restriction):
         ICFP 2018, doi:10.1145/3236762, section 4.4.1.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.USES
-
     n: int
     slots: Slots
-    consumes: ClassVar[bool] = True
 
     def validate(self) -> None:
         """Check the count."""
         check_count(self, self.n)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Uses(self.slots, self.n),)
 
     @handles(push, "slots")
     def limit(self, slot: Slot, entry: Entry) -> None:
@@ -84,7 +86,5 @@ class affinely(at_most):
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 12.
     """
-
-    meaning: ClassVar[Meaning | None] = Meaning.USES
 
     n: int = 1

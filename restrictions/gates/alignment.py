@@ -9,15 +9,14 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 14, as SEMANTICS 1.7 corrects it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slots, arrive, forward, handles, state
 from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument, QueueFull
 from cartesius.language.clauses import is_drained, set_aside
 from cartesius.language.families import completes, withdraw
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Give, Reliance
+from cartesius.plan.nodes import Lockstep
 from restrictions.basics.checks import check_count
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from cartesius import Reactive, Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class aligning(Restriction):
@@ -57,12 +57,6 @@ class aligning(Restriction):
     Source:
         ICFP 2018, doi:10.1145/3236762, Figure 14.
     """
-
-    meaning: ClassVar[Meaning | None] = Meaning.ALIGNED
-
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    gives_order: ClassVar[Give] = Give.IN_STEP
 
     slots: Slots
     limit: int | None = None
@@ -102,6 +96,10 @@ class aligning(Restriction):
                         " align them in one set"
                     )
                     raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Lockstep(self.slots, self.limit, self.overflow),)
 
     @handles(arrive, "slots")
     def hold(self, slot: Slot, event: Entry) -> None:
@@ -147,16 +145,6 @@ class aligning(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """No row can be released once an aligned input has ended with nothing held."""
         return any(map(is_drained, self.slots)) or bool(forward(arrived))
-
-    def state_variables(self) -> tuple[int | None, int]:
-        """Of all slots but one as many are held as the limit says; a row takes one of each, or one more is held."""
-        others = len(self.slots) - 1
-        is_full = self.limit is not None and self.overflow == "drop_oldest"
-        return None if self.limit is None else others * self.limit, max(others, 2 if is_full else 1)
-
-    def waits(self) -> str:
-        """What is held has no bound of its own."""
-        return "unbounded" if self.limit is None else f"at most {self.limit}"
 
 
 OVERFLOWS = ("fail", "drop_oldest", "drop_newest")

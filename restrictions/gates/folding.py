@@ -8,12 +8,13 @@ Source: thesis B8 (scan, skip_while, rolling) as SEMANTICS 2.7 corrects it; Reac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.data.queues import Queue
 from cartesius.language.families import ended
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Opaque
+from cartesius.plan.reliance import Reliance
 from cartesius.results.outputs import is_same
 from restrictions.basics.checks import check_count, check_function, refuse_tables
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class of_streams(Restriction):
@@ -57,12 +59,14 @@ class accumulating(of_streams):
         It agrees with `itertools.accumulate`.
     """
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     slot: Slot
     combine: Callable[[Any, Any], Any]
     initial: tuple[Any, ...] = ()
     fold: tuple[Any, ...] = state(())
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(held="", relies=Reliance.WITHIN, variables=(1, 1)),)
 
     @handles(arrive, "slot")
     def take_in(self, slot: Slot, event: Entry) -> None:
@@ -71,10 +75,6 @@ class accumulating(of_streams):
         fold = self.combine(before[0], event.value) if before else event.value
         self.fold = (fold,)
         forward(slot, event.with_value(fold))
-
-    def state_variables(self) -> tuple[int, int]:
-        """The fold."""
-        return 1, 1
 
 
 class buffering(of_streams):
@@ -101,7 +101,6 @@ class buffering(of_streams):
         The lists, put together, are the values.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
     slot: Slot
     n: int
     held: Queue = state(Queue())
@@ -109,6 +108,10 @@ class buffering(of_streams):
     def validate(self) -> None:
         """Check the count."""
         check_count(self, self.n)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(held=f"at most {self.n - 1}", relies=Reliance.WITHIN, variables=(self.n - 1, self.n - 1)),)
 
     @handles(arrive, "slot")
     def gather(self, slot: Slot, event: Entry) -> None:
@@ -130,14 +133,6 @@ class buffering(of_streams):
             return
         start, end = min(event.start for event in events), max(event.end for event in events)
         arrive(self.slot, events[-1].with_value([event.value for event in events], start, end))
-
-    def state_variables(self) -> tuple[int, int]:
-        """What is held: it grows by one, or all of it goes."""
-        return self.n - 1, self.n - 1
-
-    def waits(self) -> str:
-        """One less than a list has."""
-        return f"at most {self.n - 1}"
 
 
 class distinctly(of_streams):
@@ -165,10 +160,6 @@ class distinctly(of_streams):
         Idempotent.
     """
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slot: Slot
     key: Callable[[Any], Any] | None = None
     before: tuple[Any, ...] = state(())
@@ -178,6 +169,10 @@ class distinctly(of_streams):
         if self.key is not None:
             check_function(self, self.key, "key")
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="", relies=Reliance.WITHIN, variables=(1, 1)),)
+
     @handles(arrive, "slot")
     def compare(self, slot: Slot, event: Entry) -> None:
         """Let a change through."""
@@ -186,10 +181,6 @@ class distinctly(of_streams):
             return
         self.before = (key,)
         forward(slot, event)
-
-    def state_variables(self) -> tuple[int, int]:
-        """The key of the event before."""
-        return 1, 1
 
 
 class skipping(of_streams):
@@ -216,13 +207,13 @@ class skipping(of_streams):
         Idempotent; it agrees with `itertools.dropwhile`.
     """
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slot: Slot
     predicate: Callable[[Any], Any]
     is_open: bool = state(False)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="", relies=Reliance.WITHIN, variables=(1, 1)),)
 
     @handles(arrive, "slot")
     def skip(self, slot: Slot, event: Entry) -> None:
@@ -230,7 +221,3 @@ class skipping(of_streams):
         if self.is_open or not self.predicate(event.value):
             self.is_open = True
             forward(slot, event)
-
-    def state_variables(self) -> tuple[int, int]:
-        """Whether the first has come."""
-        return 1, 1

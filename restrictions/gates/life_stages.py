@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from cartesius import Restriction, Slot, arrive, forward, handles, notify_at, set_aside, tick
 from cartesius.errors import InvalidArgument
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import Age, Collate
 from cartesius.rows.clock_clauses import cancel_at, clock, due_at
 from restrictions.basics.checks import check_function, refuse_tables
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
+    from cartesius.plan.nodes import Node
 
 
 class Stage(NamedTuple):
@@ -66,8 +68,6 @@ class _ageing(Restriction):
 
     slot: Slot
     life: Any
-    settles: ClassVar[bool] = True  # by `due`, the memory has an index of the next changes
-    settles_alone: ClassVar[bool] = True
     asks: ClassVar[tuple[str, ...]] = ("come", "go_on")  # of its life
 
     def validate(self) -> None:
@@ -115,10 +115,6 @@ class _ageing(Restriction):
             present.note(cause=(now, now))
             self._send(self.slot, present, stage, arrive)
 
-    def bound(self) -> str:
-        """One row a key."""
-        return "O(keys)"
-
 
 class ageing(_ageing):
     """Let each row of a table pass through stages, by the clock; a deletion ends them. Never suspends.
@@ -157,10 +153,6 @@ class ageing(_ageing):
         SEMANTICS 3.10.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    is_by_row: ClassVar[bool] = True
-    meaning: ClassVar[Meaning | None] = Meaning.AGES
-
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse streams, and versions."""
         (slot,) = slots["slot"]
@@ -168,6 +160,10 @@ class ageing(_ageing):
             message = f"{self!r}: expected a table but {slot.name!r} is bound to a stream, {slot.reactive.name!r}"
             raise InvalidArgument(message)
         _refuse_versions(self, others)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Age(self.slot, self.life),)
 
     @handles(arrive, "slot")
     def begin(self, slot: Slot, event: Entry) -> None:
@@ -204,15 +200,16 @@ class collating(_ageing):
         SEMANTICS 2.7 and 3.10.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    meaning: ClassVar[Meaning | None] = Meaning.COLLATES
-    keeps_rows: ClassVar[tuple[str, ...]] = ("slot",)
     asks: ClassVar[tuple[str, ...]] = ("key", "objection", "come", "go_on")
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables, and versions."""
         refuse_tables(self, slots["slot"])
         _refuse_versions(self, others)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Collate(self.slot, self.life),)
 
     @handles(arrive, "slot")
     def collect(self, slot: Slot, event: Entry) -> None:
@@ -232,6 +229,6 @@ def _kept(row: Entry) -> Any:
 
 def _refuse_versions(restriction: Restriction, others: tuple[Restriction, ...]) -> None:
     for other in others:
-        if other.keeps_versions:
+        if facts.versions(other):
             message = f"{restriction!r}: expected no versions, as it goes by order of arrival, but got {other!r}"
             raise InvalidArgument(message)

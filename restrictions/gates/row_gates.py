@@ -7,17 +7,17 @@ Source: thesis B7, L18 and L23; SEMANTICS 2.1 to 2.3 and 2.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Delete, Restriction, Slot, Update, arrive, expire, forward, handles, push, set_aside
 from cartesius.data.null_values import IS_NULL
 from cartesius.data.records import wrap
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import recall
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
 from cartesius.language.reactives import UNDECLARED, Undeclared
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
+from cartesius.plan.nodes import Announce, Fold, Recall, Upsert
 from cartesius.results.outputs import is_unchanged
 from cartesius.storage.memories import checked_key, checked_row_key
 from restrictions.basics.checks import refuse_tables
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class upserting(Restriction):
@@ -61,14 +62,8 @@ class upserting(Restriction):
         SEMANTICS 2.1.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    meaning: ClassVar[Meaning | None] = Meaning.UPSERTS
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE  # it makes rows; that they replace each other does
-
     slot: Slot
     key: Any = UNDECLARED
-    keeps_rows: ClassVar[tuple[str, ...]] = ("slot",)
 
     def validate(self) -> None:
         """Check the key."""
@@ -82,6 +77,10 @@ class upserting(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables."""
         refuse_tables(self, slots["slot"])
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Upsert(self.slot, self.configuration["key"]),)
 
     @handles(arrive, "slot")
     def let_through(self, slot: Slot, event: Entry) -> None:
@@ -108,28 +107,21 @@ class upserting(Restriction):
             )
             raise InvalidArgument(message)
 
-    def bound(self) -> str:
-        """One row a key."""
-        return "O(keys)"
-
 
 class _changing(Restriction):
     """Base of gates on a table that keep no rows: a change comes with the row that it replaces."""
 
     slot: Slot
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-    recalls: ClassVar[tuple[str, ...]] = ("slot",)
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse what is no table, other slots, and other gates: they would part a row from the one it replaces."""
         (slot,) = slots["slot"]
         _check_table(self, slot)
         for other in others:
-            if other.pauses or any(family is arrive for _, family, _, _ in slot_families(other)):
+            if facts.paused(other) or any(family is arrive for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected no other gate but got {other!r}, which may hold a change back"
                 raise InvalidArgument(message)
-            if other.keeps_versions:
+            if facts.versions(other):
                 message = f"{self!r}: expected no versions, which need rows that are kept, but got {other!r}"
                 raise InvalidArgument(message)
 
@@ -138,10 +130,6 @@ class _changing(Restriction):
         if event.deletes:
             return bool(before)
         return not before or not is_unchanged(before[0], event.value)
-
-    def bound(self) -> str:
-        """The table itself keeps its rows."""
-        return "O(0)"
 
 
 class transiently(_changing):
@@ -176,8 +164,9 @@ class transiently(_changing):
         SEMANTICS 2.3.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    meaning: ClassVar[Meaning | None] = Meaning.RECALLS
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Recall(self.slot),)
 
     @handles(arrive, "slot")
     def bring_back(self, slot: Slot, event: Entry) -> None:
@@ -219,7 +208,9 @@ class announcing(_changing):
         Thesis, Table 4.1.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.ANNOUNCES
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Announce(self.slot),)
 
     @handles(arrive, "slot")
     def announce(self, slot: Slot, event: Entry) -> None:
@@ -259,8 +250,6 @@ class updating(Restriction):
         Thesis, L37; SEMANTICS 2.7.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.FOLDS
-    is_by_row: ClassVar[bool] = True
     slot: Slot
     initial: Any
     combine: Callable[[Any, Any], Any]
@@ -270,9 +259,13 @@ class updating(Restriction):
         (slot,) = slots["slot"]
         _check_table(self, slot)
         for other in others:
-            if other.keeps_versions:
+            if facts.versions(other):
                 message = f"{self!r}: expected no versions, as it folds by order of arrival, but got {other!r}"
                 raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Fold(self.slot, self.initial, self.configuration["combine"]),)
 
     @handles(arrive, "slot")
     def fold(self, slot: Slot, event: Entry) -> None:

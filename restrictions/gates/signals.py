@@ -5,16 +5,18 @@ Source: ReactiveX (skipUntil, takeUntil, sample); SEMANTICS 1.11.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Slot, arrive, forward, handles, state
 from cartesius.language.clauses import copies, is_drained
 from cartesius.language.families import completes, ended
+from cartesius.plan.nodes import Opaque
 from restrictions.gates.folding import of_streams
 
 if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
+    from cartesius.plan.nodes import Node
 
 
 class sampling(of_streams):
@@ -28,13 +30,14 @@ class sampling(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slot: Slot
     signal: Slot
-    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     latest: Entry | None = state(None)
     is_over: bool = state(False)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="O(1)", swallows=(self.signal,)),)
 
     @handles(arrive, "slot")
     def keep(self, slot: Slot, event: Entry) -> None:
@@ -64,10 +67,6 @@ class sampling(of_streams):
         """Only as said above."""
         return bool(copies()) and all(copy.is_over for copy in copies())
 
-    def waits(self) -> str:
-        """The latest."""
-        return "O(1)"
-
 
 class after(of_streams):
     """Drop the events of ``slot`` that come before the first of ``signal``, which is not let through. Never suspends.
@@ -80,14 +79,14 @@ class after(of_streams):
         Not idempotent: the one to the right keeps the signal to itself.
     """
 
-    holds: ClassVar[bool] = False
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slot: Slot
     signal: Slot
-    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     is_open: bool = state(False)
     is_over: bool = state(False)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="", swallows=(self.signal,)),)
 
     @handles(arrive, "signal")
     def open(self, slot: Slot, event: Entry) -> None:
@@ -122,14 +121,13 @@ class until(of_streams):
         Idempotent.
     """
 
-    holds: ClassVar[bool] = False
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-
     slot: Slot
     signal: Slot
-    swallows: ClassVar[tuple[str, ...]] = ("signal",)
     is_over: bool = state(False)
-    completes_early: ClassVar[bool] = True
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, held="", swallows=(self.signal,), ends=True),)
 
     @handles(arrive, "signal")
     def close(self, slot: Slot, event: Entry) -> None:

@@ -10,13 +10,14 @@ Source: Flink CEP (after-match skip strategies), withholding no longer than the 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import displace, ended, expire, forward, handles, notify_at, push, select, state, tick
 from cartesius.data.entries import is_spent
 from cartesius.data.events import LATEST
 from cartesius.errors import InvalidArgument
-from cartesius.language.meanings import Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import InSequence
 from cartesius.rows.combinations import beside, last_chance, match_of, missing, reconsider
 from restrictions.sequencing.contiguity import _sequence, near
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from cartesius import Match, Restriction, Slot
     from cartesius.data.entries import Candidate, Entry
+    from cartesius.plan.nodes import Node
     from restrictions.sequencing.contiguity import Place, Places
 
 AFTER_MATCH = ("no_skip", "to_next", "past_last")
@@ -42,9 +44,6 @@ class pruning(_sequence):
         ``tests/oracle/test_sequences.py``.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.PRUNED
-    expires: ClassVar[bool] = True
-    floors_of: ClassVar[tuple[str, ...] | None] = ()
     after_match: str | tuple[str, str]
     withheld: tuple[tuple[Entry | None, ...], ...] = state(())
 
@@ -65,7 +64,7 @@ class pruning(_sequence):
         """Refuse a variable that no match binds, and what gives matches no order."""
         super().check(slots, others)
         for other in others:
-            if other.keeps_versions:
+            if facts.versions(other):
                 message = (
                     f"{self!r}: expected matches that are taken one after another but {other!r} gives them the times"
                     " at which they hold; leave one out"
@@ -86,15 +85,11 @@ class pruning(_sequence):
             )
             raise InvalidArgument(message)
 
-    def looks_alone(self) -> bool:
-        """Whether no match matters to another: no."""
-        return False
-
-    def weighs_by_where(self) -> bool:
-        """Whether one match alone matters: no."""
-        return False
-
     # -- when to choose ------------------------------------------------------------------------------------------------
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (InSequence(self.slots, self.contiguity, self.after_match),)
 
     @handles(push, "slots")
     def look_again(self, slot: Slot, entry: Entry) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cartesius import Restriction, Slot, arrive, forward, handles, state
 from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, withdraw
+from cartesius.plan.nodes import Opaque
 from restrictions.basics.checks import refuse_tables
 from restrictions.basics.recency import most_recently
 from restrictions.basics.selection import fifo
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from cartesius import Reactive
     from cartesius.data.entries import Entry
     from cartesius.language.restriction_base import Composition
+    from cartesius.plan.nodes import Node
 
 
 def recent(initiator: str | Reactive, terminator: str | Reactive) -> Composition:
@@ -155,6 +157,10 @@ class collecting(Restriction):
         """Refuse tables."""
         refuse_tables(self, (*slots["initiator"], *slots["terminator"]))
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(held="unbounded"),)
+
     @handles(arrive, "initiator")
     def hold(self, slot: Slot, event: Entry) -> None:
         """Hold it back."""
@@ -181,10 +187,6 @@ class collecting(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """Nothing can be let through any more."""
         return is_drained(self.initiator) or is_drained(self.terminator) or bool(forward(arrived))
-
-    def waits(self) -> str:
-        """What comes before a terminator."""
-        return "unbounded"
 
 
 def _precedes(held: Entry, event: Entry) -> bool:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import difflib
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius import Restriction, Slots, forward, handles
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import admit, alone, optional
-from cartesius.language.meanings import Meaning
 from cartesius.language.restriction_base import slot_families
+from cartesius.plan import facts
+from cartesius.plan.nodes import InSequence
 from cartesius.rows.combinations import beside, fits, noted
 from cartesius.rows.following import precedes
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cartesius import Slot
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
+    from cartesius.plan.nodes import Node
 
 Place: TypeAlias = "tuple[Time, int]"
 """Where an event stands in the order of events: its end, and its arrival."""
@@ -39,8 +41,6 @@ class _sequence(Restriction):
 
     slots: Slots
     contiguity: str = "relaxed"
-    is_relative: ClassVar[bool] = True
-    orders: ClassVar[tuple[str, ...]] = ("slots",)
 
     def validate(self) -> None:
         """Check the contiguity."""
@@ -71,26 +71,23 @@ class _sequence(Restriction):
             if any(family in (alone, optional) for _, family, _, _ in slot_families(other)):
                 message = f"{self!r}: expected parts that meet but {other!r} lets them be missing; leave one out"
                 raise InvalidArgument(message)
-            if self.contiguity != "any" and other.keeps_versions:
+            if self.contiguity != "any" and facts.versions(other):
                 message = (
                     f"{self!r}: expected contiguity='any' beside {other!r}, as what is valid for a while has no next"
                     f" one, but got contiguity={self.contiguity!r}; leave one out"
                 )
                 raise InvalidArgument(message)
-            if self.contiguity != "any" and other.expires and not other.settles and any(o.retracts for o in others):
+            if (
+                self.contiguity != "any"
+                and facts.expires(other)
+                and not facts.settles(other)
+                and any(facts.takes_back(o) for o in others)
+            ):
                 message = (
                     f"{self!r}: expected nothing that leaves by itself beside retracting but got {other!r}: what lay"
                     " between would be forgotten, and what was never given be taken back; leave one out"
                 )
                 raise InvalidArgument(message)
-
-    def looks_alone(self) -> bool:
-        """Whether nothing but the times of parts counts."""
-        return self.contiguity == "any"
-
-    def weighs_by_where(self) -> bool:
-        """Whether what is next is so by the conditions, or simply the next."""
-        return self.contiguity == "relaxed"
 
     @handles(admit)
     def are_next(self, parts: Candidate) -> bool:
@@ -161,7 +158,9 @@ class sequencing(_sequence):
         Idempotent. With contiguity ``any``, ``in_sequence(a, b) | in_sequence(b, c) == in_sequence(a, b, c)``.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.SEQUENCE
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (InSequence(self.slots, self.contiguity),)
 
 
 def near(given: object, known: tuple[str, ...]) -> str:

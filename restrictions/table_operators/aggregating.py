@@ -12,9 +12,10 @@ from cartesius.correlations.freed_windows import retaining
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Apply, Expression, Field, Part, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
-from cartesius.language.meanings import Meaning
 from cartesius.language.reactives import check_reactive
 from cartesius.language.restriction_base import Composition, parts_of
+from cartesius.plan import facts
+from cartesius.plan.nodes import Assigned, Let, Regular, Single
 from restrictions.basics.keys import having_key, key_by
 from restrictions.basics.separation import momentarily
 from restrictions.basics.taking_back import retracting
@@ -22,7 +23,6 @@ from restrictions.stream_operators.combining import check_stream, derived
 from restrictions.table_operators.aggregation import totalling_by
 from restrictions.table_operators.tabling import key_function
 from restrictions.windowing.sessions import session
-from restrictions.windowing.window_base import windowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,14 +88,14 @@ def aggregate(
     over = group.after(itemgetter(0)) if hasattr(group, "after") else group
     rest = [retracting(), totalling_by(over, itemgetter(1))]
     parts = parts_of(restrict)
-    if not any(part.opens_windows for part in parts):
+    if not any(facts.opens_windows(part) for part in parts):
         message = (
             f"aggregate: expected windows, such as tumbling(…), but got restrict={restrict!r}; to total a table without"
             " windows there is reduce"
         )
         raise InvalidArgument(message)
     is_in_sessions = any(isinstance(part, session) for part in parts)
-    if by is not None and is_in_sessions and not any(part.key_space() for part in parts):
+    if by is not None and is_in_sessions and not any(facts.key_space(part) for part in parts):
         parts = (key_by(x=by), *parts)  # what is of another key goes on with no session of this one
     if stream.pattern is None and all(map(_lets_expire, parts)):
         rest.append(momentarily("x"))  # nothing is taken back, so that the total is all that is needed
@@ -109,9 +109,10 @@ def aggregate(
 
 def _lets_expire(part: Restriction) -> bool:
     """Whether nothing is taken back beside it: it opens windows that let what is in them expire, or is a filter."""
-    if part.meaning is Meaning.FILTER:
-        return True
-    return isinstance(part, windowing) and not isinstance(part, session) and part.on_leave == "expire"
+    (node, *others) = part.nodes
+    return not others and (
+        isinstance(node, Let) or (isinstance(node, Regular | Single | Assigned) and not node.displaces)
+    )
 
 
 def _key(by: Callable[[Any], Any]) -> Expression:

@@ -5,19 +5,20 @@ Source: thesis, L23; SEMANTICS 2.7.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, handles
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import row_key, totals
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan import facts
+from cartesius.plan.nodes import Aggregate
 from restrictions.table_operators.groups import Group, Monoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cartesius import Slot
+    from cartesius.plan.nodes import Node
 
 
 class totalling(Restriction):
@@ -47,10 +48,7 @@ class totalling(Restriction):
         Thesis, L23.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
-
     group: Any
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     def validate(self) -> None:
         """Check the group."""
@@ -63,15 +61,19 @@ class totalling(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse facts: what is displaced must be subtracted."""
-        if not any(other.retracts for other in others):
+        if not any(facts.takes_back(other) for other in others):
             message = f"{self!r}: expected retracting() beside it, so that what is displaced is subtracted"
             raise InvalidArgument(message)
-        if isinstance(self.group, Monoid) and any(other.keeps_versions for other in others):
+        if isinstance(self.group, Monoid) and any(facts.versions(other) for other in others):
             message = (
                 f"{self!r}: expected a Group beside versioned, as totals of all times are kept up by subtraction, but"
                 f" {self.group!r} is a Monoid; aggregate the newest rows, or in windows"
             )
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Aggregate(self.group),)
 
     @handles(totals)
     def over(self) -> Group | Monoid:
@@ -101,10 +103,11 @@ class totalling_by(totalling):
         SEMANTICS 2.7.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.TOTALS
-
     by: Callable[[Any], Any]
-    makes_table: ClassVar[bool] = True
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Aggregate(self.group, self.configuration["by"]),)
 
     @handles(row_key)
     def keyed(self) -> Any:

@@ -25,7 +25,7 @@ from cartesius.data.codec import storable
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.value_functions import Chained
 from cartesius.language.lenience import Lenient
-from cartesius.language.meanings import Total
+from cartesius.plan.known_totals import Total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,7 +8,7 @@ Source: ReactiveX (join); Flink's interval join, by its boundaries; SEMANTICS 1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import (
     Duration,
@@ -26,13 +26,13 @@ from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import finalise, is_drained, is_settled, may_miss
 from cartesius.language.families import admit, completes
-from cartesius.language.meanings import Meaning
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Apart, Lasting, Within
 from cartesius.rows.clock_clauses import due_at
 
 if TYPE_CHECKING:
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
+    from cartesius.plan.nodes import Node
 
 
 def check_duration(restriction: Restriction, argument: str, duration: Any) -> None:
@@ -48,10 +48,6 @@ class _expiring(Restriction):
     Where parts may be missing, their rows are final then. A slot that it does not name may complete rows later: then
     nothing leaves.
     """
-
-    expires: ClassVar[bool] = True
-    settles: ClassVar[bool] = True
-    floors_of: ClassVar[tuple[str, ...] | None] = ()
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the last end that a partner of ``entry`` may have."""
@@ -104,17 +100,16 @@ class within(_expiring):
         SEMANTICS 3.8; Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155, section 4 (stream-stream join).
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.BAND
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     duration: Duration
     slots: Slots
 
     def validate(self) -> None:
         """Check the duration."""
         check_duration(self, "duration", self.duration)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Within(self.slots, self.duration),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the start, and the duration on."""
@@ -145,10 +140,6 @@ class within(_expiring):
         is_over = not may_miss() and any(is_drained(slot) and not slot.memory for slot in self.slots)
         return is_over or bool(forward(arrived))
 
-    def bound(self) -> str:
-        """What comes within the duration, and before the clock has passed it."""
-        return "O(window)"
-
 
 class lasting(_expiring):
     """Let an event of ``slot`` match only what ends at most ``duration`` after its own end; then it leaves memory.
@@ -176,18 +167,16 @@ class lasting(_expiring):
         ``lasting(s, a) | lasting(s, b) == lasting(s, min(a, b))``.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.LASTING
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-    settles_alone: ClassVar[bool] = True
-
     slot: Slot
     duration: Duration
 
     def validate(self) -> None:
         """Check the duration."""
         check_duration(self, "duration", self.duration)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Lasting(self.slot, self.duration),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the end, and the duration on."""
@@ -217,10 +206,6 @@ class lasting(_expiring):
         is_over = not may_miss() and is_drained(self.slot) and not self.slot.memory
         return is_over or bool(forward(arrived))
 
-    def bound(self) -> str:
-        """What comes within the duration, and before the clock has passed it."""
-        return "O(window)"
-
 
 class apart(_expiring):
     """Let two slots match only if ``lower <= end of right - end of left <= upper``; forget what cannot any more.
@@ -243,11 +228,6 @@ class apart(_expiring):
         Flink's interval join (both bounds inclusive).
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.APART
-
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     left: Slot
     right: Slot
     lower: Duration
@@ -258,6 +238,10 @@ class apart(_expiring):
         if type(self.lower) is type(self.upper) and self.lower > self.upper:
             message = f"apart: expected lower ≤ upper but got lower={self.lower!r}, upper={self.upper!r}; swap them"
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Apart(self.left, self.right, self.lower, self.upper),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the last end within the bounds, seen from the side of ``slot``."""
@@ -286,7 +270,3 @@ class apart(_expiring):
         """Nothing can match what has ended and left."""
         is_over = not may_miss() and any(is_drained(s) and not s.memory for s in (self.left, self.right))
         return is_over or bool(forward(arrived))
-
-    def bound(self) -> str:
-        """What comes within the band, and before the clock has passed it."""
-        return "O(window)"

@@ -6,13 +6,14 @@ Source: SEMANTICS 3.1, 3.3, 3.5 and 3.9.
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Restriction, arrive, forward, handles, set_aside, state, tick, withdraw
 from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import slot_of
-from cartesius.language.orders import Give, Reliance
+from cartesius.plan import facts
+from cartesius.plan.nodes import InTime
 from cartesius.rows.clock_clauses import ask_tick, cancel_at, has_passed, notify_at_time
 from restrictions.time.duration import check_duration
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius import Duration, Slot
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
+    from cartesius.plan.nodes import Node
 
 
 class in_event_time(Restriction):
@@ -62,12 +64,6 @@ class in_event_time(Restriction):
         SEMANTICS 3.5.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    gives_order: ClassVar[Give] = Give.BY_TIME
-    is_common: ClassVar[bool] = True
-    floors_of: ClassVar[tuple[str, ...] | None] = ()
-
     lateness: Duration
     held: tuple[Entry, ...] = state(())  # in the order in which they will go
     seen: Time = state(EARLIEST)
@@ -80,12 +76,16 @@ class in_event_time(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse windows that hold events until they are reported: each brings its own when others have gone on."""
         for other in others:
-            if other.opens_windows and other.waits() is not None:
+            if facts.opens_windows(other) and facts.held(other) is not None:
                 message = (
                     f"{self!r}: expected windows that let events in as they come but {other!r} holds them until it"
                     " reports; order the events in a correlation of their own, before the windows"
                 )
                 raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (InTime(self.lateness),)
 
     def own_floor(self) -> Time:
         """Return the latest end seen, less the lateness: what comes earlier is set aside."""
@@ -138,10 +138,6 @@ class in_event_time(Restriction):
         if len(rest) == len(self.held):
             forward(slot, event)
         self.held = rest
-
-    def waits(self) -> str:
-        """What comes within the lateness, and before the clock has passed it."""
-        return "O(window)"
 
 
 def _order(event: Entry) -> tuple[Time, int]:

@@ -5,11 +5,12 @@ Source: ReactiveX (group_join), with lists in place of nested streams.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Duration, Restriction, Slot, arrive, forward, handles, notify_at, state, tick
 from cartesius.language.clauses import is_drained
 from cartesius.language.families import completes, withdraw
+from cartesius.plan.nodes import Opaque
 from restrictions.basics.checks import refuse_tables
 from restrictions.time.duration import check_duration
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class grouping(Restriction):
@@ -50,8 +52,6 @@ class grouping(Restriction):
     right: Slot
     left_duration: Duration
     right_duration: Duration
-    swallows: ClassVar[tuple[str, ...]] = ("right",)
-    floors_of: ClassVar[tuple[str, ...] | None] = ("left", "right")
     open: tuple[Entry, ...] = state(())
     live: tuple[Entry, ...] = state(())
 
@@ -63,6 +63,10 @@ class grouping(Restriction):
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse tables."""
         refuse_tables(self, (*slots["left"], *slots["right"]))
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(held="O(window)", swallows=(self.right,), floors=(self.left, self.right)),)
 
     @handles(arrive, "left")
     def open_group(self, slot: Slot, event: Entry) -> None:
@@ -104,7 +108,3 @@ class grouping(Restriction):
     def is_complete(self, arrived: Any) -> bool:
         """No group is open, and none will be."""
         return is_drained(self.left)
-
-    def waits(self) -> str:
-        """What comes within the durations."""
-        return "O(window)"

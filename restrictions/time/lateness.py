@@ -5,15 +5,18 @@ Source: SEMANTICS 3.9 and 3.12.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from cartesius import Duration, Restriction, Slot, Slots
 from cartesius.errors import InvalidArgument
-from cartesius.language.orders import Reliance
+from cartesius.plan import facts
+from cartesius.plan.nodes import AllowLate
 from restrictions.time.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from cartesius.plan.nodes import Node
 
 
 class allowing_lateness(Restriction):
@@ -38,10 +41,6 @@ class allowing_lateness(Restriction):
         SEMANTICS 3.12; Akidau et al., The Dataflow Model, VLDB 2015, doi:10.14778/2824032.2824076 (allowed lateness).
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-    allows_lateness: ClassVar[tuple[str, ...]] = ("slots",)
-
     lateness: Duration
     slots: Slots
 
@@ -51,7 +50,7 @@ class allowing_lateness(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse it where late events count already, by a rule of its own."""
-        own = next((other for other in others if other.opens_windows or other.keeps_versions), None)
+        own = next((other for other in others if facts.opens_windows(other) or facts.versions(other)), None)
         if own is not None:
             message = (
                 f"{self!r}: expected no {own!r} beside it, which says itself what counts late; leave one of them out"
@@ -61,3 +60,7 @@ class allowing_lateness(Restriction):
         if table is not None:
             message = f"{self!r}: expected streams but {table!r} is a table; use versioned({table!r}, retention=…)"
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (AllowLate(self.slots, self.lateness),)

@@ -14,9 +14,10 @@ Source: SEMANTICS 3.3 and 3.11.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import (
+    Absent,
     Duration,
     Reactive,
     Restriction,
@@ -36,7 +37,8 @@ from cartesius.correlations.absences import forgotten, in_order, is_among, is_ov
 from cartesius.data.events import EARLIEST
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import completes
-from cartesius.language.orders import Reliance
+from cartesius.plan import facts
+from cartesius.plan.nodes import Never
 from cartesius.rows.clock_clauses import due_at, has_passed, wait_on
 from cartesius.rows.combinations import reconsider
 from cartesius.rows.following import precedes
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Candidate, Entry
     from cartesius.data.events import Time
     from cartesius.language.matches import Match
+    from cartesius.plan.nodes import Node
 
 
 class _absence(Restriction):
@@ -57,16 +60,7 @@ class _absence(Restriction):
     The ``anchor`` is the slot by whose event it is known which events may forbid its rows.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    absent: ClassVar[tuple[str, ...]] = ("c",)
-    anchors: ClassVar[tuple[str, ...]] = ("anchor",)
-    floors_of: ClassVar[tuple[str, ...] | None] = ("c", "anchor")
-    consumes: ClassVar[bool] = True  # rows that satisfy the body are left out: retraction could not tell them
-    expires: ClassVar[bool] = True
-    relies_on_order: ClassVar[Reliance] = Reliance.AMONG  # of what is absent and a part, if they are of one time
-    is_pointwise: ClassVar[bool] = True  # it asks of each row by itself
-
-    c: Slot
+    c: Absent[Slot]
     anchor: Slot
     held: Mapping[int, tuple[tuple[Candidate, int], ...]] = state({})  # rows, and how many values, by the last time
     decided: tuple[tuple[Candidate, int], ...] = state(())  # those of this step
@@ -81,7 +75,7 @@ class _absence(Restriction):
                 " in; give the reactive itself, to forbid a second event of it"
             )
             raise InvalidArgument(message)
-        versions = [other for other in others if other.keeps_versions]
+        versions = [other for other in others if facts.versions(other)]
         if versions:
             message = (
                 f"{self!r}: expected memory in order of arrival but {versions[0]!r} keeps versions, which may still"
@@ -186,14 +180,6 @@ class _absence(Restriction):
         """Nothing comes once all parts have ended, whether or not what is absent has: rows that wait are waited for."""
         return is_over() or bool(forward(arrived))
 
-    def bound(self) -> str:
-        """What the clock has not passed yet."""
-        return "O(window)"
-
-    def waits(self) -> str:
-        """The rows that are not decided."""
-        return "O(window)"
-
     def _show(self, field: str) -> str:
         value = self.configuration[field]
         return value.name if isinstance(value, Reactive) else repr(value)
@@ -202,7 +188,6 @@ class _absence(Restriction):
 class _in_duration(_absence):
     """Base: an event is forbidden within a duration."""
 
-    decides_by_due: ClassVar[bool] = True
     within: Duration
 
     def validate(self) -> None:
@@ -228,6 +213,10 @@ class without_after(_in_duration):
         ``without(c, after=a, within=d) | without(c, after=a, within=e) == without(c, after=a, within=max(d, e))``.
     """
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Never(self.c, self.anchor, self.within),)
+
     def decided_after(self, parts: Candidate) -> Time:
         """Return the end of that event, and the duration on."""
         return self._part(parts, self.anchor).end + self.within
@@ -252,6 +241,10 @@ class without_before(_in_duration):
     Law:
         ``without(c, before=b, within=d) | without(c, before=b, within=e) == without(c, before=b, within=max(d, e))``.
     """
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Never(self.c, self.anchor, self.within),)
 
     def decided_after(self, parts: Candidate) -> Time:
         """Return what is just before the start of that event."""
@@ -284,6 +277,10 @@ class without_between(_absence):
     """
 
     last: Slot
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Never(self.c, self.anchor),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the end: what is still to come for the anchor ends later."""

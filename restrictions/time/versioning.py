@@ -7,17 +7,20 @@ Source: Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155; SEMANTICS 3.6 to 3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Duration, Restriction, Slots, handles, tick
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import forget_versions
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Versions
+from cartesius.plan.reliance import Reliance
 from cartesius.storage.version_memories import ARRIVAL
 from restrictions.time.duration import check_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cartesius.plan.nodes import Node
 
 
 class versioned(Restriction):
@@ -73,10 +76,6 @@ class versioned(Restriction):
         Sax et al., BIRTE 2018, doi:10.1145/3242153.3242155.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    keeps_versions: ClassVar[tuple[str, ...]] = ("slots",)
-    expires: ClassVar[bool] = False
-
     slots: Slots
     retention: Duration | None = None
     ties: str | Callable[[Any], Any] | None = None
@@ -94,11 +93,11 @@ class versioned(Restriction):
         if self.ties == ARRIVAL:
             vars(self)["relies_on_order"] = Reliance.WITHIN  # of its own, as it is configured
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Versions(self.slots, self.retention, self.configuration["ties"]),)
+
     @handles(tick)
     def forget(self, now: int) -> None:
         """Let go what nothing that may come can need any more."""
         forget_versions(now)
-
-    def bound(self) -> str | None:
-        """What holds within the retention."""
-        return None if self.retention is None else "O(versions)"

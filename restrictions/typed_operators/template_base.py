@@ -7,7 +7,7 @@ Source: SOURCES E2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -72,8 +72,6 @@ class template(Restriction):
 
 class template_of_key(template):
     """Base of operators that keep the key: their items are of one, right of a `key_by`."""
-
-    keeps_fields: ClassVar[tuple[str, ...] | None] = ("key",)
 
     def check_key(self, known: tuple[Any, ...], key: Any) -> None:
         """Refuse an item of another key than the one that is ``known``, if one is."""

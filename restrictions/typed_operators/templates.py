@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius import Reliance, Slot, arrive, handles, state, tick
 from cartesius.errors import InvalidArgument
-from cartesius.language.orders import Give
+from cartesius.language.restriction_base import of_subclasses_too
+from cartesius.plan.nodes import Opaque
+from cartesius.plan.reliance import Give
 from restrictions.typed_operators.template_base import Keyed, template, template_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class per_item(template):
@@ -57,11 +60,12 @@ class per_item(template):
         SOURCES E2: OpStateless.
     """
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
-
     waiting: Mapping[int, Entry] = state({})
+
+    @of_subclasses_too
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(relies=Reliance.NONE, held="", pointwise=True),)
 
     def on_item(self, key: Any, value: Any) -> Iterable[Keyed]:
         """Return what comes out for an item."""
@@ -118,11 +122,13 @@ class in_order_per_key(template_of_key):
         SOURCES E2: OpKeyedOrdered.
     """
 
-    holds: ClassVar[bool] = False
-    relies_on_order: ClassVar[Reliance] = Reliance.WITHIN
-
     kept: tuple[Any, ...] = state(())  # the key and the hooks' state, once an item has come
     waiting: Mapping[int, Entry] = state({})
+
+    @of_subclasses_too
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=("key",), relies=Reliance.WITHIN, held=""),)
 
     def initial(self) -> Any:
         """Return the state before the first item of a key."""
@@ -202,18 +208,17 @@ class unordered_per_key(template_of_key):
         SOURCES E2: OpKeyedUnordered.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    gives_order: ClassVar[Give] = Give.OF_ITS_OWN
     monoid: ClassVar[Any] = None  # a `Monoid` or a `Group`
 
     kept: tuple[Any, ...] = state(())
     totals: Mapping[int, tuple[Any, Entry]] = state({})  # by marker: the total before it, and an item of it
 
-    def __init_subclass__(cls, **keywords: object) -> None:
-        """What comes out at once comes out as it comes in."""
-        super().__init_subclass__(**keywords)
-        if cls.on_item is not unordered_per_key.on_item:
-            cls.gives_order = Give.AS_THEY_COME
+    @of_subclasses_too
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say: what comes out at once comes out as it comes in."""
+        is_at_once = type(self).on_item is not unordered_per_key.on_item
+        gives = Give.AS_THEY_COME if is_at_once else Give.OF_ITS_OWN
+        return (Opaque(fields=("key",), relies=Reliance.NONE, gives=gives, held="O(1)"),)
 
     def validate(self) -> None:
         """Check the monoid and the span."""
@@ -261,7 +266,3 @@ class unordered_per_key(template_of_key):
             after = self.update(before, total)
             self.totals, self.kept = rest, (key, after)
             self.let_go(event, [Keyed(key, value) for value in self.on_marker(after, key, marker)], marker)
-
-    def waits(self) -> str:
-        """What came before the next marker waits as a total."""
-        return "O(1)"

@@ -9,11 +9,11 @@ import inspect
 import math
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from cartesius import Reliance, Window
+from cartesius import Window
 from cartesius.errors import InvalidArgument
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Assigned, Regular, Single
 from restrictions.basics.checks import check_function
 from restrictions.windowing.window_base import windowing
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cartesius import Duration
     from cartesius.data.entries import Entry
     from cartesius.data.queues import Queue
+    from cartesius.plan.nodes import Node
 
 
 class _sliding(windowing):
@@ -78,7 +79,6 @@ class tumbling(_sliding):
         ICFP 2018, Figure 15; SEMANTICS 3.2.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
     size: Duration
     offset: Duration = 0
 
@@ -86,6 +86,10 @@ class tumbling(_sliding):
         """Check the size."""
         super().validate()
         _check_positive(self, "size", self.size)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Regular(self.size, self.size, self.offset, None, **self.delivery()),)
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the one that contains it, if one does."""
@@ -122,7 +126,6 @@ class sliding(_sliding):
         ICFP 2018, Figure 15; SEMANTICS 3.2.
     """
 
-    meaning: ClassVar[Meaning | None] = Meaning.WINDOWS
     size: Duration
     period: Duration
     offset: Duration = 0
@@ -135,6 +138,10 @@ class sliding(_sliding):
         _check_positive(self, "period", self.period)
         if self.t0 is not None:
             _check_time(self, "t0", self.t0)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Regular(self.size, self.period, self.offset, self.t0, **self.delivery()),)
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return those that contain it, the earliest first."""
@@ -182,6 +189,10 @@ class fixed(windowing):
             message = f"fixed: expected start < end but got start={self.start!r}, end={self.end!r}; swap them"
             raise InvalidArgument(message)
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Single(self.start, self.end, **self.delivery()),)
+
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the one, if it contains it."""
         window = Window(self.start, self.end)
@@ -226,7 +237,6 @@ class windowed(windowing):
         SEMANTICS 3.2 and 3.4.
     """
 
-    relies_on_order: ClassVar[Reliance] = Reliance.ALL
     assigner: Callable[..., Iterable[Any]]
 
     def validate(self) -> None:
@@ -239,6 +249,10 @@ class windowed(windowing):
                 f" {self.assigner!r} takes {_required(self.assigner)} arguments"
             )
             raise InvalidArgument(message)
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Assigned(self.configuration["assigner"], **self.delivery()),)
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Ask the function."""

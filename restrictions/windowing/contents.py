@@ -7,11 +7,13 @@ Source: Polyflow4J (Content: all, first, last, filtered, accumulated); SEMANTICS
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius import Restriction, arrive, displace, forward, handles, push
 from cartesius.errors import InvalidArgument
-from cartesius.language.orders import Reliance
+from cartesius.plan import facts
+from cartesius.plan.nodes import Opaque
+from cartesius.plan.reliance import Reliance
 from cartesius.rows.window_clauses import of_window
 from restrictions.basics.checks import check_count, check_function
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from cartesius import Slot
     from cartesius.data.entries import Entry
+    from cartesius.plan.nodes import Node
 
 
 class _content(Restriction):
@@ -27,7 +30,7 @@ class _content(Restriction):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Refuse it without windows."""
-        if not any(other.opens_windows for other in others):
+        if not any(facts.opens_windows(other) for other in others):
             message = (
                 f"{self!r}: expected windows whose content it is but there are none; give it to them:"
                 f" tumbling(…, content={self!r})"
@@ -161,10 +164,11 @@ class filtered(_content):
         It is `only` on every slot that is in the windows.
     """
 
-    keeps_fields: ClassVar[tuple[str, ...] | None] = None
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
-    is_pointwise: ClassVar[bool] = True
     predicate: Callable[[Any], Any]
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(fields=None, relies=Reliance.NONE, pointwise=True),)
 
     @handles(arrive)
     def let_through(self, slot: Slot, event: Entry) -> None:
@@ -213,6 +217,10 @@ class accumulated(_content):
         check_function(self, self.add, "add")
         if self.show is not None:
             check_function(self, self.show, "show")
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say."""
+        return (Opaque(),)
 
     def shows(self) -> Callable[[Any], Any] | None:
         """Return how what is kept is shown."""

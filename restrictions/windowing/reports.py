@@ -13,12 +13,14 @@ import attrs
 from cartesius import Restriction, handles, storable
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import relation
-from cartesius.language.orders import Reliance
+from cartesius.language.restriction_base import of_subclasses_too
+from cartesius.plan.nodes import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cartesius import Slot
+    from cartesius.plan.nodes import Node
 
 
 @storable
@@ -114,7 +116,6 @@ def periodic(period: int | timedelta) -> Report:
 class _relating(Restriction):
     """Base: results become the relation of their window, of which reports make a stream."""
 
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
     kind: ClassVar[str] = ""
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
@@ -122,6 +123,11 @@ class _relating(Restriction):
         if any(isinstance(other, _relating) for other in others):
             message = f"{self!r}: expected one of istream, dstream and rstream but there is another; leave one out"
             raise InvalidArgument(message)
+
+    @of_subclasses_too
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Relation(self.kind),)
 
     @handles(relation)
     def which(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cartesius.data.events import EARLIEST, LATEST, Window
 from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
+from cartesius.plan.nodes import Sessions
 from cartesius.rows.clock_clauses import ask_tick, is_past, notify_at_time
 from cartesius.rows.window_clauses import close_window, deliver, delivered_to, may_drop, step_number
 from restrictions.windowing.reports import Report, on_close
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
     from cartesius.language.restriction_base import Restriction
+    from cartesius.plan.nodes import Node
 
 
 class session(windowing):
@@ -71,7 +73,6 @@ class session(windowing):
         SEMANTICS 3.2.
     """
 
-    assigns_alone: ClassVar[bool] = False
     extent: ClassVar[str] = "gap"
     gap: Duration
     report: Report = on_close
@@ -88,6 +89,10 @@ class session(windowing):
 
     def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
         """Do nothing: what is keyed differently is refused with the windows."""
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Sessions(self.gap, **self.delivery()),)
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the session that it begins; what has always been so, or goes on for ever, is in none."""

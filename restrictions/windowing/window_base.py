@@ -16,7 +16,7 @@ from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
 from cartesius.language import families
 from cartesius.language.clauses import slot_of
-from cartesius.language.orders import Reliance
+from cartesius.plan.nodes import Assigned, Node
 from cartesius.rows.clock_clauses import ask_tick, clock, is_past, notify_at_time
 from cartesius.rows.window_clauses import (
     catch_up,
@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 
 class windowing(Restriction):
     """Base of what opens windows: a subclass says to which windows an event belongs."""
-
-    opens_windows: ClassVar[bool] = True
-    expires: ClassVar[bool] = True
-    assigns_alone: ClassVar[bool] = True  # which windows an event is in does not depend on other events
-    relies_on_order: ClassVar[Reliance] = Reliance.NONE
 
     extent: ClassVar[str] = "size"  # the field that says how far before its end a window begins, if there is one
     lateness: Duration = 0
@@ -77,17 +72,23 @@ class windowing(Restriction):
             message = f'{call}: expected on_leave to be "expire" or "displace" but got on_leave={self.on_leave!r}'
             raise InvalidArgument(message)
 
+    def delivery(self) -> dict[str, Any]:
+        """Return what the nodes of all windows have: `Deliver`."""
+        return {
+            "lateness": self.lateness,
+            "reports": frozenset(self.report.conditions),
+            "ticks": self.tick,
+            "content": self.content,
+            "displaces": self.on_leave == "displace",
+        }
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means, if its subclass says no more."""
+        return (Assigned(self.windows, **self.delivery()),)
+
     def parts(self) -> tuple[Restriction, ...]:
         """Return this, and its content inside."""
         return (self,) if self.content is None else (self, self.content)
-
-    def looks_alone(self) -> bool:
-        """Whether what is in a window becomes visible whatever else is in it."""
-        return self.assigns_alone and not self.relies_on_order and self.content is None and self.reports_by_key()
-
-    def reports_by_key(self) -> bool:
-        """Whether a window becomes visible by what is in it and by the clock, one event after the other."""
-        return self.tick == "tuple" and set(self.report.conditions) <= {"on_content_change", "on_close", "final"}
 
     def windows(self, event: Entry, present: Mapping[Window, Queue]) -> Iterable[Window]:
         """Return the windows of an event, ascending; ``present`` are those that are not freed."""
@@ -318,11 +319,3 @@ class windowing(Restriction):
         coming = (window for window in self.contents if window.end < LATEST and window not in self.reported)
         is_coming = any(is_reported or self.contents[window] for window in coming)
         return bool(self.pending) or is_coming or (is_shown and self.on_leave == "displace")
-
-    def bound(self) -> str:
-        """What the windows that are not freed contain."""
-        return "O(window)"
-
-    def waits(self) -> str | None:
-        """What the windows contain, if they are not reported at once."""
-        return "O(window)" if self.report.waits or self.tick != "tuple" or self.relies_on_order else None

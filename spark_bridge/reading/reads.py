@@ -51,6 +51,7 @@ from cartesius.facts.lineage import (
     yielded,
 )
 from cartesius.language.families import arrive, totals
+from cartesius.plan import facts
 from spark_bridge.columns.schemas import PLAIN
 from spark_bridge.transport.source_frames import near
 
@@ -156,7 +157,7 @@ class _Reads:
     def _functions(self, restriction: Restriction) -> Iterator[tuple[Origin | None, Any]]:
         """Iterate over the functions, and names of fields, that a restriction is given, and what they are asked of."""
         at_door = InPattern(self.pattern, of_each=True, at_door=True)
-        for name, extract in restriction.key_space().items():
+        for name, extract in facts.key_space(restriction).items():
             yield from ((at_door.part(slot), extract) for slot in slots_named(self.pattern, name))
         given = restriction.configuration
         for family, slots in clauses(self.pattern, restriction):
@@ -166,7 +167,7 @@ class _Reads:
                 result = yielded(self.pattern)
                 yield result, given.get("by")
                 yield result, getattr(given.get("group"), "lift", None)
-        if restriction.makes_table and callable(table_key(self.pattern)):
+        if facts.makes_table(restriction) and callable(table_key(self.pattern)):
             yield yielded(self.pattern), table_key(self.pattern)
 
     def _follow(self, function: Any, value: Origin | None, where: str) -> Origin | None:

@@ -28,6 +28,7 @@ from cartesius.data.events import EARLIEST, LATEST
 from cartesius.engines.saving import load
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.errors import InvalidArgument
+from cartesius.plan import facts
 from cartesius.programs.programs import Program
 from cartesius.results.outputs import Events, is_unchanged
 from cartesius.results.views import View
@@ -143,7 +144,7 @@ def _objection(join: Join, program: Program, changed: set[str]) -> str:
         return "gives results that another correlation keeps"
     if type(join.batch.output) is not Events:
         return "keeps what it has given"
-    if any(one.restriction.retracts for one in join.installed):
+    if any(facts.takes_back(one) for one in join.installed):
         return "takes results back, which the new rules may never have given"
     return ""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cartesius import Delete, Engine, Update, Window
 from cartesius.engines.explanations import UNBOUNDED, memory_bound, rows_bound, waiting_bounds
 from cartesius.errors import InvalidArgument
+from cartesius.plan import facts
 from tests.laws.catalogue import START, program_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ class Soak:
     def _is_never_closed(self, one: Said) -> bool:
         """Whether windows may stay open for as long as events come, as what a correlation gives has no pauses."""
         join = next(join for join in self.engine._program.joins if join.name == one.correlation)
-        is_open = any(part.closed_at(Window(0, 1)) > 1 for part in join.pattern.restrictions if part.opens_windows)
+        is_open = any(
+            part.closed_at(Window(0, 1)) > 1 for part in join.pattern.restrictions if facts.opens_windows(part)
+        )
         is_derived = one.source not in self.trace.keys
         return (is_open and is_derived) or any("opened(" in line for line in self.program.lines)
 

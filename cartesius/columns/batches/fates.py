@@ -12,7 +12,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from cartesius.correlations.gates import count_late, number_held
-from cartesius.language.meanings import BANDS, Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import (
+    BANDS,
+    Aggregate,
+    AsTable,
+    Complete,
+    Fold,
+    KeyBy,
+    Let,
+    Lockstep,
+    May,
+    Newest,
+    Node,
+    Now,
+    Oldest,
+    Regular,
+    Separate,
+    TakeBack,
+    TakeOrder,
+    Uses,
+    Visit,
+)
 from cartesius.storage.conservation import Fate
 from cartesius.storage.version_memories import VersionMemory
 
@@ -26,19 +47,19 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.storage.conservation import Ledger
 
-_BY: Final[Mapping[Meaning, Fate]] = {
-    Meaning.NEWEST: Fate.DISPLACED,
-    Meaning.OLDEST: Fate.DISPLACED,
-    Meaning.USES: Fate.USED_UP,
-    Meaning.MOMENTARY: Fate.EXPIRED,
-    Meaning.WINDOWS: Fate.EXPIRED,
+_BY: Final[Mapping[type[Node], Fate]] = {
+    Newest: Fate.DISPLACED,
+    Oldest: Fate.DISPLACED,
+    Uses: Fate.USED_UP,
+    Now: Fate.EXPIRED,
+    Regular: Fate.EXPIRED,
     **dict.fromkeys(BANDS, Fate.EXPIRED),
 }
 """How what a restriction is about leaves by it."""
 _KEEP: Final = frozenset(
     {
-        Meaning.KEYS, Meaning.ALIGNED, Meaning.OPTIONAL, Meaning.RETRACTS, Meaning.ROWS, Meaning.COMPLETION,
-        Meaning.OLDEST_FIRST, Meaning.ALONE, Meaning.TOTALS, Meaning.FOLDS,
+        KeyBy, Lockstep, May, TakeBack, AsTable, Complete, TakeOrder,
+        Visit, Separate, Aggregate, Fold,
     }
 )  # fmt: skip
 """What lets nothing leave."""
@@ -110,15 +131,15 @@ def _way_out(join: Join, slot: Slot) -> tuple[Fate | None, int]:
     fates = {Fate.DISPLACED} if slot.is_table else set()
     gates = []
     for one in join.installed:
-        meaning = one.restriction.meaning
-        if meaning in _KEEP or (one.named and slot not in one.named):
+        node = type(one.node)
+        if node in _KEEP or (one.named and slot not in one.named):
             continue
-        if meaning is Meaning.FILTER and not slot.is_table:
+        if node is Let and not slot.is_table:
             gates.append(join.gates[slot.index].index(one))
-        elif one.restriction.forgets:
+        elif facts.forgets(one):
             fates.add(Fate.EXPIRED)
         else:
-            fates.add(Fate.UNTOLD if meaning is None else _BY.get(meaning, Fate.UNTOLD))
+            fates.add(_BY.get(node, Fate.UNTOLD))
     if isinstance(slot.memory, VersionMemory) or len(fates) + len(gates) != 1:
         return Fate.UNTOLD, 0
     return (None, gates[0]) if gates else (fates.pop(), 0)

@@ -19,6 +19,7 @@ from cartesius.columns.tables.row_joins import row_join_stage
 from cartesius.columns.tables.table_plans import table_stage
 from cartesius.columns.windows.window_joins import window_join_stage
 from cartesius.columns.windows.window_totals import window_totals_stage
+from cartesius.plan.nodes import ONLY_CLAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +79,7 @@ def _objection(engine: EngineCore) -> str:
 
 def stage_of(join: Join) -> Stage | str:
     """Return the stage of one correlation, or the reason why it has none."""
-    unknown = [one.restriction for one in join.installed if one.restriction.meaning is None]
+    unknown = [one.restriction for one in join.installed if type(one.node) in ONLY_CLAUSES]
     if unknown:
         return f"{unknown[0]!r} is run as written"
     if not join.slots:

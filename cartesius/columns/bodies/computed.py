@@ -25,7 +25,7 @@ from cartesius.data.records import Record
 from cartesius.expressions.expressions import Field, KeyOf, Part, children
 from cartesius.expressions.tracing import parameters_of, trace
 from cartesius.language.lists import equality_of
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import KeyBy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -147,9 +147,7 @@ class Keys:
 
     def __init__(self, join: Join) -> None:
         self.join = join
-        opened = iter(
-            [one.restriction.configuration["keys"] for one in join.installed if _opens(one.restriction.meaning)]
-        )
+        opened = iter([node.keys for one in join.installed for node in one.nodes if isinstance(node, KeyBy)])
         self.spaces: list[dict[int, Column]] = []
         for number, space in enumerate(join.bindings.spaces):
             if number == join.bindings.window_space:  # it comes with the event
@@ -254,10 +252,6 @@ def _classes(links: Sequence[tuple[_Node, _Node]]) -> list[list[_Node]]:
         classes = [one for one in classes if one not in touched]
         classes.append(sorted({*link, *[node for one in touched for node in one]}))
     return classes
-
-
-def _opens(meaning: Meaning | None) -> bool:
-    return meaning is Meaning.KEYS
 
 
 def _window(rows: Rows) -> Vector:

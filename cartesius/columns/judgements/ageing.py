@@ -26,7 +26,7 @@ from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Apply, Part
 from cartesius.expressions.missing_values import is_there
 from cartesius.expressions.phases import phases_of
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Age, AsTable, TakeBack
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.expressions.phases import Phases
 
-_KNOWN = {Meaning.AGES, Meaning.RETRACTS, Meaning.ROWS}
+_KNOWN = {Age, TakeBack, AsTable}
 
 
 @attrs.frozen(eq=False)
@@ -272,14 +272,14 @@ class Ageing(Stage):
 
 def ageing_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that shows rows as the clock does."""
-    found = [one for one in join.installed if one.restriction.meaning is Meaning.AGES]
+    found = [one for one in join.installed if isinstance(one.node, Age)]
     if not found:
         return None
     (installed,) = found[:1]
-    phases = phases_of(installed.restriction.configuration["life"])
+    phases = phases_of(installed.stateless.life)
     if phases is None:
-        return f"{installed.restriction.configuration['life']!r} does not say its phases"
-    meanings = [one.restriction.meaning for one in join.installed]
+        return f"{installed.stateless.life!r} does not say its phases"
+    meanings = [type(one.node) for one in join.installed]
     if len(meanings) != len(set(meanings)) or not set(meanings) <= _KNOWN or not isinstance(join.batch.output, View):
         return "more is done to rows that the clock changes"
     (slot,) = join.slots if len(join.slots) == 1 else (None,)

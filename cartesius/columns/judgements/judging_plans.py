@@ -10,7 +10,8 @@ from cartesius.columns.judgements.row_judging import has_objects, row_judging_st
 from cartesius.columns.judgements.ways import ways_of
 from cartesius.expressions.expressions import Apply, Part
 from cartesius.expressions.missing_values import Asked, form_of
-from cartesius.language.meanings import OF_JOINS, Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import OF_JOINS, AsTable, May
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def judging_stage(join: Join) -> Stage | str | None:
 
 
 def _objection(join: Join, yields: Apply) -> str:
-    meanings = {one.restriction.meaning for one in join.installed}
+    meanings = {type(one.node) for one in join.installed}
     if not meanings <= OF_JOINS or not isinstance(join.batch.output, View):
         return "its restrictions are not those of a table of judgements"
     if join.batch.is_read_only:
@@ -47,10 +48,10 @@ def _objection(join: Join, yields: Apply) -> str:
         return "it judges something else than rows"
     if any(not slot.is_table or slot.shared is not None or slot.kept is not None for slot in join.slots):
         return "a slot is no plain table"
-    rows = next(one for one in join.installed if one.restriction.meaning is Meaning.ROWS)
-    if rows.restriction.configuration["key"] != join.slots[0].name:
+    rows = next(one for one in join.installed if isinstance(one.node, AsTable))
+    if facts.table_key(rows) != join.slots[0].name:
         return "its key is not that of the first slot"
-    optional = {slot for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL for slot in one.named}
+    optional = {slot for one in join.installed if isinstance(one.node, May) for slot in one.named}
     if optional != set(join.slots[1:]):
         return "some linked row must be there"
     if len({slot.reactive for slot in join.slots}) < len(join.slots):

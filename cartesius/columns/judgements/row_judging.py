@@ -28,7 +28,7 @@ from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Apply, Constant, KeyOf, show
 from cartesius.expressions.missing_values import Asked, Form, form_of
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Aggregate
 from cartesius.results.outputs import is_unchanged
 
 if TYPE_CHECKING:
@@ -158,7 +158,9 @@ def has_objects(slot: Slot) -> bool:
 
 def _is_total(slot: Slot) -> bool:
     pattern = slot.reactive.pattern
-    return pattern is not None and any(one.meaning is Meaning.TOTALS for one in pattern.restrictions)
+    return pattern is not None and any(
+        isinstance(node, Aggregate) for one in pattern.restrictions for node in one.nodes
+    )
 
 
 def row_judging_stage(join: Join) -> Stage | str:

@@ -25,7 +25,7 @@ from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Apply, Part, show
 from cartesius.expressions.made_values import Sole
 from cartesius.expressions.missing_values import is_there
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import AsTable, TakeBack
 from cartesius.results.views import View
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
 
-_KNOWN = {Meaning.RETRACTS, Meaning.ROWS}
+_KNOWN = {TakeBack, AsTable}
 
 
 class Sifting(Stage):
@@ -137,7 +137,7 @@ def sifting_stage(join: Join) -> Stage | None:
     part = Part(slot.name)
     if yields.arguments != (part,) or not slot.is_table or slot.shared is not None or slot.kept is not None:
         return None
-    if {one.restriction.meaning for one in join.installed} != _KNOWN or len(join.installed) != len(_KNOWN):
+    if {type(one.node) for one in join.installed} != _KNOWN or len(join.installed) != len(_KNOWN):
         return None
     if not isinstance(join.batch.output, View) or join.batch.is_read_only or len(conditions) != 1:
         return None

@@ -18,7 +18,7 @@ from cartesius.columns.bodies.computed import of_function, of_predicates
 from cartesius.columns.lifetimes.overlap import FOREVER, NONE, earliest, successors
 from cartesius.columns.stages.rows import joined
 from cartesius.columns.vectors.ordering import last_of_each
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Let, Newest, Node, Now, Oldest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Indices
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
-
-_MEMORY = (Meaning.NEWEST, Meaning.OLDEST, Meaning.MOMENTARY)
 
 
 @attrs.frozen(eq=False)
@@ -53,14 +51,14 @@ class Memory:
 
     Args:
         slot: The slot.
-        kind: `Meaning.NEWEST`, `OLDEST` or `MOMENTARY`; None: all of it.
+        kind: `Newest`, `Oldest` or `Now`; None: all of it.
         n: How many stay, of each key.
         spaces: The key spaces of these keys.
         predicates: What lets an event in.
     """
 
     slot: Slot
-    kind: Meaning | None
+    kind: type[Node] | None
     n: int
     spaces: tuple[int, ...]
     predicates: tuple[Column, ...]
@@ -91,7 +89,7 @@ class Memory:
 
     def retained(self, keys: Keys, rows: Rows) -> Rows:
         """Return the rows that stay, if the slot keeps the newest alone."""
-        if self.kind is Meaning.NEWEST and self.n == 1:
+        if self.kind is Newest and self.n == 1:
             stays = np.sort(last_of_each(*self.codes(keys, rows)))
             return rows.take(stays[np.searchsorted(stays, 0) :]).as_retained()
         return rows.take(np.flatnonzero(self.lifetimes(keys, rows).died == FOREVER)).as_retained()
@@ -101,11 +99,11 @@ class Memory:
         born = rows.position
         by = np.full(len(rows), NONE, np.int64)
         died = np.full(len(rows), FOREVER, np.int64)
-        if self.kind is Meaning.MOMENTARY:
+        if self.kind is Now:
             died = born + 1
-        elif self.kind is Meaning.OLDEST:
+        elif self.kind is Oldest:
             died = np.where(earliest(*self.codes(keys, rows), self.n), FOREVER, born)
-        elif self.kind is Meaning.NEWEST:
+        elif self.kind is Newest:
             by = successors(*self.codes(keys, rows), self.n)
             died = np.where(by == NONE, FOREVER, born[by])
         return Lifetimes(born, died, by)
@@ -115,18 +113,16 @@ def memory_of(join: Join, slot: Slot) -> Memory | str:
     """Return what the restrictions of a slot keep, or why that is not known here."""
     found = Memory(slot, None, 0, (), predicates_of(join, slot))
     for one in join.installed:
-        meaning, restriction = one.restriction.meaning, one.restriction
-        if meaning in _MEMORY and slot in one.slots["slots"]:
+        node = one.node
+        if isinstance(node, Newest | Oldest | Now) and slot in node.slots:
             if found.kind is not None:
                 return "two restrictions say what one slot keeps"
-            n = 1 if meaning is Meaning.MOMENTARY else restriction.configuration["n"]
-            found = Memory(slot, meaning, n, tuple(one.prefixes[slot.index]), found.predicates)
+            n = 1 if isinstance(node, Now) else node.n
+            found = Memory(slot, type(node), n, tuple(one.prefixes[slot.index]), found.predicates)
     return found
 
 
 def predicates_of(join: Join, slot: Slot) -> tuple[Column, ...]:
     """Return what lets an event into a slot."""
-    filters = [one for one in join.installed if one.restriction.meaning is Meaning.FILTER]
-    return tuple(
-        [of_function(one.restriction.configuration["predicate"], slot) for one in filters if slot in one.slots["slot"]]
-    )
+    filters = [one.node for one in join.installed if isinstance(one.node, Let)]
+    return tuple([of_function(one.predicate, slot) for one in filters if slot is one.slot])

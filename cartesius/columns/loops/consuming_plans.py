@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from cartesius.columns.loops.consumption import NOTHING, Consuming
 from cartesius.columns.loops.stacking import Stacking, uses_each_once
 from cartesius.columns.streams.shapes import Shape, shape_of
-from cartesius.language.meanings import OF_PRODUCTS
+from cartesius.plan.nodes import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Stage
     from cartesius.correlations.join_shape import Join
-    from cartesius.language.meanings import Meaning
+    from cartesius.plan.nodes import Node
 
 
-def consuming_stage(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Stage | str | None:
+def consuming_stage(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Stage | str | None:
     """Return the stage of a product of streams whose candidates depend on those before."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape):

@@ -20,7 +20,22 @@ from cartesius.columns.streams.expiring import Expiring
 from cartesius.columns.streams.gate_columns import Gate
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import slots_of
-from cartesius.language.meanings import BANDS, OF_JOINS, OF_PRODUCTS, Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import (
+    BANDS,
+    OF_JOINS,
+    OF_PRODUCTS,
+    Let,
+    Lockstep,
+    May,
+    Newest,
+    Node,
+    Now,
+    Oldest,
+    Regular,
+    Until,
+    Uses,
+)
 from cartesius.results.outputs import Events, Rows
 from cartesius.rows.partial_rows import PartialRows
 
@@ -35,7 +50,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
 
 _KNOWN: Final = OF_PRODUCTS | BANDS | OF_JOINS
-_DIVIDED: Final = (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED)
+_DIVIDED: Final = (Newest, Oldest, Lockstep)
 TWO: Final = 2
 MOST: Final = 5
 """How many slots a loop is written for; its nested loops, and the kinds of a gate's releases, are as many."""
@@ -92,8 +107,8 @@ def read(join: Join, spans: Spans | None = None) -> Shape | str | None:
         join: The product.
         spans: Its windows; what comes has been delivered to them.
     """
-    known = _KNOWN if spans is None else _KNOWN | {Meaning.WINDOWS}
-    if not _meanings(join) <= known or any(slot.is_table for slot in join.slots):
+    known = _KNOWN if spans is None else _KNOWN | {Regular}
+    if not _kinds_of_nodes(join) <= known or any(slot.is_table for slot in join.slots):
         return None
     if not isinstance(join.batch.output, Events | Rows):
         return None
@@ -109,12 +124,12 @@ def read(join: Join, spans: Spans | None = None) -> Shape | str | None:
 def common_to_windows(join: Join) -> list[Installed]:
     """Return the restrictions that keep the same for all windows."""
     space = join.bindings.window_space
-    divided = [one for one in join.installed if one.restriction.meaning in _DIVIDED]
+    divided = [one for one in join.installed if type(one.node) in _DIVIDED]
     return [one for one in divided if not all(space in one.prefixes[slot.index] for slot in one.named)]
 
 
-def _meanings(join: Join) -> set[Meaning | None]:
-    return {one.restriction.meaning for one in join.installed}
+def _kinds_of_nodes(join: Join) -> set[type[Node]]:
+    return {type(one.node) for one in join.installed}
 
 
 def _objection(join: Join) -> str:
@@ -139,12 +154,12 @@ def _objection(join: Join) -> str:
 def _objection_to_output(join: Join) -> str:
     if isinstance(join.batch.output, Events):
         return ""
-    tables = [one.restriction for one in join.installed if one.restriction.makes_table]
+    tables = [one for one in join.installed if facts.makes_table(one)]
     if len(tables) > 1:
         return "two restrictions make a table of it"
-    if not callable(tables[0].configuration["key"]):
+    if not callable(facts.table_key(tables[0])):
         return "the key of its table is that of a slot"
-    if join.batch.is_pure and Meaning.ALIGNED in _meanings(join):
+    if join.batch.is_pure and Lockstep in _kinds_of_nodes(join):
         return "rows are taken back at the time of what is released together"
     return ""
 
@@ -154,12 +169,12 @@ def _objection_to_missing(join: Join) -> str:
         return "parts are missing for certain only after some time, or a body is asked"
     if len(join.slots) != TWO:
         return "parts of more than two slots may be missing"
-    if Meaning.MOMENTARY in _meanings(join):
+    if Now in _kinds_of_nodes(join):
         return "a slot keeps nothing, and parts may be missing"
     if any(not slots_of(condition) for condition in join.pattern.conditions()):
         return "a condition is on no slot"
     rows = join.batch.partial.rows if join.batch.partial is not None else None
-    if isinstance(rows, PartialRows) and len(rows.trees) > 1 and any(m in BANDS for m in _meanings(join)):
+    if isinstance(rows, PartialRows) and len(rows.trees) > 1 and any(m in BANDS for m in _kinds_of_nodes(join)):
         return "parts may be missing of slots that no condition connects, and a bound in time is on one of them"
     return ""
 
@@ -171,30 +186,30 @@ def _read(join: Join, spans: Spans | None) -> Shape | str:
     gates: list[tuple[Installed, Gate]] = []
     missing: set[int] = set()
     for one in reversed(join.installed):  # the right-most sees an event first
-        meaning, configuration = one.restriction.meaning, one.restriction.configuration
+        node = one.node
         named = [slot.index for slot in one.named]
-        if meaning in (Meaning.NEWEST, Meaning.OLDEST):
+        if isinstance(node, Newest | Oldest):
             for slot in named:
                 atoms = _atoms(bundles, slot, one.prefixes[slot])
-                slots[slot].rules.append(Rule(meaning is Meaning.NEWEST, configuration["n"], atoms))
-        elif meaning is Meaning.USES:
+                slots[slot].rules.append(Rule(isinstance(node, Newest), node.n, atoms))
+        elif isinstance(node, Uses):
             for slot in named:
                 before = slots[slot].uses
-                slots[slot].uses = configuration["n"] if before is None else min(before, configuration["n"])
-        elif meaning is Meaning.MOMENTARY:
+                slots[slot].uses = node.n if before is None else min(before, node.n)
+        elif isinstance(node, Now):
             for slot in named:
                 slots[slot].leaves = True
-        elif meaning is Meaning.ALIGNED:
-            aligned = tuple([slot.index for slot in one.slots["slots"]])
-            gates.append((one, Gate(aligned, keys, one.prefixes[aligned[0]], configuration["limit"])))
-        elif meaning is Meaning.FILTER:
-            filtered = one.slots["slot"][0]
+        elif isinstance(node, Lockstep):
+            aligned = tuple([slot.index for slot in node.slots])
+            gates.append((one, Gate(aligned, keys, one.prefixes[aligned[0]], node.limit)))
+        elif isinstance(node, Let):
+            filtered = node.slot
             mine = slots[filtered.index]
             is_behind = any(filtered.index in gate.slots for _, gate in gates)
-            (mine.behind if is_behind else mine.before).append(of_function(configuration["predicate"], filtered))
-        elif meaning is Meaning.OPTIONAL:
+            (mine.behind if is_behind else mine.before).append(of_function(node.predicate, filtered))
+        elif isinstance(node, May):
             missing |= set(named)
-    bands = [one for one in join.installed if one.restriction.meaning in BANDS]
+    bands = [one for one in join.installed if isinstance(one.node, Until)]
     if any(one.floor_slots for one in bands):
         return "what leaves waits for what gates hold"
     expiring = Expiring(join, bands, spans, frees_in_turn=spans is not None and bool(common_to_windows(join)))

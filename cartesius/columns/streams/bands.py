@@ -11,7 +11,7 @@ Source: SEMANTICS 1.17 and 3.8; DESIGN 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import NotColumnar
-from cartesius.language.meanings import BANDS, Meaning
+from cartesius.plan.nodes import BANDS, Apart, Complete, KeyBy, Lasting, Let, TakeOrder, Until, Visit, Within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_KNOWN: Final = BANDS | {Meaning.KEYS, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST}
+_KNOWN: Final = BANDS | {KeyBy, Let, Complete, TakeOrder, Visit}
 
 
 class Near(Stage):
@@ -53,7 +53,7 @@ class Near(Stage):
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
         self.shape = shape
-        self.bands = [one for one in join.installed if one.restriction.meaning in BANDS]
+        self.bands = [one for one in join.installed if isinstance(one.node, Until)]
         self.bounds = tuple([bound for one in self.bands for bound in bounds_of(one, len(join.slots))])
         self.settled = [one for one in self.bands if one.is_settled]
         delays = [[delay_of(one, slot.index) for one in self.settled] for slot in join.slots]
@@ -181,25 +181,26 @@ class Near(Stage):
 
 def bounds_of(installed: Installed, n: int) -> Iterable[Bound]:
     """Return what a restriction says of the times of the parts of ``n`` slots."""
-    copy, meaning = installed.stateless, installed.restriction.meaning
-    if meaning is Meaning.BAND:
-        named = [slot.index for slot in copy.slots]
-        return [Bound(of, since, copy.duration, from_start=True) for of in named for since in named]
-    if meaning is Meaning.LASTING:
-        return [Bound(of, copy.slot.index, copy.duration) for of in range(n)]
-    left, right = copy.left.index, copy.right.index
-    return [Bound(right, left, copy.upper), Bound(left, right, -copy.lower)]
+    match installed.node:
+        case Within(slots, duration):
+            named = [slot.index for slot in slots]
+            return [Bound(of, since, duration, from_start=True) for of in named for since in named]
+        case Lasting(slot, duration):
+            return [Bound(of, slot.index, duration) for of in range(n)]
+        case Apart(left, right, lower, upper):
+            return [Bound(right.index, left.index, upper), Bound(left.index, right.index, -lower)]
+    return []
 
 
 def delay_of(installed: Installed, slot: int) -> int | None:
     """Return how long after it the partner of an event of a slot may end; None if the restriction does not say."""
-    copy = installed.stateless
+    node: Any = installed.node
     if slot not in [named.index for named in installed.named]:
         return None
-    if installed.restriction.meaning is Meaning.APART:
-        delay: int = copy.upper if slot == copy.left.index else -copy.lower
+    if isinstance(node, Apart):
+        delay: int = node.upper if slot == node.left.index else -node.lower
     else:
-        delay = copy.duration
+        delay = node.duration
     return delay
 
 
@@ -208,7 +209,7 @@ def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
     delay = delay_of(installed, slot)
     if delay is None:
         return None
-    return (rows.start if installed.restriction.meaning is Meaning.BAND else rows.end) + delay
+    return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
 
 
 def _all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
@@ -228,7 +229,7 @@ def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: b
 
 def band_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams whose parts must be near each other in time."""
-    if not any(one.restriction.meaning in BANDS for one in join.installed):
+    if not any(isinstance(one.node, Until) for one in join.installed):
         return None
     shape = shape_of(join, _KNOWN)
     if not isinstance(shape, Shape):

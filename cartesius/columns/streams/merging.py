@@ -19,7 +19,7 @@ from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.vectors import MISSING, Leaf
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Complete, Let, Now, Separate, TakeOrder, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.join_shape import Join
 
-_KNOWN: Final = frozenset({Meaning.ALONE, Meaning.MOMENTARY, Meaning.FILTER, Meaning.COMPLETION, Meaning.OLDEST_FIRST})
+_KNOWN: Final = frozenset({Separate, Now, Let, Complete, TakeOrder, Visit})
 
 
 class Merge(Stage):
@@ -68,7 +68,7 @@ def _one_missing() -> Rows:
 
 def merge_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation in which no parts meet, and nothing stays."""
-    if not any(one.restriction.meaning is Meaning.ALONE for one in join.installed):
+    if not any(isinstance(one.node, Separate) for one in join.installed):
         return None
     shape = shape_of(join, _KNOWN)
     if not isinstance(shape, Shape):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cartesius.columns.bodies.computed import Keys, of_function
-from cartesius.language.meanings import OF_PRODUCTS, Meaning
+from cartesius.plan.nodes import OF_PRODUCTS, Let, Lockstep, Newest, Node, Now, Oldest, Uses
 from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class Shape:
     is_oldest_first: bool
 
 
-def shape_of(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Shape | str | None:
+def shape_of(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Shape | str | None:
     """Return the shape of a correlation of streams, or why it has none; None: there is more than these meanings."""
-    if not {one.restriction.meaning for one in join.installed} <= known:
+    if not {type(one.node) for one in join.installed} <= known:
         return None
     reason = _objection(join)
     if reason:
@@ -69,36 +69,32 @@ def shape_of(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Shape | str
     slots = tuple([Keeping() for _ in join.slots])
     aligned: list[tuple[Installed, tuple[int, ...]]] = []
     prefixes = set()
-    is_oldest_first = False
     for one in join.installed:
-        meaning, configuration = one.restriction.meaning, one.restriction.configuration
+        node = one.node
         named = [slots[slot.index] for slot in one.named]
-        if meaning in (Meaning.NEWEST, Meaning.OLDEST, Meaning.ALIGNED):
+        if isinstance(node, Newest | Oldest | Lockstep):
             prefixes |= {one.prefixes[slot.index] for slot in one.named}
-        if meaning is Meaning.NEWEST:
+        if isinstance(node, Newest):
             for slot in named:
-                slot.newest = _least(slot.newest, configuration["n"])
-        elif meaning is Meaning.OLDEST:
+                slot.newest = _least(slot.newest, node.n)
+        elif isinstance(node, Oldest):
             for slot in named:
-                slot.oldest = _least(slot.oldest, configuration["n"])
-        elif meaning is Meaning.USES:
+                slot.oldest = _least(slot.oldest, node.n)
+        elif isinstance(node, Uses):
             for slot in named:
-                slot.uses = _least(slot.uses, configuration["n"])
-        elif meaning is Meaning.MOMENTARY:
+                slot.uses = _least(slot.uses, node.n)
+        elif isinstance(node, Now):
             for slot in named:
                 slot.leaves = True
-        elif meaning is Meaning.ALIGNED:
-            if configuration["limit"] is not None:
+        elif isinstance(node, Lockstep):
+            if node.limit is not None:
                 return "how many events are held is limited"
             if any(slot.predicates for slot in named):
                 return "a filter is behind what aligns"
-            aligned.append((one, tuple([slot.index for slot in one.slots["slots"]])))
-        elif meaning is Meaning.FILTER:
-            predicate, filtered = configuration["predicate"], one.slots["slot"][0]
-            slots[filtered.index].predicates.append(of_function(predicate, filtered))
-        elif meaning is Meaning.OLDEST_FIRST:
-            is_oldest_first = True
-    return _keyed(join, slots, tuple(aligned), prefixes, is_oldest_first=is_oldest_first)
+            aligned.append((one, tuple([slot.index for slot in node.slots])))
+        elif isinstance(node, Let):
+            slots[node.slot.index].predicates.append(of_function(node.predicate, node.slot))
+    return _keyed(join, slots, tuple(aligned), prefixes)
 
 
 def _keyed(
@@ -106,8 +102,6 @@ def _keyed(
     slots: tuple[Keeping, ...],
     aligned: tuple[tuple[Installed, tuple[int, ...]], ...],
     prefixes: set[tuple[int, ...]],
-    *,
-    is_oldest_first: bool,
 ) -> Shape | str:
     if any(slot.newest is not None and slot.oldest is not None for slot in slots):
         return "the newest and the oldest events are kept"
@@ -120,7 +114,7 @@ def _keyed(
         return components
     if not set(spaces) <= {one.space for one in components}:
         return "not all slots are keyed"
-    return Shape(slots, aligned, keys, components, spaces, is_oldest_first)
+    return Shape(slots, aligned, keys, components, spaces, join.batch.rank.is_oldest_first)
 
 
 def _objection(join: Join) -> str:

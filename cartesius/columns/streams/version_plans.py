@@ -16,7 +16,8 @@ from cartesius.columns.lifetimes.lifetimes import Memory, memory_of
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import slots_of
 from cartesius.language.lists import equality_of
-from cartesius.language.meanings import OF_JOINS, OF_PRODUCTS, Meaning
+from cartesius.plan import facts
+from cartesius.plan.nodes import OF_JOINS, OF_PRODUCTS, AsTable, Lockstep, May, Newest, Node, Now, Oldest, Uses
 from cartesius.results.outputs import Events
 from cartesius.results.outputs import Rows as ResultRows
 from cartesius.results.views import View
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
 
-OF_VERSIONS: Final = OF_PRODUCTS - {Meaning.USES, Meaning.ALIGNED} | OF_JOINS
+OF_VERSIONS: Final = OF_PRODUCTS - {Uses, Lockstep} | OF_JOINS
 
 
 @attrs.frozen(eq=False)
@@ -82,7 +83,7 @@ class Plan:
     @property
     def momentary(self) -> tuple[int, ...]:
         """The slots whose part must have come just now."""
-        return tuple([one.slot.index for one in self.memories if one.kind is Meaning.MOMENTARY])
+        return tuple([one.slot.index for one in self.memories if one.kind is Now])
 
     @property
     def functions(self) -> str:
@@ -94,9 +95,9 @@ class Plan:
         return f"{first}, {last}"
 
 
-def plan_of(join: Join, known: frozenset[Meaning] = OF_VERSIONS) -> Plan | str | None:
+def plan_of(join: Join, known: frozenset[type[Node]] = OF_VERSIONS) -> Plan | str | None:
     """Return how a correlation of streams with memories is computed, or why it is not; None: it is none."""
-    if not {one.restriction.meaning for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
+    if not {type(one.node) for one in join.installed} <= known or all(slot.is_table for slot in join.slots):
         return None
     reason = _objection(join)
     if reason:
@@ -117,7 +118,7 @@ def _objection(join: Join) -> str:
     if join.pattern.absent.names or join.bindings.moment is not None or join.bindings.shown is not None:
         return "its candidates are not all combinations"
     patterns = [slot.reactive.pattern for slot in join.slots]
-    if any(pattern is not None and any(one.retracts for one in pattern.restrictions) for pattern in patterns):
+    if any(pattern is not None and any(facts.takes_back(one) for one in pattern.restrictions) for pattern in patterns):
         return "what comes to it may be taken back"
     if not isinstance(join.batch.output, Events | View) and _by(join) is None:
         return "the rows of its table do not follow from its memory"
@@ -128,8 +129,8 @@ def _objection(join: Join) -> str:
 
 def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
     keys = Keys(join)
-    may_miss = tuple([_is_named(join, Meaning.OPTIONAL, slot.index) for slot in join.slots])
-    momentary = any(one.kind is Meaning.MOMENTARY for one in memories)
+    may_miss = tuple([_is_named(join, May, slot.index) for slot in join.slots])
+    momentary = any(one.kind is Now for one in memories)
     if momentary and any(may_miss):
         return "a slot keeps nothing, and parts may be missing"
     edges = _edges(join, keys)
@@ -151,9 +152,7 @@ def _planned(join: Join, memories: tuple[Memory, ...]) -> Plan | str:
         turns = [] if isinstance(found, str) else found
     shown: tuple[int, ...] = ()
     if isinstance(join.batch.output, View):
-        rows = [
-            one.restriction.configuration["key"] for one in join.installed if one.restriction.meaning is Meaning.ROWS
-        ]
+        rows = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
         if len(rows) > 1:
             return "two restrictions make a table of it"
         shown = tuple([slot.index for slot in join.bindings.keyed_slots(rows[0])])
@@ -180,23 +179,21 @@ def _by(join: Join) -> Callable[[Any], Any] | None:
     """Return the function of a result that is its key in a table of all that stand; None if there is none."""
     if not isinstance(join.batch.output, ResultRows) or not join.batch.output.keeps_all:
         return None
-    keys = [one.restriction.configuration["key"] for one in join.installed if one.restriction.meaning is Meaning.ROWS]
+    keys = [one.node.key for one in join.installed if isinstance(one.node, AsTable)]
     return keys[0] if len(keys) == 1 and callable(keys[0]) else None
 
 
-def _is_named(join: Join, meaning: Meaning, slot: int) -> bool:
-    return any(
-        one.restriction.meaning is meaning and any(named.index == slot for named in one.named) for one in join.installed
-    )
+def _is_named(join: Join, meaning: type[Node], slot: int) -> bool:
+    return any(type(one.node) is meaning and any(named.index == slot for named in one.named) for one in join.installed)
 
 
 def _common_key(join: Join, memories: Sequence[Memory]) -> tuple[int, ...] | None:
     """Return the key space under which each slot keeps one event, or the empty tuple; None if that is not so."""
-    newest = [one for one in memories if one.kind is Meaning.NEWEST]
+    newest = [one for one in memories if one.kind is Newest]
     spaces = {one.spaces for one in newest}
     if any(one.n != 1 for one in newest) or len(spaces) != 1 or any(one.kind is None for one in memories):
         return None
-    if any(one.kind is Meaning.OLDEST for one in memories):
+    if any(one.kind is Oldest for one in memories):
         return None
     (common,) = spaces
     if len(common) > 1:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cartesius.columns.lifetimes.lifetimes import Lifetimes
     from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
-    from cartesius.language.meanings import Meaning
+    from cartesius.plan.nodes import Node
 
 MOST: Final = 1 << 24
 """How many combinations are made at a time, unless one step has more; a batch that has more is cut."""
@@ -282,7 +282,7 @@ def _keys_in(expression: Expression) -> frozenset[str]:
     return frozenset().union(*map(_keys_in, children(expression)))
 
 
-def version_stage(join: Join, known: frozenset[Meaning] = OF_VERSIONS) -> Stage | str | None:
+def version_stage(join: Join, known: frozenset[type[Node]] = OF_VERSIONS) -> Stage | str | None:
     """Return the stage of a correlation of streams with memories, or why it has none."""
     plan = plan_of(join, known)
     if isinstance(plan, Plan):

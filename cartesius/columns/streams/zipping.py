@@ -26,7 +26,7 @@ from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
 from cartesius.columns.streams.gate_columns import filtered
 from cartesius.columns.streams.shapes import Shape, shape_of
 from cartesius.columns.vectors.key_codes import NEVER, encoded
-from cartesius.language.meanings import OF_PRODUCTS
+from cartesius.plan.nodes import OF_PRODUCTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.aligned_rows import Released
     from cartesius.columns.stages.stages import Moment
     from cartesius.correlations.join_shape import Join
-    from cartesius.language.meanings import Meaning
+    from cartesius.plan.nodes import Node
 
 
 class Zip(Stage):
@@ -150,7 +150,7 @@ def flow_of(body: ColumnarBody, parts: Sequence[Parts], position: NDArray[np.int
     return Flow(position, value, start, end)
 
 
-def zip_stage(join: Join, known: frozenset[Meaning] = OF_PRODUCTS) -> Stage | str | None:
+def zip_stage(join: Join, known: frozenset[type[Node]] = OF_PRODUCTS) -> Stage | str | None:
     """Return the stage of a correlation whose slots come in lock-step, one event of each at a time."""
     shape = shape_of(join, known)
     if not isinstance(shape, Shape):

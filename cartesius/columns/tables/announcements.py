@@ -20,7 +20,7 @@ from cartesius.columns.tables.table_stages import TableStage
 from cartesius.columns.tables.timelines import ToRows
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.vectors import CHANGE, Leaf, Struct
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import Announce, Complete, Now, TakeOrder, Visit
 from cartesius.results.outputs import Events
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ class Announcing(TableStage):
 
 def announcing_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that makes events of the changes of one table."""
-    meanings = {one.restriction.meaning for one in join.installed}
-    known = {Meaning.ANNOUNCES, Meaning.MOMENTARY, Meaning.OLDEST_FIRST, Meaning.COMPLETION}
-    if Meaning.ANNOUNCES not in meanings or not meanings <= known or not isinstance(join.batch.output, Events):
+    meanings = {type(one.node) for one in join.installed}
+    known = {Announce, Now, Visit, Complete, TakeOrder}
+    if Announce not in meanings or not meanings <= known or not isinstance(join.batch.output, Events):
         return None
-    if len(join.slots) != 1 or Meaning.MOMENTARY not in meanings or join.slots[0].kept is None:
+    if len(join.slots) != 1 or Now not in meanings or join.slots[0].kept is None:
         return "changes of a table meet others, or stay"
     return Announcing(join, ToRows([0]), [False])

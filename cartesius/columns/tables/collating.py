@@ -20,7 +20,7 @@ from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import commented
 from cartesius.expressions.expressions import Part
 from cartesius.expressions.phases import collected_of
-from cartesius.language.meanings import Meaning
+from cartesius.plan.nodes import AsTable, Collate, TakeBack
 from cartesius.results.outputs import is_unchanged
 from cartesius.results.views import View
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
-_KNOWN = {Meaning.COLLATES, Meaning.RETRACTS, Meaning.ROWS}
+_KNOWN = {Collate, TakeBack, AsTable}
 
 
 @attrs.frozen(eq=False)
@@ -62,7 +62,7 @@ class Collating(Stage):
     def __init__(self, join: Join, installed: Installed) -> None:
         super().__init__(join)
         self.installed = installed
-        self.life: Any = installed.restriction.configuration["life"]
+        self.life: Any = installed.stateless.life
 
     def source(self) -> str:
         """Return what is done, as there is no code."""
@@ -181,14 +181,14 @@ def _retained(rows: Mapping[Any, Row]) -> Rows | None:
 
 def collating_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that collects rows from the events of a stream."""
-    found = [one for one in join.installed if one.restriction.meaning is Meaning.COLLATES]
+    found = [one for one in join.installed if isinstance(one.node, Collate)]
     if not found:
         return None
     installed = found[0]
-    life = installed.restriction.configuration["life"]
+    life = installed.stateless.life
     if collected_of(life) is None:
         return f"{life!r} does not say what it collects"
-    meanings = [one.restriction.meaning for one in join.installed]
+    meanings = [type(one.node) for one in join.installed]
     if len(meanings) != len(set(meanings)) or not set(meanings) <= _KNOWN or not isinstance(join.batch.output, View):
         return "more is done to rows that are collected"
     (slot,) = join.slots if len(join.slots) == 1 else (None,)

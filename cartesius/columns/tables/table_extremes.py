@@ -28,7 +28,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, concatenated
-from cartesius.language.meanings import Total
+from cartesius.plan.known_totals import Total
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:

@@ -20,7 +20,9 @@ from cartesius.columns.tables.table_totals import ToTotals
 from cartesius.columns.tables.timelines import ToRows
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.expressions import KeyOf
-from cartesius.language.meanings import OF_JOINS, Meaning, Total
+from cartesius.plan import facts
+from cartesius.plan.known_totals import Total
+from cartesius.plan.nodes import OF_JOINS, Aggregate, AsTable, Complete, Fold, Let, May, Recall, TakeOrder, Upsert
 from cartesius.results.totals import Totals
 from cartesius.results.views import View
 
@@ -32,18 +34,19 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
 
 _KNOWN: Final = OF_JOINS | {
-    Meaning.UPSERTS,
-    Meaning.RECALLS,
-    Meaning.TOTALS,
-    Meaning.COMPLETION,
-    Meaning.FILTER,
-    Meaning.FOLDS,
+    Upsert,
+    Recall,
+    Aggregate,
+    Complete,
+    TakeOrder,
+    Let,
+    Fold,
 }
 
 
 def table_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of tables that gives a table."""
-    meanings = {one.restriction.meaning for one in join.installed}
+    meanings = {type(one.node) for one in join.installed}
     if not meanings <= _KNOWN or not any(slot.is_table for slot in join.slots):
         return None
     if not all(slot.is_table for slot in join.slots):
@@ -54,7 +57,7 @@ def table_stage(join: Join) -> Stage | str | None:
         return "its events are changes"
     if join.bindings.spaces or join.batch.versions is not None or join.batch.absences is not None:
         return "its rows are versions, or have keys besides their own"
-    if Meaning.FILTER in meanings and meanings & {Meaning.UPSERTS, Meaning.RECALLS, Meaning.FOLDS}:
+    if Let in meanings and meanings & {Upsert, Recall, Fold}:
         return "what a filter stops is no row yet, is kept elsewhere, or is folded"
     missing = _missing(join)
     output = _output(join)
@@ -68,7 +71,7 @@ def table_stage(join: Join) -> Stage | str | None:
 
 
 def _missing(join: Join) -> list[bool]:
-    named = {slot for one in join.installed if one.restriction.meaning is Meaning.OPTIONAL for slot in one.named}
+    named = {slot for one in join.installed if isinstance(one.node, May) for slot in one.named}
     return [slot in named for slot in join.slots]
 
 
@@ -81,10 +84,9 @@ def _output(join: Join) -> Output | str:
 
 
 def _totals(join: Join) -> Output | str:
-    (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
-    group = restriction.configuration["group"]
+    (node,) = (one.node for one in join.installed if isinstance(one.node, Aggregate))
+    group, by = node.group, node.by
     known = getattr(group, "known", None)
-    by = restriction.configuration.get("by")
     if known is None:
         if by is None or group.inverse is None:
             return f"of {group!r} it is not known what it totals"
@@ -98,9 +100,9 @@ def _totals(join: Join) -> Output | str:
 
 def keyed(join: Join) -> list[int]:
     """Return the slots of which the first that is present gives a row its key."""
-    (restriction,) = (one.restriction for one in join.installed if one.restriction.meaning is Meaning.ROWS)
-    key = restriction.configuration["key"]
-    return [join.bindings.find(name, restriction)[0].index for name in ((key,) if isinstance(key, str) else key)]
+    (rows,) = (one for one in join.installed if isinstance(one.node, AsTable))
+    key = facts.table_key(rows)
+    return [join.bindings.find(name, rows.restriction)[0].index for name in ((key,) if isinstance(key, str) else key)]
 
 
 def _has_one_key(join: Join) -> bool:

@@ -27,8 +27,8 @@ from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
 from cartesius.expressions.value_functions import of_value
 from cartesius.language.lists import equality_of
-from cartesius.language.meanings import Meaning
 from cartesius.language.reactives import Undeclared
+from cartesius.plan.nodes import Fold, Recall, Upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,18 +73,17 @@ class TableStage(Stage):
         self.missing = missing
         conditions = join.pattern.conditions()
         self.body = ColumnarBody(join, [one for one in conditions if equality_of(one, join.pattern.lists) is not None])
-        self.is_transient = any(one.restriction.meaning is Meaning.RECALLS for one in join.installed)
+        self.is_transient = any(isinstance(one.node, Recall) for one in join.installed)
         self.is_read_only = join.batch.is_read_only
         self.keys: dict[int, Any] = {
-            slot.index: of_value(key) if callable(key := one.restriction.configuration["key"]) else key
+            one.node.slot.index: of_value(one.node.key) if callable(one.node.key) else one.node.key
             for one in join.installed
-            if one.restriction.meaning is Meaning.UPSERTS
-            for slot in one.named
+            if isinstance(one.node, Upsert)
         }
         self.folds = {
-            one.named[0].index: (one.restriction.configuration["initial"], one.restriction.configuration["combine"])
+            one.node.slot.index: (one.node.initial, one.node.combine)
             for one in join.installed
-            if one.restriction.meaning is Meaning.FOLDS
+            if isinstance(one.node, Fold)
         }
         self.predicates = {slot.index: predicates_of(join, slot) for slot in join.slots}
 
@@ -204,7 +203,4 @@ def _key(payload: Vector, key: str | Callable[[Any], Any]) -> Vector:
 
 def has_known_keys(join: Join) -> bool:
     """Whether the keys of rows that are made of streams are computed."""
-    return not any(
-        one.restriction.meaning is Meaning.UPSERTS and isinstance(one.restriction.configuration["key"], Undeclared)
-        for one in join.installed
-    )
+    return not any(isinstance(one.node, Upsert) and isinstance(one.node.key, Undeclared) for one in join.installed)

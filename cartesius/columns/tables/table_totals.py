@@ -27,7 +27,7 @@ from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.ordering import last_of_each
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct, concatenated
 from cartesius.expressions.value_functions import of_value
-from cartesius.language.meanings import Total
+from cartesius.plan.known_totals import Total
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import concatenated
 from cartesius.columns.windows.window_deliveries import deliveries, first_met
 from cartesius.columns.windows.window_state import opened, store_windows
-from cartesius.language.meanings import OF_PRODUCTS, Meaning
+from cartesius.plan.nodes import OF_PRODUCTS, Lockstep, Regular
 from cartesius.results.outputs import Events
 from cartesius.results.outputs import Rows as Table
 
@@ -190,7 +190,7 @@ def _moment(moment: Moment, positions: Ints) -> Moment:
 
 def window_join_stage(join: Join) -> Stage | str | None:
     """Return the stage of streams that meet in windows, at once."""
-    opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
+    opening = [one for one in join.installed if isinstance(one.node, Regular)]
     if len(opening) != 1 or not isinstance(join.batch.output, Events | Table):
         return None
     if len({slot.reactive for slot in join.slots}) < len(join.slots):
@@ -208,13 +208,13 @@ def window_join_stage(join: Join) -> Stage | str | None:
     if isinstance(spans, str):
         return spans
     common = common_to_windows(join)
-    if any(one.restriction.meaning is Meaning.ALIGNED for one in common):
+    if any(isinstance(one.node, Lockstep) for one in common):
         return "what aligns is common to all windows"
     if common and spans.size > spans.period:
         return "what is kept of a slot is common to windows that overlap"
     if spans.delay is not None:
         return "what meets in its windows waits for their end"
-    versions, products = OF_VERSIONS | {Meaning.WINDOWS}, OF_PRODUCTS | {Meaning.WINDOWS}
+    versions, products = OF_VERSIONS | {Regular}, OF_PRODUCTS | {Regular}
     stages = [stepping_stage(join, spans)]
     if not common and isinstance(join.batch.output, Events):
         first = (version_stage(join, versions), zip_stage(join, products), consuming_stage(join, products))

@@ -32,7 +32,8 @@ from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concat
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
 from cartesius.expressions.expressions import Expression, Part, Tuple, WindowOf
-from cartesius.language.meanings import Meaning, Total
+from cartesius.plan.known_totals import Total
+from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _KINDS: dict[Total, Callable[[Any], Totalling]] = {
     Total.COUNT: Counts, Total.PRESENT: Presences, Total.SUM: Sums, Total.MEAN: Means, Total.LEAST: Least,
     Total.GREATEST: Greatest,
 }  # fmt: skip
-_KNOWN = {Meaning.WINDOWS, Meaning.TOTALS, Meaning.RETRACTS, Meaning.MOMENTARY, Meaning.FILTER}
+_KNOWN = {Regular, Aggregate, TakeBack, Now, Let}
 
 
 class WindowTotals(Stage):
@@ -255,11 +256,11 @@ def _reported(found: Deliveries, segments: Segments) -> tuple[Indices, Indices, 
 def window_totals_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation that totals one stream in windows."""
     output, yields = join.batch.output, join.pattern.yields
-    opening = [one for one in join.installed if one.restriction.meaning is Meaning.WINDOWS]
-    meanings = {one.restriction.meaning for one in join.installed}
+    opening = [one for one in join.installed if isinstance(one.node, Regular)]
+    meanings = {type(one.node) for one in join.installed}
     if len(opening) != 1 or not isinstance(output, Totals):
         return None
-    if len(join.slots) != 1 or Meaning.MOMENTARY not in meanings or not meanings <= _KNOWN or output.keeps_elements:
+    if len(join.slots) != 1 or Now not in meanings or not meanings <= _KNOWN or output.keeps_elements:
         return "the events that its windows total are kept, as they may be taken back"
     slot = join.slots[0]
     if slot.is_table or slot.n is not None or slot.shared is not None or join.batch.body.where is not None:
@@ -278,8 +279,7 @@ def window_totals_stage(join: Join) -> Stage | str | None:
 
 def _key_of(join: Join, yields: Any) -> Expression | None:
     """Return the key beside the window, or the window, if totals are of (value, key) as `aggregate` writes it."""
-    totalling = next(one for one in join.installed if one.restriction.meaning is Meaning.TOTALS)
-    by = vars(totalling.restriction).get("by")
+    by = next(one.node.by for one in join.installed if isinstance(one.node, Aggregate))
     if not isinstance(yields, Tuple) or len(yields.items) != 2 or yields.items[0] != Part(join.slots[0].name):
         return None
     key = None if by is None else applied(by, yields)

@@ -14,6 +14,7 @@ from cartesius import (
     play,
     start,
 )
+from cartesius.plan import Node, Opaque
 from restrictions import (
     momentarily,
     most_recently,
@@ -26,7 +27,9 @@ class barrier(Restriction):
 
     slots: Slots
     signal: Slot
-    pauses = ("slots", "signal")
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(*self.slots, self.signal)),)
 
     @handles(start)  # when the copy for a key is made
     def close(self):
@@ -50,7 +53,9 @@ class dam(Restriction):
 
     slots: Slots
     signal: Slot
-    pauses = ("slots", "signal")
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(*self.slots, self.signal)),)
 
     @handles(start)
     def close(self):

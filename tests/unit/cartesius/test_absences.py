@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cartesius import Engine, Reactive, Restriction, Slot, Slots, correlate, forward, handles, run, select
+from cartesius import Absent, Engine, Reactive, Restriction, Slot, Slots, correlate, forward, handles, run, select
 from cartesius.correlations.absences import is_among
 from cartesius.errors import InvalidArgument
 from restrictions import cartesian, fifo, key_by, most_recently, within, without
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 class unseen(Restriction):
     """Let a row come if no event of ``never`` is there that fits it: a restriction as a user may write it."""
 
-    absent: ClassVar[tuple[str, ...]] = ("never",)
-    consumes: ClassVar[bool] = True
-    never: Slot
+    never: Absent[Slot]
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         return entry.end + 5
@@ -37,9 +35,7 @@ class unseen(Restriction):
 class none_of(Restriction):
     """Let a row come if no event of any of ``never`` is there that fits it."""
 
-    absent: ClassVar[tuple[str, ...]] = ("never",)
-    consumes: ClassVar[bool] = True
-    never: Slots
+    never: Absent[Slots]
 
     @handles(select)
     def choose(self, matches: Iterable[Match]) -> None:

@@ -23,6 +23,7 @@ from cartesius import (
     select,
     state,
 )
+from cartesius.plan import Opaque
 from restrictions import (
     affinely,
     aligning,
@@ -355,7 +356,9 @@ def test_a_keyed_choice_that_leaves_nothing_out_stands_beside_missing_parts(a, b
 
     class as_they_come(Restriction):
         slots: Slots
-        consumes = False
+
+        def plan(self):
+            return (Opaque(consumes=False),)
 
         @handles(select)
         def choose(self, matches):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -28,6 +28,7 @@ from cartesius import (
     tick,
 )
 from cartesius.errors import InvalidArgument
+from cartesius.plan import Node, Opaque
 from restrictions import first_match, key_by, optionally, retracting
 from tests.unit.cartesius.clause_examples import Broken, through, values
 
@@ -178,7 +179,8 @@ class choosing(Restriction):
 
 
 class arranging(choosing):
-    consumes: ClassVar[bool] = False
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(consumes=False),)
 
 
 class arranging_further(arranging):
@@ -207,7 +209,9 @@ def test_a_lazy_choice_acts_for_the_key_of_its_own_clause_whoever_asks_for_it(a)
 
     class once_a_key(Restriction):
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
 
         @handles(select)
         def choose(self, matches):

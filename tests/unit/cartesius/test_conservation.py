@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 from cartesius import Delete, Engine, Reactive, Restriction, Slot, Update, arrive, correlate, forward, handles, pause
+from cartesius.plan import Node, Opaque
 from cartesius.programs.measures import unaccounted
 from restrictions import (
     affinely,
@@ -88,7 +89,9 @@ class _closing(Restriction):
     """Let one through, and hold the others back at the door."""
 
     slot: Slot
-    pauses = ("slot",)
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(self.slot,)),)
 
     @handles(arrive, "slot")
     def close_behind(self, slot, event):

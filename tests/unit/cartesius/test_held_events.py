@@ -205,7 +205,7 @@ def test_two_clauses_for_one_operation_are_refused(left):
         cartesian(left, restrict=twice("left"))
 
 
-@pytest.mark.parametrize("name", ["bound", "waits", "check", "validate", "key_space"])
+@pytest.mark.parametrize("name", ["plan", "nodes", "check", "validate", "due"])
 def test_a_field_that_would_hide_a_method_is_refused(name):
     with pytest.raises(InvalidArgument, match=f"{name!r} is a method of Restriction"):
         type("hiding", (Restriction,), {name: state(0)})

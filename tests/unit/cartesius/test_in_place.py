@@ -41,6 +41,7 @@ from cartesius.batching.world import World
 from cartesius.data.events import EventDraft
 from cartesius.errors import InvalidArgument, WrongThread
 from cartesius.expressions.expressions import Apply, Constant, Part
+from cartesius.plan import Node, Opaque
 from cartesius.rows.enumeration import Product
 from restrictions import (
     aligning,
@@ -116,7 +117,9 @@ class barrier(Restriction):
 
     slots: Slots
     signal: Slot
-    pauses = ("slots", "signal")
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(*self.slots, self.signal)),)
 
     @handles(start)
     def close(self) -> None:

@@ -19,6 +19,7 @@ from cartesius import (
     start,
     tick,
 )
+from cartesius.plan import Node, Opaque
 from restrictions import (
     affinely,
     key_by,
@@ -170,7 +171,9 @@ def test_a_failed_release_does_not_change_the_snapshot(a, b, go):
 def test_an_advance_whose_release_fails_may_be_repeated(a):
     class delaying(Restriction):
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
 
         @handles(start)
         def close(self):

@@ -21,6 +21,7 @@ from cartesius import (
     run,
     tick,
 )
+from cartesius.plan import Node, Opaque
 from restrictions import (
     aligning,
     combine_latest,
@@ -157,7 +158,9 @@ def test_close_lets_through_what_its_deadlines_play(a):
         """One event in ten units."""
 
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
 
         @handles(arrive, "slot")
         def close_behind(self, slot, event):

@@ -25,6 +25,7 @@ from cartesius import (
     tick,
 )
 from cartesius.errors import InvalidArgument
+from cartesius.plan import Node, Opaque
 from restrictions import (
     as_table,
     key_by,
@@ -113,7 +114,10 @@ def test_a_tick_may_pause_and_play(a):
         """Ten units after an event the slot closes, ten later it opens."""
 
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
+
         after: Duration
 
         @handles(arrive, "slot")
@@ -149,7 +153,9 @@ def test_a_clause_for_a_stored_event_may_pause_and_play(a, b, family):
     class first_only(Restriction):
         slot: Slot
         signal: Slot
-        pauses = ("slot", "signal")
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot, self.signal)),)
 
         @handles(family, "slot")
         def shut(self, slot, entry):
@@ -175,7 +181,9 @@ def test_a_clause_for_select_may_pause_and_play(a, go):
         """After a result nothing more comes, until a signal meets nothing."""
 
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
 
         @handles(select)
         def choose(self, matches):
@@ -209,7 +217,9 @@ def test_pausing_another_slot_holds_its_next_event_also_one_of_the_same_step(a, 
 
         first: Slot
         second: Slot
-        pauses = ("first", "second")
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.first, self.second)),)
 
         @handles(arrive, "first")
         def shut(self, slot, event):
@@ -236,7 +246,9 @@ def test_pausing_twice_is_pausing_once(a, b, go):
     class thrice(Restriction):
         slot: Slot
         signal: Slot
-        pauses = ("slot", "signal")
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot, self.signal)),)
 
         @handles(start)
         def close(self):
@@ -273,7 +285,9 @@ def test_play_on_a_slot_that_is_not_paused_does_nothing(a, b, go):
 def test_a_pause_that_is_taken_back_in_the_same_step_holds_nothing(a, b, go):
     class hesitating(Restriction):
         slot: Slot
-        pauses = ("slot",)
+
+        def plan(self) -> tuple[Node, ...]:
+            return (Opaque(pauses=(self.slot,)),)
 
         @handles(arrive, "slot")
         def hesitate(self, slot, event):

@@ -31,6 +31,7 @@ from cartesius import (
     repeated,
 )
 from cartesius.errors import InvalidArgument
+from cartesius.plan import Opaque
 from restrictions import (
     affinely,
     aligning,
@@ -316,8 +317,10 @@ def test_what_is_of_each_key_is_not_what_is_of_all():
 class newest(Restriction):
     """Keeps the newest; it says that it concerns each slot by itself."""
 
-    shares = True
     slots: Slots
+
+    def plan(self):
+        return (Opaque(shares=True),)
 
     @handles(push, "slots")
     def replace(self, slot, entry):
@@ -326,8 +329,16 @@ class newest(Restriction):
         forward(slot, entry)
 
 
+class same(newest):
+    """Adds nothing to what the other says of itself."""
+
+
 class silent(newest):
-    """Does the same, and says nothing."""
+    """Does the same, in a way of its own, and says nothing."""
+
+    @handles(push, "slots")
+    def replace(self, slot, entry):
+        super().replace(slot, entry)
 
 
 def test_a_restriction_of_a_user_shares_if_its_class_says_so():
@@ -335,8 +346,9 @@ def test_a_restriction_of_a_user_shares_if_its_class_says_so():
         return Engine(pairs(left, right, "first", kind("x")), pairs(left, third, "second", kind("x")))
 
     assert shared(engine(newest)) == [["first.x", "second.x"]]
-    assert shared(engine(silent)) == []  # it is not inherited: a subclass may do more
-    for kind in (newest, silent):
+    assert shared(engine(same)) == [["first.x", "second.x"]]
+    assert shared(engine(silent)) == []  # a subclass with methods may do more
+    for kind in (newest, same, silent):
         each = engine(kind)
         each.push(left, 1), each.push(left, 2)
         assert values(each.push(third, 3)) == [((2, 3), 1)]

@@ -24,6 +24,7 @@ from cartesius import (
     push,
 )
 from cartesius.errors import InvalidArgument, WrongThread
+from cartesius.plan import Node, Opaque
 from restrictions import as_table, most_recently, only, retracting, take, versioned
 from restrictions.streams import stream_table_join
 from restrictions.tables import (
@@ -163,7 +164,9 @@ class shutting(Restriction):
 
     table: Slot
     signal: Slot
-    pauses = ("table",)
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(self.table,)),)
 
     @handles(push, "signal")
     def obey(self, slot, entry):

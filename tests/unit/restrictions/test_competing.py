@@ -28,6 +28,7 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import withdraw
+from cartesius.plan import Node, Opaque
 from restrictions import (
     affinely,
     aligning,
@@ -164,7 +165,9 @@ class barrier(Restriction):
 
     slot: Slot
     signal: Slot
-    pauses = ("slot", "signal")
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(self.slot, self.signal)),)
 
     @handles(start)
     def close(self):

@@ -24,6 +24,7 @@ from cartesius import (
     start,
 )
 from cartesius.errors import InvalidArgument
+from cartesius.plan import Node, Opaque
 from restrictions import aligning, key_by, most_recently, retracting, separately
 from restrictions.streams import now
 from restrictions.time.duration import apart, lasting
@@ -53,7 +54,9 @@ class waiting_for(Restriction):
 
     slot: Slot
     signal: Slot
-    pauses = ("slot", "signal")
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(self.slot, self.signal)),)
 
     @handles(start)
     def close(self):

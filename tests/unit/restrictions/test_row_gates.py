@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cartesius import Delete, Engine, Reactive, Restriction, Slot, Update, correlate, forward, handles, pause, push, run
 from cartesius.errors import CartesiusError, InvalidArgument
+from cartesius.plan import Node, Opaque
 from restrictions import (
     affinely,
     as_table,
@@ -237,7 +238,9 @@ class shutting(Restriction):
     """Pause the slot once something has come."""
 
     slot: Slot
-    pauses = ("slot",)
+
+    def plan(self) -> tuple[Node, ...]:
+        return (Opaque(pauses=(self.slot,)),)
 
     @handles(push, "slot")
     def shut(self, slot, entry):

@@ -23,6 +23,7 @@ from cartesius import (
 )
 from cartesius.errors import InvalidArgument, OrderMismatch
 from cartesius.language.families import arrive
+from cartesius.plan import Opaque
 from cartesius.testing import streams_equivalent
 from restrictions import by_arrival, fifo, key_by, momentarily
 from restrictions.operators import BAG, Keyed, in_order_per_key, operate, per_item, unordered_per_key
@@ -220,9 +221,11 @@ def test_a_state_that_is_changed_by_unordered_items_depends_on_their_order_and_t
     class last(Restriction):
         """By hand, with a declaration that is wrong."""
 
-        relies_on_order = Reliance.NONE
         slot: Slot
         before: Any = state(None)
+
+        def plan(self):
+            return (Opaque(relies=Reliance.NONE),)
 
         @handles(arrive, "slot")
         def replace(self, slot, event):
