@@ -42,10 +42,10 @@ from .time.absence import without as without
 from .time.duration import within as within
 from .time.event_time import in_event_time as in_event_time
 from .time.versioning import versioned as versioned
+from .windowing.assigned_windows import windowed as windowed
 from .windowing.assigning import fixed as fixed
 from .windowing.assigning import sliding as sliding
 from .windowing.assigning import tumbling as tumbling
-from .windowing.assigning import windowed as windowed
 from .windowing.sessions import session as session
 
 __all__ = [

@@ -6,10 +6,10 @@ written to the right has a copy a window, what is written to the left, such as `
 Source: ICFP 2018, doi:10.1145/3236762, Figure 15; Dindar et al., VLDB Journal 2013; SEMANTICS 3.2 and 3.4.
 """
 
+from restrictions.windowing.assigned_windows import windowed as windowed
 from restrictions.windowing.assigning import fixed as fixed
 from restrictions.windowing.assigning import sliding as sliding
 from restrictions.windowing.assigning import tumbling as tumbling
-from restrictions.windowing.assigning import windowed as windowed
 from restrictions.windowing.contents import accumulated as accumulated
 from restrictions.windowing.contents import filtered as filtered
 from restrictions.windowing.contents import first as first

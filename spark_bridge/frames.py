@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 from pyspark.sql.utils import is_remote
 
+from cartesius.analysis.partition_choice import chosen_partition
+from cartesius.analysis.partitioning import Partitioning
 from cartesius.batching.world import World
 from cartesius.core.engine_core import MICROSECOND
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partition_choice import chosen_partition
-from cartesius.facts.partitioning import Partitioning
 from cartesius.programs.programs import Program
 from spark_bridge.columns.schemas import result_schema
 from spark_bridge.reading.options import (

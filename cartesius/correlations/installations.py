@@ -268,19 +268,6 @@ class Installed(Place):
         """Return the layer of a clause; who sees events at the door goes on from there when the clock has moved."""
         return "door" if family in (tick, ended) and self.opens_windows else layer_of(family)
 
-    def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
-        """Return the slots that the fields of a clause name; all, if it names none."""
-        if not fields:
-            return tuple(self.join.slots)
-        unknown = [field for field in fields if field not in self.slots]
-        if unknown:
-            message = (
-                f"{type(self.restriction).__name__}: expected the name of a field of slots in handles(…) but got"
-                f" {unknown[0]!r}; the fields of slots are {', '.join(self.slots) or 'none'}"
-            )
-            raise InvalidArgument(message)
-        return tuple(slot for field in fields for slot in self.slots[field])
-
     def run(self, function: Callable[..., Any], key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
         """Run a clause on the copy for ``key``."""
         return self.run_on(self.copy(key), function, key, arguments)

@@ -75,6 +75,19 @@ class Place:
             raise InvalidArgument(message)
         return tuple(dict.fromkeys(found))
 
+    def slots_of(self, fields: tuple[str, ...]) -> tuple[Slot, ...]:
+        """Return the slots that the fields of a clause name; all, if it names none."""
+        if not fields:
+            return tuple(self.join.slots)
+        unknown = [field for field in fields if field not in self.slots]
+        if unknown:
+            message = (
+                f"{type(self.restriction).__name__}: expected the name of a field of slots in handles(…) but got"
+                f" {unknown[0]!r}; the fields of slots are {', '.join(self.slots) or 'none'}"
+            )
+            raise InvalidArgument(message)
+        return tuple(slot for field in fields for slot in self.slots[field])
+
     def _check_spaces(self, prefixes: set[tuple[int, ...]]) -> None:
         chooses = any(family is select for _, family, _, _ in self.marks)
         if (self.has_copies or chooses) and len(prefixes) > 1:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING
 
+from cartesius.analysis.bounds import bounds_of
+from cartesius.analysis.partition_choice import explained
+from cartesius.analysis.windowed_rows import row_windows, stays
 from cartesius.data.value_texts import shown
 from cartesius.expressions.called_functions import called_by
 from cartesius.expressions.expressions import Expression, show
-from cartesius.facts.bounds import bounds_of
-from cartesius.facts.partition_choice import explained
-from cartesius.facts.windowed_rows import row_windows, stays
 from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
 from cartesius.order.order_edges import edges_of
 from cartesius.order.order_needs import needs_of

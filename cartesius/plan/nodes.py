@@ -5,6 +5,8 @@ the faster tiers, `explain`, bounds, the check of orders and the bridge read not
 `Opaque`. The slots of a node are as the restriction has them: names or reactives in one that is written, the slots
 themselves in one at work in a correlation.
 
+This module is over 300 lines because it is the list of all there is, and most of it is what each one promises.
+
 Invariant: nodes are plain data, and functions of the user's as they were given.
 
 Source: DESIGN 4; PLAN 2.

@@ -12,12 +12,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from cartesius.analysis.windowed_rows import with_leaving
 from cartesius.batching.world import World
 from cartesius.correlations.join_shape import Join
 from cartesius.correlations.runs import with_runs
 from cartesius.effects.operations import Implicit
 from cartesius.errors import InvalidArgument
-from cartesius.facts.windowed_rows import with_leaving
 from cartesius.language.lists import OneOrMore, Repeated, unbound
 from cartesius.language.patterns import Pattern
 from cartesius.language.reactives import Reactive

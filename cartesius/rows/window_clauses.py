@@ -31,7 +31,7 @@ def deliver(event: Entry, window: Window) -> None:
 
     >>> from cartesius.language.families import enter
     >>> enter.__doc__.splitlines()[2].strip()
-    'A clause delivers it to windows, by `window_clauses.deliver`, in a class with ``opens_windows = True``.'
+    'A clause delivers it to windows, by `window_clauses.deliver`, in a class whose plan is a `Deliver`.'
     """
     installed, _ = of_clause("deliver")
     enter(slot_of(event), inside(event, installed.join.bindings.window_space, window))

@@ -21,6 +21,7 @@ from uuid import UUID
 import attrs
 from pyspark.sql import types as t
 
+from cartesius.analysis.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import (
     Apply,
@@ -34,14 +35,13 @@ from cartesius.expressions.expressions import (
     WindowOf,
     show,
 )
-from cartesius.facts.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from spark_bridge.columns.computed_types import WHOLE, computed_type, is_computing, is_truth
 from spark_bridge.columns.values import check_supported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cartesius.facts.lineage import Origin, Scope
+    from cartesius.analysis.lineage import Origin, Scope
     from cartesius.language.reactives import Reactive
 
 RESERVED: Final = ("output", "change", "key", "start", "end")

@@ -8,8 +8,8 @@ from typing import Any, Final
 from pyspark.sql import types as t
 
 from cartesius import Reactive
+from cartesius.analysis.partitioning import ANYHOW
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partitioning import ANYHOW
 from spark_bridge.transport.source_frames import KEY_TYPES, near, table_key
 
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column

@@ -16,23 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from pyspark.sql import types as t
 
-from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import (
-    Apply,
-    Constant,
-    Every,
-    Expression,
-    Field,
-    Fields,
-    KeyOf,
-    Part,
-    children,
-    replace,
-    show,
-)
-from cartesius.expressions.tracing import parameters_of, trace
-from cartesius.expressions.value_functions import Chained, as_written
-from cartesius.facts.lineage import (
+from cartesius.analysis.lineage import (
     Column,
     Composed,
     Computed,
@@ -50,6 +34,22 @@ from cartesius.facts.lineage import (
     table_key,
     yielded,
 )
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.expressions import (
+    Apply,
+    Constant,
+    Every,
+    Expression,
+    Field,
+    Fields,
+    KeyOf,
+    Part,
+    children,
+    replace,
+    show,
+)
+from cartesius.expressions.tracing import parameters_of, trace
+from cartesius.expressions.value_functions import Chained, as_written
 from cartesius.language.families import arrive, totals
 from cartesius.plan import facts
 from spark_bridge.columns.schemas import PLAIN
@@ -58,7 +58,7 @@ from spark_bridge.transport.source_frames import near
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cartesius.facts.lineage import Origin, Scope
+    from cartesius.analysis.lineage import Origin, Scope
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from cartesius.facts.partitioning import ANYHOW
+from cartesius.analysis.partitioning import ANYHOW
 from spark_bridge.transport.dead_letters import NO_TIME
 from spark_bridge.transport.emission import CHANGES, DELETE, LETTER, LETTERS
 from spark_bridge.transport.packing import BEFORE_ALL, EVERYWHERE, PACKED, packer

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from pyspark.sql import types as t
 
+from cartesius.analysis.lineage import hints_of
+from cartesius.analysis.partitioning import ANYHOW
 from cartesius.errors import InvalidArgument
-from cartesius.facts.lineage import hints_of
-from cartesius.facts.partitioning import ANYHOW
 from cartesius.language.reactives import UNDECLARED
 from spark_bridge.columns.values import check_supported
 from spark_bridge.transport.arrivals import Input

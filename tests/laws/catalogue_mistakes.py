@@ -11,11 +11,11 @@ from cartesius.columns.vectors import key_codes as keys
 from cartesius.correlations import freed_windows
 from cartesius.engines import snapshots
 from cartesius.expressions import expressions, nulls
+from cartesius.plan import facts
 from cartesius.results import outputs
 from cartesius.rows.following import precedes
 from cartesius.storage import stored
 from cartesius.storage.version_memories import Version
-from restrictions.sequencing.contiguity import sequencing
 from restrictions.table_operators import aggregating
 from restrictions.time.duration import within
 from restrictions.time.event_time import in_event_time
@@ -132,7 +132,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @mistake("in_event_time has a clock for each key")
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(in_event_time, "is_common", False)
+    patch.setattr(facts, "is_common", lambda of: False)
 
 
 @mistake("a gate forgets its lateness")
@@ -142,7 +142,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @mistake("strict sequences are split by a key", "in_sequence", "within", is_of_bridge=True)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sequencing, "is_relative", False)
+    patch.setattr(facts, "is_relative", lambda of: False)
 
 
 @mistake("a snapshot forgets deletions", "versioned")

@@ -19,9 +19,9 @@ from pyspark.sql import types as t
 
 import restrictions as r
 from cartesius import Engine, Reactive, correlate, one_or_more, repeated
+from cartesius.analysis.partition_choice import NoPartition, chosen_partition
+from cartesius.analysis.partitioning import Partitioning, Unsplittable
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partition_choice import NoPartition, chosen_partition
-from cartesius.facts.partitioning import Partitioning, Unsplittable
 from restrictions.windows import first, last
 from tests.laws.bridge_programs import INDEXES, drawn_from
 from tests.laws.spark_model import planned

@@ -14,10 +14,10 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate, one_or_more, repeated, select
+from cartesius.analysis.bounds import bounds_of
 from cartesius.automata.transitions import Steps
 from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
-from cartesius.facts.bounds import bounds_of
 from restrictions import (
     affinely,
     aligning,

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 
+from cartesius.analysis.partitioning import Partitioning
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partitioning import Partitioning
 from cartesius.testing import streams_equivalent
 from spark_bridge import correlate_frames
 from spark_bridge.columns.values import arrow_type

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cartesius import Reactive, correlate, repeated
+from cartesius.analysis.partition_choice import chosen_partition
+from cartesius.analysis.partitioning import Partitioning
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partition_choice import chosen_partition
-from cartesius.facts.partitioning import Partitioning
 from restrictions import (
     affinely,
     aligning,

@@ -17,8 +17,8 @@ from cartesius import (
     repeated,
     select,
 )
+from cartesius.analysis.partitioning import Partitioning
 from cartesius.errors import InvalidArgument
-from cartesius.facts.partitioning import Partitioning
 from dsl import RulePack, Source, instant, now, require
 from dsl.units import hours, minutes
 from restrictions import (

@@ -15,9 +15,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from cartesius.errors import InvalidArgument
-from cartesius.expressions.expressions import Tuple
-from cartesius.facts.lineage import (
+from cartesius.analysis.lineage import (
     Column,
     Composed,
     InPattern,
@@ -31,6 +29,8 @@ from cartesius.facts.lineage import (
     origin,
     slots_named,
 )
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.expressions import Tuple
 from cartesius.language.families import (
     admit,
     alone,
@@ -48,8 +48,8 @@ from cartesius.plan import facts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cartesius.analysis.lineage import Origin
     from cartesius.expressions.expressions import Expression
-    from cartesius.facts.lineage import Origin
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction

@@ -17,15 +17,15 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
+from cartesius.analysis.lineage import Column, Composed, InPattern, OneOf, derived, key_of, key_space, origin
+from cartesius.analysis.partitioning import ANYHOW, Partitioning, Unsplittable
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Tuple
-from cartesius.facts.lineage import Column, Composed, InPattern, OneOf, derived, key_of, key_space, origin
-from cartesius.facts.partitioning import ANYHOW, Partitioning, Unsplittable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cartesius.facts.lineage import Origin
+    from cartesius.analysis.lineage import Origin
     from cartesius.language.reactives import Reactive
 
 _MOST: Final = 500
@@ -39,7 +39,7 @@ def chosen_partition(
 
     >>> from cartesius import Reactive
     >>> from restrictions import cartesian, key_by, most_recently
-    >>> from cartesius.facts.partition_choice import chosen_partition
+    >>> from cartesius.analysis.partition_choice import chosen_partition
     >>> ship, wind = Reactive("ship"), Reactive("wind")
     >>> both = cartesian(ship, wind, restrict=key_by(ship="mmsi") | most_recently("ship", "wind"))
     >>> chosen_partition((both,), {"ship": {"mmsi": "a whole number"}, "wind": {"at": "a whole number"}})
