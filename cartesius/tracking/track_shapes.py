@@ -96,7 +96,7 @@ def track_shape_of(join: Join) -> TrackShape | str:
     newest = {slot for one in by_node.get(Newest, ()) for slot in one.named}
     leaving = {slot for one in by_node.get(Now, ()) for slot in one.named}
     pruned = [one for one in sequences if facts.consumes(one)]
-    contiguity = sequences[0].stateless.contiguity if sequences else "any"
+    contiguity = next((one.node.contiguity for one in sequences if isinstance(one.node, InSequence)), "any")
     kind = _kind(join, slots, newest, leaving, contiguity, pruned, growing)
     if isinstance(kind, str):
         return kind
@@ -108,7 +108,9 @@ def track_shape_of(join: Join) -> TrackShape | str:
         uses_up=keeps_last and contiguity != "any",
         is_strict=contiguity == "strict",
         spans=tuple(
-            (tuple([slot.index for slot in one.named]), one.stateless.duration) for one in by_node.get(Within, ())
+            (tuple([slot.index for slot in one.named]), one.node.duration)
+            for one in join.installed
+            if isinstance(one.node, Within)
         ),
         filters=_filters(by_node.get(Let, [])),
     )
@@ -207,7 +209,11 @@ def _kind(
         )
     if some := sorted(slot.name for slot in newest | leaving):
         return f"of {some[0]!r}, but not of all variables before the last, only the newest event is kept"
-    open_ended = [one for one in growing if one.stateless.contiguity == "relaxed" and one.stateless.where is not None]
+    open_ended = [
+        one
+        for one in growing
+        if isinstance(one.node, Runs) and one.node.contiguity == "relaxed" and one.node.where is not None
+    ]
     if open_ended:
         name = open_ended[0].named[0].name
         return (
@@ -226,7 +232,8 @@ def _kind_pruned(
     *,
     restricts_memory: bool,
 ) -> Kind | str:
-    strategy = pruned.stateless.after_match
+    node: Any = pruned.node
+    strategy = node.after_match
     if growing:
         return f"a run of {growing[0].named[0].name!r} goes on after a match, which after_match may rule out"
     if restricts_memory:

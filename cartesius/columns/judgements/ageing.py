@@ -276,9 +276,10 @@ def ageing_stage(join: Join) -> Stage | str | None:
     if not found:
         return None
     (installed,) = found[:1]
-    phases = phases_of(installed.stateless.life)
+    node: Any = installed.node
+    phases = phases_of(node.life)
     if phases is None:
-        return f"{installed.stateless.life!r} does not say its phases"
+        return f"{node.life!r} does not say its phases"
     meanings = [type(one.node) for one in join.installed]
     if len(meanings) != len(set(meanings)) or not set(meanings) <= _KNOWN or not isinstance(join.batch.output, View):
         return "more is done to rows that the clock changes"

@@ -7,7 +7,7 @@ Source: SEMANTICS 3.2 and 3.10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow as pa
 from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.vectors import Leaf, Struct
 from cartesius.data.events import EARLIEST, Window
+from cartesius.plan.nodes import Regular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,17 +112,17 @@ class Spans:
 
 def spans_of(installed: Installed) -> Spans | str:
     """Return the windows of a restriction, or why they are none that columns know."""
-    fields: dict[str, Any] = vars(installed.stateless)
-    conditions = set(fields["report"].conditions)
-    if not conditions <= _REPORTS:
+    node = installed.node
+    if not isinstance(node, Regular):
+        return "its windows are not of one size"
+    if not node.reports <= _REPORTS:
         return "windows are reported from time to time"
-    if fields["tick"] != "tuple":
+    if node.ticks != "tuple":
         return "what comes to windows comes in batches"
-    if fields["content"] is not None or fields["on_leave"] != "expire":
+    if node.content is not None or node.displaces:
         return "its windows keep, or let go of, what is in them otherwise"
-    size, lateness, first = fields["size"], fields["lateness"], fields.get("t0")
-    period, offset = fields.get("period", size), fields["offset"] if first is None else first
-    if max(size, period, abs(offset), lateness) > FAR:
+    offset = node.offset if node.t0 is None else node.t0
+    if max(node.size, node.period, abs(offset), node.lateness) > FAR:
         return "its windows are very large"
-    delay = lateness if "final" in conditions else 0 if "on_close" in conditions else None
-    return Spans(size, period, offset, first is not None, lateness, delay)
+    delay = node.lateness if "final" in node.reports else 0 if "on_close" in node.reports else None
+    return Spans(node.size, node.period, offset, node.t0 is not None, node.lateness, delay)

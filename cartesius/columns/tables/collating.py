@@ -62,7 +62,8 @@ class Collating(Stage):
     def __init__(self, join: Join, installed: Installed) -> None:
         super().__init__(join)
         self.installed = installed
-        self.life: Any = installed.stateless.life
+        node: Any = installed.node
+        self.life: Any = node.life
 
     def source(self) -> str:
         """Return what is done, as there is no code."""
@@ -185,7 +186,8 @@ def collating_stage(join: Join) -> Stage | str | None:
     if not found:
         return None
     installed = found[0]
-    life = installed.stateless.life
+    node: Any = installed.node
+    life = node.life
     if collected_of(life) is None:
         return f"{life!r} does not say what it collects"
     meanings = [type(one.node) for one in join.installed]
