@@ -38,13 +38,14 @@ class Evidence:
     def outside(self, thunk: Callable[[], Answer]) -> Answer:
         """Run ``thunk`` under the handlers around the slots, and those in force here."""
         here = running().__dict__  # not the coroutine itself: a suspended frame must not hold its own
-        stack, copy = here.get("stack"), here.get("copy")
+        stack, copy, performing = here.get("stack"), here.get("copy"), here.get("performing")
         before, self._outermost.outer = self._outermost.outer, stack
-        here["stack"], here["copy"] = self._outside, None  # the clause of another engine is not at work in this one
+        # The clause of another engine is not at work in this one, nor one that an interrupted call has left.
+        here["stack"], here["copy"], here["performing"] = self._outside, None, None
         try:
             return thunk()
         finally:
-            here["stack"], here["copy"] = stack, copy
+            here["stack"], here["copy"], here["performing"] = stack, copy, performing
             self._outermost.outer = before
 
     def inside(self, thunk: Callable[[], Any]) -> None:
