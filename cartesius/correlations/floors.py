@@ -95,7 +95,7 @@ class Floors:
     @property
     def _reach(self) -> int | None:
         """Return how far back windows that are not freed take events, at most; None: any time."""
-        openers = [one for one in self._join.installed if facts.opens_windows(one)]
+        openers = [one for one in self._join.installed if one.opens_windows]
         return openers[0].stateless.reach() if openers else 0
 
     @property

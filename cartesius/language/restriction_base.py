@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from copy import copy
 from datetime import timedelta
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -116,7 +117,7 @@ class Restriction(Handler):
             (
                 n
                 for n in (*fields, *states)
-                if callable(found := getattr(Restriction, n, None)) or type(found) is property
+                if callable(found := getattr(Restriction, n, None)) or type(found) is cached_property
             ),
             None,
         )
@@ -226,7 +227,7 @@ class Restriction(Handler):
         """
         return (Opaque(),)
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """What it means: its `plan`, and, if it does more than the class that says it, something `Opaque`."""
         found = (*self.plan(), Opaque()) if self._adds else self.plan()
@@ -246,6 +247,7 @@ class Restriction(Handler):
             return self
         found = copy(self)
         vars(found).update(self._values_of(configuration), configuration=configuration)
+        vars(found).pop("nodes", None)
         return found
 
     def parts(self) -> tuple[Restriction, ...]:
