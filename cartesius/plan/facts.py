@@ -166,9 +166,10 @@ def forgets(of: Planned) -> bool:
 
 
 def bound(of: Planned) -> str | None:
-    """Return the class of what bounds the memory of its slots, such as "O(1)"; None: it does not bound it."""
-    found = [one for one in map(_bound, of.nodes) if one is not None]
-    return found[0] if found else None
+    """Return the class of what bounds the memory of its slots, such as "O(1)"; None: nothing, or it is not known."""
+    found = [_bound(one) for one in of.nodes]
+    is_known = not any(isinstance(one, Opaque) and one.bound is None for one in of.nodes)
+    return next((one for one in found if one is not None), None) if is_known else None
 
 
 def _bound(node: Node) -> str | None:
@@ -189,9 +190,10 @@ def _bound(node: Node) -> str | None:
 
 
 def entries_kept(of: Planned) -> int | None:
-    """Return how many events of each of its slots stay, of a key; None: any number."""
-    found = [one for one in map(_entries, of.nodes) if one is not None]
-    return min(found, default=None)
+    """Return how many events of each of its slots stay, of a key; None: any number, or it is not known."""
+    found = [_entries(one) for one in of.nodes]
+    is_known = not any(isinstance(one, Opaque) and one.entries is None for one in of.nodes)
+    return min((one for one in found if one is not None), default=None) if is_known else None
 
 
 def _entries(node: Node) -> int | None:
@@ -203,11 +205,6 @@ def _entries(node: Node) -> int | None:
         case Opaque():
             return node.entries
     return None
-
-
-def uses_of(of: Planned) -> int | None:
-    """Return how often each event of its slots may be used, if that is limited."""
-    return min((one.n for one in of.nodes if isinstance(one, Uses)), default=None)
 
 
 def state_variables(of: Planned) -> tuple[int | None, int] | None:
