@@ -66,6 +66,10 @@ class keeping(_content):
 
     keep: Callable[[Sequence[Entry]], Iterable[Entry]]
 
+    def plan(self) -> tuple[Node, ...]:
+        """Return what its clauses do not say: which events stay, a function says."""
+        return (Opaque(),)
+
     @handles(push)
     def choose(self, slot: Slot, entry: Entry) -> None:
         """Ask who stays."""

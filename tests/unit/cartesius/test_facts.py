@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 
+import restrictions
 from cartesius import Absent, Engine, Reactive, Reliance, Restriction, Slot, Slots, correlate, forward, handles, push
 from cartesius.plan import (
     Apart,
@@ -118,6 +121,8 @@ def derived(kind: type[Restriction]) -> Iterator[type[Restriction]]:
 
 
 def test_every_restriction_of_ours_says_what_it_means():
+    for module in pkgutil.walk_packages(restrictions.__path__, "restrictions."):
+        importlib.import_module(module.name)
     ours = {one for one in derived(Restriction) if one.__module__.startswith(("restrictions.", "cartesius."))}
     ours = {one for one in ours if getattr(sys.modules[one.__module__], one.__name__, None) is one}  # not of a doctest
     classes = {one for one in ours if not one.__name__.startswith("_") and one.__name__ not in BASES}
