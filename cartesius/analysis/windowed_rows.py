@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from cartesius.correlations.freed_windows import leaving, retaining
+from cartesius.correlations.freed_windows import leaving
 from cartesius.data.events import Window
 from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
@@ -61,13 +61,14 @@ def row_windows(pattern: Pattern) -> RowWindows | None:
 
 def _found(pattern: Pattern) -> RowWindows | None:
     opener = next((one for one in pattern.restrictions if facts.opens_windows(one)), None)
-    if opener is None:
+    opened = None if opener is None else facts.windows(opener)
+    if opener is None or opened is None:
         return _passed_on(pattern)
     place = _place(_key_of_rows(pattern))
     if place is _NOWHERE or place is _UNKNOWN:
         return None
     said = _retention(pattern)
-    delays = (opener.configuration["lateness"], *([] if said is None else [said]))
+    delays = (opened.lateness, *([] if said is None else [said]))
     is_session = opener.closed_at(Window(0, 1)) > 1
     return RowWindows(place, () if is_session else delays, delays if is_session else (), said is not None)
 
@@ -75,7 +76,7 @@ def _found(pattern: Pattern) -> RowWindows | None:
 def stays(pattern: Pattern, name: str) -> str:
     """Say why the rows of windows in a slot never leave; nothing, if they do, or are of no window."""
     source = pattern.slots[name].pattern
-    if source is None or any(facts.forgets(one) and name in one.configuration["slots"] for one in pattern.restrictions):
+    if source is None or any(name in facts.freed(one) for one in pattern.restrictions):
         return ""
     if row_windows(source) is not None:
         others = [other for other in pattern.slots if other != name]
@@ -136,7 +137,7 @@ def _place(key: Any) -> Any:
 
 
 def _retention(pattern: Pattern) -> Duration | None:
-    return next((one.configuration["retention"] for one in pattern.restrictions if isinstance(one, retaining)), None)
+    return next((said for one in pattern.restrictions if (said := facts.retention(one)) is not None), None)
 
 
 def _tables(pattern: Pattern) -> dict[str, RowWindows]:

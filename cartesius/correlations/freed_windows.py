@@ -23,8 +23,7 @@ from cartesius.language.clauses import of_clause
 from cartesius.language.families import Duration, Durations, Slots, push, tick
 from cartesius.language.restriction_base import Restriction
 from cartesius.plan import facts
-from cartesius.plan.nodes import Freed, Opaque
-from cartesius.plan.reliance import Reliance
+from cartesius.plan.nodes import Freed, Retain
 from cartesius.results.relations import Relations
 from cartesius.rows.clock_clauses import due_at, notify_at_time
 
@@ -133,7 +132,7 @@ class retaining(Restriction):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
-        return (Opaque(relies=Reliance.NONE, pointwise=True),)
+        return (Retain(self.retention),)
 
     @handles(tick)
     def release(self, now: int) -> None:

@@ -33,7 +33,7 @@ from cartesius.batching.bindings import Bindings
 from cartesius.batching.null_keys import NullKeys
 from cartesius.correlations.continuations import held_by
 from cartesius.correlations.floors import Floors
-from cartesius.correlations.freed_windows import keep_closed, may_give, retaining
+from cartesius.correlations.freed_windows import keep_closed, may_give
 from cartesius.correlations.gates import number_held
 from cartesius.correlations.installations import Installed
 from cartesius.correlations.placements import gates_of
@@ -43,6 +43,7 @@ from cartesius.data.entries import ABSENT
 from cartesius.effects.operations import check_performed
 from cartesius.language.families import Slot, arrive, completes, ended, enter, withdraw
 from cartesius.plan import facts
+from cartesius.plan.nodes import Retain
 from cartesius.results.outputs import Events
 from cartesius.results.relations import Relations
 from cartesius.storage.conservation import Fate
@@ -106,7 +107,7 @@ class Join:
             keeper = next(one for one in self.installed if facts.versions(one))
             self.batch.versions.notify_at = partial(keeper.notify_at, key=())
         for one in self.installed:
-            if self.batch.windows is not None and isinstance(one.restriction, retaining):
+            if self.batch.windows is not None and isinstance(one.node, Retain):
                 self.batch.windows.keep = partial(keep_closed, one)
         self.is_table = any(facts.makes_table(one) for one in self.installed)
         self._completes_early = any(facts.ends_early(one) for one in self.installed)

@@ -169,9 +169,8 @@ def _one_a_key(join: Join, keyed: list[Slot]) -> list[Slot]:
 
 def _is_single(join: Join, slot: Slot) -> bool:
     """Whether memory holds one event a key of the slot."""
-    recent = any(facts.bound(one) == "O(1)" and slot in one.named for one in join.installed)
-    count = [one.restriction.configuration.get("n", 1) for one in join.installed if slot in one.named]
-    return slot.is_table or slot.keeps_versions or (recent and all(n == 1 for n in count))
+    counts = [facts.entries_kept(one) for one in join.installed if slot in one.named]
+    return slot.is_table or slot.keeps_versions or 1 in counts
 
 
 def retracts(join: Join) -> bool:

@@ -33,6 +33,7 @@ from cartesius.plan.nodes import Recall as Recall
 from cartesius.plan.nodes import Regular as Regular
 from cartesius.plan.nodes import Relation as Relation
 from cartesius.plan.nodes import Require as Require
+from cartesius.plan.nodes import Retain as Retain
 from cartesius.plan.nodes import Runs as Runs
 from cartesius.plan.nodes import Separate as Separate
 from cartesius.plan.nodes import Sessions as Sessions

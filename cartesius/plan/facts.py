@@ -44,6 +44,7 @@ from cartesius.plan.nodes import (
     Regular,
     Relation,
     Require,
+    Retain,
     Runs,
     Separate,
     Sessions,
@@ -59,7 +60,7 @@ from cartesius.plan.nodes import (
 from cartesius.plan.reliance import Give, Reliance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cartesius.plan.nodes import Slots
 
@@ -76,6 +77,7 @@ _UNORDERED: Final = (
     *(
         KeyBy,
         Require,
+        Retain,
         Let,
         Regular,
         Single,
@@ -88,13 +90,14 @@ _UNORDERED: Final = (
         Until,
         AllowLate,
         Freed,
+        Retain,
         May,
         Separate,
     ),
     *(Visit, TakeBack, Aggregate, Relation, Complete, TakeOrder),
 )
 _POINTWISE: Final = (
-    *(Require, Let, Recall, Announce, Now, Until, AllowLate, Freed, Never, Separate, Visit, TakeOrder),
+    *(Require, Let, Recall, Announce, Now, Until, AllowLate, Freed, Retain, Never, Separate, Visit, TakeOrder),
 )
 _SHARED: Final = (KeyBy, Require, Let, Newest, Oldest, May, TakeBack, AsTable, Visit, TakeOrder)
 """What concerns each slot by itself, and neither changes uses nor lets entries expire."""
@@ -162,7 +165,17 @@ def expires(of: Planned) -> bool:
 
 def forgets(of: Planned) -> bool:
     """Whether it lets entries leave, and their results with them: nobody knows them any more."""
-    return any(isinstance(one, Freed) for one in of.nodes)
+    return bool(freed(of))
+
+
+def freed(of: Planned) -> Slots:
+    """Return the slots whose entries leave so."""
+    return tuple(slot for one in of.nodes if isinstance(one, Freed) for slot in one.slots)
+
+
+def retention(of: Planned) -> Any:
+    """Return how long what is of a closed window is kept; None: it does not say."""
+    return next((one.retention for one in of.nodes if isinstance(one, Retain)), None)
 
 
 def bound(of: Planned) -> str | None:
@@ -233,7 +246,7 @@ def _variables(node: Node) -> tuple[int | None, int] | None:
             return None if node.limit is None else others * node.limit, max(others, 2 if is_full else 1)
         case Runs():
             return (1, 1) if node.contiguity == "strict" else (0, 0)
-        case Deliver() | InTime() | Never() | Versions() | Freed():
+        case Deliver() | InTime() | Never() | Versions() | Freed() | Retain():
             return None
         case InSequence() if node.after_match is not None:
             return None
@@ -380,13 +393,18 @@ def weighs_by_where(of: Planned) -> bool:
 
 def opens_windows(of: Planned) -> bool:
     """Whether it delivers events to windows."""
-    return any(isinstance(one, Deliver) for one in of.nodes)
+    return windows(of) is not None
+
+
+def windows(of: Planned) -> Deliver | None:
+    """Return what it says of the windows to which it delivers events."""
+    return next((one for one in of.nodes if isinstance(one, Deliver)), None)
 
 
 def reports_by_key(of: Planned) -> bool:
     """Whether its windows, right of a `key_by` of all slots, go by their own events and the clock alone."""
-    windows = [one for one in of.nodes if isinstance(one, Deliver)]
-    return bool(windows) and all(_goes_by_key(one) for one in windows)
+    found = windows(of)
+    return found is not None and _goes_by_key(found)
 
 
 def _goes_by_key(window: Deliver) -> bool:
@@ -401,6 +419,11 @@ def row_slots(of: Planned) -> Slots:
 def row_key(of: Planned, unknown: Any) -> Any:
     """Return the key of those tables' rows: a name, or a function; ``unknown``: a life has one of its own."""
     return next((one.key for one in of.nodes if isinstance(one, Upsert)), unknown)
+
+
+def lives(several: Iterable[Planned]) -> list[Any]:
+    """Return the lives by which restrictions show, or collect, rows."""
+    return [node.life for of in several for node in of.nodes if isinstance(node, Age | Collate)]
 
 
 def recalled(of: Planned) -> Slots:

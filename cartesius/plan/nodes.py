@@ -261,6 +261,13 @@ class Freed(Node):
     slots: Slots
 
 
+@attrs.frozen
+class Retain(Node):
+    """Keeps the totals of a window that is over for ``retention``; then they are forgotten."""
+
+    retention: Any
+
+
 # -- what meets --------------------------------------------------------------------------------------------------------
 
 
@@ -434,7 +441,7 @@ OF_JOINS: Final[frozenset[type[Node]]] = frozenset({May, TakeBack, AsTable})
 BANDS: Final[frozenset[type[Node]]] = frozenset({Within, Lasting, Apart})
 """What is about the times of parts, and lets them leave."""
 ONLY_CLAUSES: Final[frozenset[type[Node]]] = frozenset(
-    {Opaque, Choose, Relation, Versions, InTime, Never, AllowLate, Freed, Single, Sessions, Assigned}
+    {Opaque, Choose, Relation, Versions, InTime, Never, AllowLate, Freed, Retain, Single, Sessions, Assigned}
 )
 """What no kernel over columns runs."""
 

@@ -25,6 +25,7 @@ from cartesius.data.records import fields_of
 from cartesius.expressions.expressions import Constant
 from cartesius.expressions.missing_values import Form
 from cartesius.expressions.phases import MARK, phases_of
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,8 +175,8 @@ def marked(phases: Phases, payload: Struct, phase: Phase) -> Struct:
 def seen_phases(slot: Slot) -> Phases | None:
     """Return the phases of the rows that come to a slot from another correlation; None if there are none."""
     pattern = slot.reactive.pattern
-    lives = [] if pattern is None else [one.configuration.get("life") for one in pattern.restrictions]
-    found = [phases for life in lives if life is not None and (phases := phases_of(life)) is not None]
+    lives = [] if pattern is None else facts.lives(pattern.restrictions)
+    found = [phases for life in lives if (phases := phases_of(life)) is not None]
     return found[0] if len(found) == 1 else None
 
 

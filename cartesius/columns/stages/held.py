@@ -17,6 +17,7 @@ from cartesius.columns.stages.stages import load_bare
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.phases import collected_of
+from cartesius.plan import facts
 
 if TYPE_CHECKING:
     from cartesius.columns.stages.rows import Rows
@@ -43,7 +44,7 @@ class Held(Objects):
 def collected(slot: Slot) -> Collected | None:
     """Return how the rows that come to a slot are collected by another correlation; None if they are not."""
     pattern = slot.reactive.pattern
-    lives = [] if pattern is None else [one.configuration.get("life") for one in pattern.restrictions]
+    lives = [] if pattern is None else facts.lives(pattern.restrictions)
     return next((found for life in lives if (found := collected_of(life)) is not None), None)
 
 
