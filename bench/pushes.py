@@ -32,6 +32,7 @@ from cartesius import (
     memory,
     push,
 )
+from cartesius.plan import Newest, Node
 from restrictions import in_sequence, key_by, most_recently, sliding, tumbling, within, without
 from restrictions.tables import aggregate, foreign_join, sum_
 
@@ -55,6 +56,14 @@ class newest(Restriction):
         forward(slot, entry)
         for older in memory(slot)[1:]:
             displace(slot, older)
+
+
+class newest_as_said(newest):
+    """The same, and it says what it means."""
+
+    def plan(self) -> tuple[Node, ...]:
+        """Return what it means."""
+        return (Newest(self.slots, 1),)
 
 
 @attrs.frozen
@@ -135,6 +144,8 @@ CASES: Final = (
          (T, U), (0.4, 0.4), 0.7),
     Case("a user's copy of most_recently, against ours", lambda whole: _latest(newest, whole=whole),
          lambda whole: Engine(_latest(most_recently, whole=whole), lateness=0), (A, B), (0.4, 0.4), 0.6),
+    Case("the same with a plan, against ours", lambda whole: _latest(newest_as_said, whole=whole),
+         lambda whole: Engine(_latest(most_recently, whole=whole), lateness=0), (A, B), (0.9, 0.9), 1.0),
 )  # fmt: skip
 WHOLE: Final = {"keyed latest", "band of 10 s", "A → B → C within 60 s", "A without B within 30 s"}
 """Where whole rows make a difference."""
