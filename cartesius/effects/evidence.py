@@ -11,6 +11,7 @@ Source: Xie & Leijen, Generalized Evidence Passing for Effect Handlers, ICFP 202
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cartesius.effects.operations import Frame
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from cartesius.effects.handlers import Handler
 
 Answer = TypeVar("Answer")
+
+
+def put_back() -> Callable[[], None]:
+    """Return what puts the handlers that are in force now back: who is interrupted may be so between any two lines."""
+    here = vars(running())
+    return partial(here.update, {"stack": None, "performing": None, "copy": None, **here})
 
 
 class Evidence:

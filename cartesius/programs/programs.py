@@ -20,6 +20,7 @@ from cartesius.correlations.join_shape import Join
 from cartesius.data.codec import storable
 from cartesius.data.entries import GONE
 from cartesius.data.events import Event
+from cartesius.effects.evidence import put_back
 from cartesius.errors import InvalidArgument
 from cartesius.language.families import arrive, push
 from cartesius.language.lenience import check_lenient
@@ -80,10 +81,12 @@ class Program:
         self._shares: SharedMemories | None = None
         if before is None and world.provenance is None:  # what saw an event is recorded slot by slot
             self._shares = SharedMemories(None if saved is None else saved["shared"])
+        restore_handlers = put_back()
         try:
             for output in (*self.outputs, *self.pulled):
                 self._add(output)
         except BaseException:
+            restore_handlers()
             self.discard(self.new_joins)
             raise
         self.before = None

@@ -16,7 +16,7 @@ import attrs
 
 from cartesius.correlations.continuations import holders
 from cartesius.correlations.gates import count_late
-from cartesius.effects.resumptions import running
+from cartesius.effects.evidence import put_back
 from cartesius.errors import InvalidArgument
 from cartesius.programs.alternatives import Sharing
 from cartesius.programs.doors import check_usable
@@ -54,7 +54,7 @@ class Steps:
     def atomically(self, work: Callable[[], list[Event]]) -> list[Event]:
         """Do ``work``, or undo all of it; once it is done the journal is open until the caller knows of the results."""
         self.check_idle("push")
-        before, here, handlers = self.world.begin(), vars(running()), dict(vars(running()))
+        before, restore_handlers = self.world.begin(), put_back()
         try:
             self.is_running = True
             out = work()
@@ -62,8 +62,7 @@ class Steps:
         except BaseException:
             if not self.world.journal.is_open:
                 self._undo(before)
-            here.clear()
-            here.update(handlers)
+            restore_handlers()
             self.is_running = False
             raise
         self.is_running = False

@@ -12,6 +12,7 @@ import pytest
 import cartesius
 from cartesius import Engine
 from cartesius.columns.results import events_of
+from cartesius.effects.resumptions import running
 from cartesius.errors import EngineBroken
 from tests import conservation
 from tests.laws.catalogue_tiers import _batch, told
@@ -173,6 +174,7 @@ def lines_of(scene: Scene) -> int:
 def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = None) -> str:
     """Interrupt the call at a line; return what the engine is then, raise AssertionError if it is torn."""
     engine, lines = scene.engine(), Lines(kind, at, again)
+    in_force = _in_force()
     emitted: list[str] | None = None
     try:
         emitted = told(_events(lines.run(lambda: scene.call(engine))))
@@ -186,6 +188,7 @@ def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = 
     if lines.at is None or lines.seen <= at:
         return "not reached"
     where = f"{kind.__name__} at {lines.where}, {scene.name}: {outcome}"
+    assert again is not None or _in_force() == in_force, f"{where}: other handlers are in force"
     try:
         _ = engine.stats
     except EngineBroken:
@@ -206,6 +209,11 @@ def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = 
     found, wanted = scene.ends(engine, is_saved=is_saved), scene.ends(other, is_saved=is_saved)
     _same(found, wanted, f"{where}: it is not as it would be")
     return "undone" if emitted is None else "done"
+
+
+def _in_force() -> dict[str, Any]:
+    """What this thread has of handlers, and clauses at work."""
+    return {name: one for name, one in vars(running()).items() if one is not None}
 
 
 def _check_part(scene: Scene, engine: Engine, emitted: list[str] | None, where: str) -> str:
