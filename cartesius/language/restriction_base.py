@@ -28,14 +28,13 @@ from cartesius.language.families import Family, Slot, select
 from cartesius.language.lenience import lenient
 from cartesius.language.reactives import Reactive
 from cartesius.language.states import State
-from cartesius.plan.nodes import Opaque
+from cartesius.plan.nodes import Node, Opaque
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time, Window
-    from cartesius.plan.nodes import Node
 
 _REQUIRED: Any = object()
 
@@ -230,7 +229,14 @@ class Restriction(Handler):
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """What it means: its `plan`, and, if it does more than the class that says it, something `Opaque`."""
-        found = (*self.plan(), Opaque()) if self._adds else self.plan()
+        planned = self.plan()
+        if not isinstance(planned, tuple) or not all(isinstance(one, Node) for one in planned) or not planned:
+            message = (
+                f"{type(self).__name__}: expected plan() to return a tuple of nodes, as in (Opaque(),), but it returned"
+                f" {shown(planned)}"
+            )
+            raise InvalidArgument(message)
+        found = (*planned, Opaque()) if self._adds else planned
         chooses = any(family is select for _, family, _, _ in self._marks)
         return tuple([one.of_clauses(chooses=chooses) if isinstance(one, Opaque) else one for one in found])
 

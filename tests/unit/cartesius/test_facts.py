@@ -12,6 +12,7 @@ import pytest
 
 import restrictions
 from cartesius import Absent, Engine, Reactive, Reliance, Restriction, Slot, Slots, correlate, forward, handles, push
+from cartesius.errors import InvalidArgument
 from cartesius.plan import (
     Apart,
     AsTable,
@@ -185,6 +186,20 @@ class unless(Restriction):
 
     never: Absent[Slots]
     slot: Slot
+
+
+@pytest.mark.parametrize("planned", [Newest(("x",), 1), (), [Opaque()], (Opaque,), None])
+def test_a_plan_that_is_no_tuple_of_nodes_is_refused(planned):
+    class odd(Restriction):
+        slot: Slot
+
+        def plan(self):
+            return planned
+
+    with pytest.raises(
+        InvalidArgument, match=r"odd: expected plan\(\) to return a tuple of nodes, as in \(Opaque\(\),\)"
+    ):
+        Engine(correlate(x=LEFT, yields=lambda x: x, restrict=odd("x")))
 
 
 def test_annotations_say_which_slots_are_absent():
