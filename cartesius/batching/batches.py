@@ -406,8 +406,7 @@ class Batch:
 
     def choose(self, rows: Sequence[Candidate]) -> None:
         """Let the selectors choose among the results of ``rows``, and give those."""
-        self.world.candidates += len(rows)
-        self.operations[select](match for parts in rows if (match := self.trigger(parts)) is not None)
+        self.operations[select](match for parts in rows if (match := self._tried(parts)) is not None)
 
     def take_back(self, parts: Candidate, cause: Span) -> None:
         """Take the results of a row back, as the old memories gave them."""
@@ -420,9 +419,15 @@ class Batch:
         for parts in self.product.candidates(fresh, FRESH):
             if is_spent(parts):
                 continue
-            self.world.candidates += 1
-            if (match := self.trigger(parts)) is not None:
+            if (match := self._tried(parts)) is not None:
                 yield match
+
+    def _tried(self, parts: Candidate) -> Match | None:
+        """Return what a candidate gives, and count it; of a sequence only what is complete, and so reaches the body."""
+        before = self.body.admitted
+        match: Match | None = self.trigger(parts)
+        self.world.candidates += self.body.admitted - before if self.body.is_relative else 1
+        return match
 
     def cause_of(self, parts: Candidate, state: int, default: Span | None = None) -> Span:
         """Return the time of what made, or took away, a candidate: the hull of its entries in ``state``."""

@@ -43,6 +43,7 @@ class Body:
         self._present = [slot.index for slot in batch.slots if slot.name not in pattern.absent.names]
         self.is_relative = False  # what they say depends on what else is in memory
         self.is_filtered = False  # restrictions say which candidates reach it
+        self.admitted = 0  # how many have reached it
         self.skip = GONE  # what clauses do not see of the memories: in the new ones, what is gone
         self.noted: dict[Any, Any] = {}  # what clauses have found out about the memories as they are
         self.conditions = Conditions(pattern, batch.bindings)
@@ -65,7 +66,10 @@ class Body:
 
     def evaluate(self, parts: Candidate) -> Match | None:
         """Return what a candidate yields, if it may reach the body and satisfies the condition."""
-        return self.result(parts) if self.admits(parts) else None
+        if not self.admits(parts):
+            return None
+        self.admitted += 1
+        return self.result(parts)
 
     def fits(self, parts: Candidate, slot: int) -> bool:
         """Whether parts, some of which may be missing, satisfy what is known of ``slot`` and of those that are there.

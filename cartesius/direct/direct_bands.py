@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import heapq
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.events import EARLIEST
+from cartesius.data.events import EARLIEST, LATEST
 from cartesius.direct.direct_loops import table_name
+from cartesius.direct.direct_sequences import FEW, DirectOrder, DirectSequence
 from cartesius.direct.leaving import Ascent, Leaving
 from cartesius.plan.nodes import Apart, Lasting, Within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.data.code_lines import Lines
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from cartesius.direct.leaving import Found
     from cartesius.language.families import Slot
     from cartesius.rows.enumeration import Step
-
-_FEW: Final = 8
-"""Among so many it is not worth while to ask whether times ascend."""
 
 
 @attrs.frozen
@@ -77,6 +75,7 @@ class DirectBands:
         self._constants = constants
         self._loops = loops
         self._own = shape.slot.index
+        self._order = DirectOrder(self._own)
         self._bounds = [bound for one in shape.bands for bound in bounds_of(one)]
         self._asking = [one for one in shape.bands if shape.slot in one.named and one.is_settled]
 
@@ -85,7 +84,8 @@ class DirectBands:
         """What the names mean that it writes."""
         world = self._shape.join.world
         bound: dict[str, Any] = {"deadlines": world.deadlines, "heappush": heapq.heappush, "NEVER": EARLIEST}
-        bound |= {f"ascent{step.slot}": Ascent(self._shape.join.slots[step.slot]) for step in self._shape.steps}
+        bound |= {f"ascent{slot.index}": Ascent(slot) for slot in self._shape.join.slots}
+        bound |= {"EVER": LATEST, "number_of_first": _number_of_first}
         for number, one in enumerate(self._asking):
             bound |= {f"band{number}": one, f"turn{number}": (one.join.number, one.turn)}
         return bound
@@ -141,10 +141,14 @@ class DirectBands:
         """Write the nested loops over the other slots, and what is done with a combination."""
         for step in self._shape.steps:
             self._lines.add(f"visited{step.slot} = 0")
-        if self._is_searched:
+        if self._shape.sequence is not None:
+            self._follow()
+        elif self._is_searched:
             self._search()
         else:
             near = [self._near(bound) for bound in self._bounds]
+            slots = [slot.index for slot in self._shape.join.slots]
+            near += [text for place, slot in enumerate(slots) for text in self._in_order(slot, slots[:place])]
             self._loops.write(" and ".join(near))
 
     def count(self) -> None:
@@ -156,7 +160,7 @@ class DirectBands:
     def _is_searched(self) -> bool:
         """Whether how many candidates there are is known before they are made: no uses, all found from the event."""
         return (
-            bool(self._shape.bands)
+            bool(self._shape.bands or self._shape.orders)
             and not self._shape.uses
             and all(
                 self._loops.is_own(bound, position) for step in self._shape.steps for bound, position, _ in step.sources
@@ -167,15 +171,32 @@ class DirectBands:
         steps = self._shape.steps
         for step in steps:
             self._look_up(step)
-        self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
         mine = [self._near(bound) for bound in self._bounds if bound.slots == {self._own}]
-        with self._lines.under(f"if {' and '.join(['tuples', *mine])}:"), ExitStack() as loops:
+        if self._shape.orders:
+            some = [f"found{step.slot}" for step in steps]
+        else:
+            self._lines.add(f"tuples = {' * '.join(f'len(found{step.slot})' for step in steps) or '1'}")
+            some = ["tuples"]
+        with self._lines.under(f"if {' and '.join([*some, *mine]) or 'True'}:"), ExitStack() as loops:
             limits = {step.slot: self._limits(step.slot) for step in steps}
             bound = {self._own}
             for step in steps:
                 self._visit(step.slot, limits[step.slot], bound, loops)
                 bound.add(step.slot)
+            self._lines.add("tuples += 1" if self._shape.orders else "")
             self._loops.give()
+
+    def _follow(self) -> None:
+        """Write the search for what is next to each other, and what is done with it."""
+        for step in self._shape.steps:
+            self._look_up(step)
+        sequence = DirectSequence(self._shape, self._lines)
+        sequence.write([(bound.slots, self._near(bound)) for bound in self._bounds])
+        with self._lines.under(sequence.head):
+            self._loops.give()
+
+    def _in_order(self, slot: int, known: Collection[int]) -> list[str]:
+        return [text for order in self._shape.orders for text in self._order.in_order(order, slot, known)]
 
     def _look_up(self, step: Step) -> None:
         slot = step.slot
@@ -208,7 +229,7 @@ class DirectBands:
                     continue
                 self._lines.add(f"""
                     last{slot}_{number} = NEVER
-                    if len(found{slot}) > {_FEW}:
+                    if len(found{slot}) > {FEW}:
                         ascent{slot}.look()
                         last{slot}_{number} = {name} - ascent{slot}.{bound.side}
                 """)
@@ -218,6 +239,15 @@ class DirectBands:
                             break
                         continue
                 """)
+        is_behind = any(slot in order[order.index(self._own) :] for order in self._shape.orders if self._own in order)
+        if is_behind and not self._shape.join.batch.rank.is_oldest_first:
+            self._lines.add(f"""
+                first{slot} = NEVER
+                if len(found{slot}) > {FEW}:
+                    ascent{slot}.look()
+                    first{slot} = end - ascent{slot}.start
+            """)
+            skips.append(f"if part{slot}.start < first{slot}:\n    break")
         return skips
 
     def _visit(self, slot: int, limits: list[str], known: set[int], loops: ExitStack) -> None:
@@ -231,12 +261,18 @@ class DirectBands:
         now = [b for b in self._bounds if slot in b.slots and self._own not in b.slots and b.slots <= {slot, *others}]
         for bound in now:
             self._lines.add(f"if not {self._near(bound)}:\n    continue")
+        for text in self._in_order(slot, known):
+            self._lines.add(f"if not {text}:\n    continue")
 
     def _near(self, bound: Bound) -> str:
         """Return the text of a bound."""
         late = "end" if bound.late == self._own else f"part{bound.late}.end"
         early = bound.side if bound.early == self._own else f"part{bound.early}.{bound.side}"
         return f"{late} - {early} <= {self._constants.name(bound.most)}"
+
+
+def _number_of_first(row: Sequence[Entry]) -> int:
+    return row[0].number
 
 
 def dues_of(shape: Shape, slot: Slot) -> frozenset[int]:

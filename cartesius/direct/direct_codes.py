@@ -70,7 +70,7 @@ class DirectCode:
             bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}
             bound |= {f"entries{slot.index}": entries}
             bound |= {table_name(slot.index, positions): table for positions, table in indexes.items()}
-        if shape.bands:
+        if shape.bands or shape.orders or shape.sequence is not None:
             takes = {slot: places.taking() for slot, places in self._places.items()} if self._meets else {}
             bound |= {**self._bands.bound, "leaving": self._bands.leaving(takes)}
         if shape.gate is not None:

@@ -95,8 +95,10 @@ class DirectLoops:
         uses = sorted(self._shape.uses)
         limits = " and ".join(f"left{i}.get(part{i}, part{i}.more['uses']) > 0" for i in uses)
         with self._lines.under(f"if {limits}:" if limits else ""):
-            self._lines.add("tuples += 1")
+            is_ordered = bool(self._shape.orders)  # of a sequence only what is complete is a candidate
+            self._lines.add("" if is_ordered else "tuples += 1")
             with self._lines.under(f"if {near}:" if near else ""):
+                self._lines.add("tuples += 1" if is_ordered else "")
                 self.give()
 
     def give(self) -> None:

@@ -13,12 +13,24 @@ import attrs
 
 from cartesius.expressions.expressions import Constant, Part, Tuple
 from cartesius.expressions.value_functions import of_value
-from cartesius.plan.nodes import BANDS, OF_PRODUCTS, Let, Lockstep, Newest, Node, Now, Oldest, Until, Uses
+from cartesius.plan.nodes import (
+    BANDS,
+    OF_PRODUCTS,
+    InSequence,
+    Let,
+    Lockstep,
+    Newest,
+    Node,
+    Now,
+    Oldest,
+    Until,
+    Uses,
+)
 from cartesius.results.outputs import Events
 from cartesius.rows.enumeration import Product
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -44,6 +56,8 @@ class Shape:
     filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
     gate: Installed | None  # what aligns all slots
     bands: tuple[Installed, ...]  # in the order in which they see an event
+    orders: tuple[tuple[int, ...], ...]  # slots whose parts follow each other, whatever lies between
+    sequence: Installed | None  # whose parts are next to each other
     then: Shape | None = None  # what a result does, if it comes to the slot of another correlation
 
     @property
@@ -117,7 +131,7 @@ def _shape_of(program: Program, join: Join, index: int) -> Shape | str:
 
 def _objection(program: Program, join: Join, *, is_followed: bool) -> str:
     batch = join.batch
-    strange = run_as_written(join, OF_PRODUCTS | BANDS)
+    strange = run_as_written(join, OF_PRODUCTS | BANDS | {InSequence})
     if strange:
         return strange
     if not isinstance(batch.output, Events) or batch.partial is not None or type(batch.product) is not Product:
@@ -159,6 +173,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     filters: list[Callable[[Any], Any]] = []
     gate: Installed | None = None
     bands: list[Installed] = []
+    orders: list[tuple[int, ...]] = []
+    sequences: list[Installed] = []
     for one in reversed(join.installed):  # the right-most sees an event first
         restriction, node = one.restriction, one.node
         indexes = [concerned.index for concerned in one.named]
@@ -168,6 +184,10 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
             rules |= {index: (type(node), node.n, one.prefixes[index]) for index in indexes}
         elif isinstance(node, Until):
             bands.append(one)
+        elif isinstance(node, InSequence) and node.contiguity == "any" and node.after_match is None:
+            orders.append(tuple(indexes))
+        elif isinstance(node, InSequence):
+            sequences.append(one)
         elif isinstance(node, Uses):
             uses |= {index: min(node.n, uses.get(index, node.n)) for index in indexes}
         elif isinstance(node, Now):
@@ -184,12 +204,35 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
     if any(needed.space is None for of_slot in join.bindings.needed for needed in of_slot):
         return "events without a key are looked for, and set aside"
     steps, walk = join.batch.product.plans[slot.index]
-    if walk or any(step.earlier or step.later for step in steps):
+    if walk:
         return f"other slots are linked with {slot.name} by way of others"
-    shape = Shape(join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands))
+    sequence = next(iter(sequences), None)
+    if sequence is not None:
+        reason = _of_sequence(join, sequence, steps)
+        if reason or rules or uses or momentary or orders or len(sequences) > 1:
+            return reason or f"something stands beside {sequence.restriction!r} that says what stays, or follows"
+    if gate is not None and (orders or sequences):
+        return f"{gate.restriction!r} aligns what follows each other"
+    shape = Shape(
+        join, slot, tuple(steps), rules, uses, frozenset(momentary), tuple(filters), gate, tuple(bands), tuple(orders),
+        sequence,
+    )  # fmt: skip
     if bands and any(kind is Oldest for kind, _, _ in rules.values()):
         return "what is near leaves some time, and earlier ones are kept"
     is_keyed = any(keys for _, _, keys in rules.values())
     if gate is not None and (momentary or join.bindings.links or is_keyed or not shape.is_simply_indexed):
         return f"{gate.restriction!r} aligns slots that are linked, or keep more or less than their newest event"
     return shape
+
+
+def _of_sequence(join: Join, sequence: Installed, steps: Iterable[Step]) -> str:
+    """Say why what is next cannot be found by keys alone; "" if it can."""
+    node, pattern = sequence.node, join.pattern
+    assert isinstance(node, InSequence)  # Invariant: it is a sequence's
+    if node.after_match is not None or [slot.index for slot in node.slots] != [slot.index for slot in join.slots]:
+        return f"{sequence.restriction!r} chooses among matches, or does not name all slots in their order"
+    if node.contiguity != "strict" and (pattern.where is not None or pattern.is_generator):
+        return f"conditions say what {sequence.restriction!r} takes to be next"
+    if any({*step.positions} != {*sequence.prefixes[step.slot]} for step in steps):
+        return f"slots are linked by more than the keys to the left of {sequence.restriction!r}"
+    return ""

@@ -101,41 +101,48 @@ class _sequence(Restriction):
         for before, slot in pairwise(self.slots):
             part = parts[slot.index]
             if self.contiguity == "strict":
-                first = self.first_after(row, before)
+                first = self.first_after(row, before, parts)
                 is_next = first is not None and part is not None and first.identity == part.identity
             else:
-                is_next = self.next_after(row, before, slot) is part
+                is_next = self.next_after(row, before, slot, parts) is part
             if not is_next:
                 return False
             row[slot.index] = part
         return True
 
-    def next_after(self, row: Candidate, before: Slot, slot: Slot) -> Entry | None:
-        """Return the event of ``slot`` that comes next, by contiguity, after the part of ``before``; None if none."""
+    def next_after(self, row: Candidate, before: Slot, slot: Slot, under: Candidate | None = None) -> Entry | None:
+        """Return the event of ``slot`` that comes next, by contiguity, after the part of ``before``; None if none.
+
+        It is looked for under the keys of the parts of ``under``, or of those that are there already.
+        """
 
         def find() -> Entry | None:
-            following = self.following(row, before, slot)
+            following = self.following(row, before, slot, under=under)
             if self.contiguity == "strict":
-                first = self.first_after(row, before)
+                first = self.first_after(row, before, under)
                 following = [entry for entry in following if first is not None and entry.identity == first.identity]
             return next((entry for entry in following if self.fits_in(row, slot, entry)), None)
 
-        return noted((id(self), slot, *[part and part.number for part in row]), find)
+        return noted((id(self), slot, *[part and part.number for part in row], *_keys(under or row)), find)
 
-    def first_after(self, row: Candidate, before: Slot) -> Entry | None:
+    def first_after(self, row: Candidate, before: Slot, under: Candidate | None = None) -> Entry | None:
         """Return the event of any slot of the sequence that comes first after the part of ``before``."""
-        return noted((id(self), row[before.index]), lambda: next(iter(self.following(row, before, *self.slots)), None))
+
+        def find() -> Entry | None:
+            return next(iter(self.following(row, before, *self.slots, under=under)), None)
+
+        return noted((id(self), row[before.index], *_keys(under or row)), find)
 
     def fits_in(self, row: Candidate, slot: Slot, entry: Entry) -> bool:
         """Whether ``row`` may go on with ``entry``, by what ``where`` says of what is bound then."""
         return fits([entry if index == slot.index else part for index, part in enumerate(row)], slot)
 
-    def following(self, row: Candidate, before: Slot, *slots: Slot) -> list[Entry]:
+    def following(self, row: Candidate, before: Slot, *slots: Slot, under: Candidate | None = None) -> list[Entry]:
         """Return what ``slots`` have after the part of ``before``, in the order of events."""
         previous = row[before.index]
         assert previous is not None  # Invariant: a sequence is extended at its end
-        found = [entry for slot in slots for entry in beside(slot, row) if precedes(previous, entry)]
-        return sorted(found, key=self.places(row))
+        found = [entry for slot in slots for entry in beside(slot, under or row) if precedes(previous, entry)]
+        return sorted(found, key=self.places(under or row))
 
     def places(self, row: Candidate) -> Places:
         """Return where events stand; the event of several slots stands where the first of its entries does."""
@@ -161,6 +168,10 @@ class sequencing(_sequence):
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
         return (InSequence(self.slots, self.contiguity),)
+
+
+def _keys(parts: Candidate) -> list[Any]:
+    return [part and part.keys for part in parts]
 
 
 def near(given: object, known: tuple[str, ...]) -> str:

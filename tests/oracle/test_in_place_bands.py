@@ -20,6 +20,7 @@ from restrictions import (
     at_most,
     earliest,
     fifo,
+    in_sequence,
     key_by,
     momentarily,
     most_recently,
@@ -54,6 +55,8 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
         case "keys":
             fields = {name: draw.choice(["k", "j"]) for name in some(draw, names)}
             return key_by(**draw.choice([fields, {draw.choice(names): "j"}, dict.fromkeys(names, "j")]))
+        case "keys of all":
+            return key_by(**dict.fromkeys(names, "j"))
         case "newest":
             return most_recently(*draw.choice([names, some(draw, names)]), n=draw.choice([1, 1, 1, 2, 3]))
         case "oldest":
@@ -64,6 +67,9 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
             return aligning(*(names if draw.random() < 0.8 else some(draw, names, 2)))
         case "passing":
             return momentarily(*some(draw, names))
+        case "sequence":
+            order = names if draw.random() < 0.7 else draw.sample(names, draw.randint(2, len(names)))
+            return in_sequence(*order, contiguity=draw.choice(["relaxed", "relaxed", "strict", "any", "any"]))
         case "filter":
             return only(draw.choice(names), lambda value: value.j or value.n % 3)
     return fifo()
@@ -71,14 +77,21 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
 
 BANDS = ["within", "within", "lasting", "apart"]
 OTHERS = ["keys", "keys", "newest", "oldest", "uses", "aligned", "passing", "filter", "fifo"]
+BODY_OF_ALL = {2: {"yields": lambda x, y: (x.n, y.n)}, 3: {"yields": lambda x, y, z: (x.n, y.n, z.n)}}
 
 
-def a_program(draw: random.Random, *, has_band: bool) -> tuple[list[Reactive], Reactive] | None:
+def a_program(
+    draw: random.Random, *, has_band: bool, has_sequence: bool = False
+) -> tuple[list[Reactive], Reactive] | None:
     """A program, or None where what was drawn is refused."""
     names = SLOTS[: draw.choice([2, 2, 3])]
     kinds = draw.sample(OTHERS, draw.choice([0, 1, 1, 2, 3]))
     if not has_band and draw.random() < 0.3:  # what must come together to be aligned by a function, and one of several
         kinds = draw.choice([["aligned", "keys", "newest"], draw.sample(["aligned", "newest", "keys"], 3)]) + kinds[:1]
+    if has_sequence:
+        kinds = draw.sample([*OTHERS, "fifo"], draw.choice([0, 0, 1, 2])) if draw.random() < 0.5 else ["sequence"]
+        kinds.insert(draw.randint(0, len(kinds)), "sequence")
+        kinds = kinds if draw.random() < 0.4 else ["keys of all", *kinds]
     for _ in range(draw.choice([1, 1, 2]) if has_band else 0):
         kinds.insert(draw.randint(0, len(kinds)), draw.choice(BANDS))
     restrict: Any = None
@@ -87,6 +100,8 @@ def a_program(draw: random.Random, *, has_band: bool) -> tuple[list[Reactive], R
             one = a_restriction(draw, kind, names)
             restrict = one if restrict is None else restrict | one
         body = draw.choice(list((PAIR if len(names) == 2 else BODIES).values()))
+        if has_sequence and draw.random() < 0.7:
+            body = BODY_OF_ALL[len(names)]
         inputs = [Reactive(name) for name in "abc"[: len(names)]]
         slots = dict(zip(names, inputs, strict=True))
         output = correlate(slots=slots, restrict=restrict, name="out", **body)
@@ -96,9 +111,9 @@ def a_program(draw: random.Random, *, has_band: bool) -> tuple[list[Reactive], R
     return inputs, output
 
 
-def run(draw: random.Random, *, has_band: bool, length: int = 16) -> bool:
+def run(draw: random.Random, *, has_band: bool, has_sequence: bool = False, length: int = 16) -> bool:
     """Run one program in both tiers; return whether pushes were functions of their own."""
-    program = a_program(draw, has_band=has_band)
+    program = a_program(draw, has_band=has_band, has_sequence=has_sequence)
     if program is None:
         return False
     inputs, output = program
@@ -124,9 +139,16 @@ def test_restrictions_agree_in_any_composition(seed: int, has_band: bool) -> Non
     run(random.Random(seed), has_band=has_band)
 
 
+@given(st.integers(0, 2**32), st.booleans())
+def test_sequences_agree_in_any_composition(seed: int, has_band: bool) -> None:
+    run(random.Random(seed), has_band=has_band, has_sequence=True, length=24)
+
+
 @pytest.mark.parametrize("has_band", [True, False])
 def test_most_programs_drawn_have_functions_of_their_own(has_band: bool) -> None:
     found = [run(random.Random(f"{seed} {has_band}"), has_band=has_band) for seed in range(16)]
+    assert sum(found) > 5
+    found = [run(random.Random(f"{seed} {has_band}"), has_band=has_band, has_sequence=True) for seed in range(32)]
     assert sum(found) > 5
 
 

@@ -232,6 +232,16 @@ def test_slots_keyed_apart_are_each_looked_at_under_their_own_keys():
     assert program.push("c2", key=2) == ["a2 b1 c2"]
 
 
+@pytest.mark.parametrize("contiguity", ["relaxed", "strict"])
+def test_a_key_that_the_parts_before_lack_is_that_of_the_part_itself(contiguity):
+    """Only b is keyed: what is next to an event of a is asked of each key of b by itself."""
+    program = Program(key_by(b="key") | in_sequence("a", "b", contiguity=contiguity))
+    program.push("a1", key=1)
+    assert program.push("b1", key=1) == ["a1 b1"]
+    assert program.push("b2", key=2) == ["a1 b2"]
+    assert program.push("b3", key=1) == []
+
+
 def test_only_some_of_the_slots_may_be_in_sequence():
     program = Program(in_sequence("a", "c"), slots="abc")
     assert program.pushes("b1 a1 c1") == ["a1 b1 c1"]

@@ -1,0 +1,187 @@
+"""Direct sequences: which parts follow each other, as text: in any order of lying between, or each next to the other.
+
+Of parts that are next to each other each decides the one after it. So from a new event its successors are found one by
+one, and then, going back, those parts that it, or one of them, is next to. What follows a part is looked for from the
+newest on; where times ascend (`leaving.Ascent`) a search ends as soon as all that is older comes before the part.
+
+Invariant: the combinations are those that `in_sequence` admits, in the order of the product.
+
+Source: DESIGN 4; SEMANTICS 1.17 and 3.11.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from cartesius.direct.direct_loops import table_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from cartesius.data.code_lines import Lines
+    from cartesius.direct.direct_shapes import Shape
+
+FEW: Final = 8
+"""Among so many it is not worth while to ask whether times ascend."""
+
+
+class DirectOrder:
+    """Texts about what follows what, for an event of one slot, which is the last of all to come."""
+
+    def __init__(self, own: int) -> None:
+        self._own = f"part{own}"
+
+    def precedes(self, one: str, other: str) -> str:
+        """Return the text that asks whether one part precedes another.
+
+        >>> DirectOrder(0).precedes("part0", "part1")
+        'end < part1.start'
+        """
+        ends = "end" if one == self._own else f"{one}.end"
+        starts = "start" if other == self._own else f"{other}.start"
+        if one == self._own:
+            return f"{ends} < {starts}"
+        later = "end == start" if other == self._own else f"{other}.end == {starts} and {one}.number < {other}.number"
+        return f"({ends} < {starts} or {ends} == {starts} and {one}.start == {ends} and {later})"
+
+    def is_earlier(self, one: str, other: str) -> str:
+        """Return the text that asks whether a stored part comes before another in the order of events."""
+        if other == self._own:
+            return f"{one}.end <= end"
+        return f"({one}.end < {other}.end or {one}.end == {other}.end and {one}.number < {other}.number)"
+
+    def in_order(self, order: Sequence[int], slot: int, known: Collection[int]) -> list[str]:
+        """Return what says that the part of a slot is in order with the nearest, on both sides, that are known."""
+        if slot not in order:
+            return []
+        place = list(order).index(slot)
+        before = [one for one in order[:place] if one in known][-1:]
+        after = [one for one in order[place + 1 :] if one in known][:1]
+        part = f"part{slot}"
+        return [self.precedes(f"part{one}", part) for one in before] + [
+            self.precedes(part, f"part{one}") for one in after
+        ]
+
+
+class DirectSequence:
+    """Writes the search for parts that are next to each other, among what has been ``found`` of each slot."""
+
+    def __init__(self, shape: Shape, lines: Lines) -> None:
+        self._shape = shape
+        self._lines = lines
+        self._own = shape.slot.index
+        self._slots = range(len(shape.join.slots))
+        self._order = DirectOrder(self._own)
+        self._is_strict = shape.sequence is not None and shape.sequence.node.contiguity == "strict"  # type: ignore[attr-defined]  # it is a sequence's
+
+    def write(self, near: Sequence[tuple[set[int], str]]) -> None:
+        """Write what lists the rows whose parts are near: each bound is on some slots."""
+        self._look_up_own()
+        self._lines.add("rows = []")
+        others = [f"found{slot}" for slot in self._slots if slot != self._own]
+        with self._lines.under(f"if {' and '.join(others)}:"), ExitStack() as nested:
+            for slot in self._slots:
+                self._look(slot)
+            known = {self._own}
+            for slot in self._slots[self._own + 1 :]:
+                self._successor(slot)
+                known.add(slot)
+                bounds = [text for slots, text in near if slot in slots and slots <= known]
+                head = " and ".join([f"part{slot} is not None", *bounds])
+                nested.enter_context(self._lines.under(f"if {head}:"))
+            for slot in reversed(self._slots[: self._own]):
+                nested.enter_context(self._lines.under(f"for part{slot} in reversed(found{slot}):"))
+                self._lines.add(f"visited{slot} += 1")
+                self._predecessor(slot)
+                known.add(slot)
+                bounds = [text for slots, text in near if slot in slots and slots <= known]
+                self._lines.add(f"if not ({' and '.join(bounds)}):\n    continue" if bounds else "")
+            mine = " and ".join(text for slots, text in near if slots == {self._own})
+            with self._lines.under(f"if {mine}:" if mine else ""):
+                self._lines.add(f"rows.append({self._row})")
+        if self._own:  # going back, the newest of the second last come first, and not those of the first
+            is_reversed = not self._shape.join.batch.rank.is_oldest_first
+            self._lines.add(f"if len(rows) > 1:\n    rows.sort(key=number_of_first, reverse={is_reversed})")
+        self._lines.add("tuples = len(rows)")
+
+    @property
+    def head(self) -> str:
+        """What goes through the rows."""
+        return f"for {self._row} in rows:"
+
+    @property
+    def _row(self) -> str:
+        return f"({', '.join(f'part{slot}' for slot in self._slots)})"
+
+    def _look_up_own(self) -> None:
+        own, sequence = self._own, self._shape.sequence
+        assert sequence is not None  # Invariant: it is written for a sequence
+        prefix = sequence.prefixes[own]
+        if not prefix:
+            self._lines.add(f"found{own} = entries{own}.values()")
+            return
+        keys = [f"key{position}" for position in prefix]
+        self._lines.add(f"""
+            found = {table_name(own, prefix)}.get({keys[0] if len(keys) == 1 else f"({', '.join(keys)})"})
+            found{own} = () if found is None else found.values() if type(found) is dict else (found,)
+        """)
+
+    def _look(self, slot: int) -> None:
+        """Write how much later an older part may start, and end, than a newer one."""
+        self._lines.add(f"""
+            rise{slot} = drop{slot} = EVER
+            if len(found{slot}) > {FEW}:
+                ascent{slot}.look()
+                rise{slot}, drop{slot} = ascent{slot}.start, ascent{slot}.end
+        """)
+
+    def _successor(self, slot: int) -> None:
+        """Write what finds the part that is next to that of the slot before, or None."""
+        part, before = f"part{slot}", f"part{slot - 1}"
+        end = "end" if slot - 1 == self._own else f"{before}.end"
+        self._lines.add(f"""
+            {part} = None
+            for other in reversed(found{slot}):
+                visited{slot} += 1
+                if other.start + rise{slot} < {end}:
+                    break
+                if {self._order.precedes(before, "other")}:
+                    if {part} is None or {self._order.is_earlier("other", part)}:
+                        {part} = other
+        """)
+        for between in self._slots if self._is_strict else ():
+            if between != slot:
+                self._lines.add(f"""
+                    if {part} is not None:
+                        for other in reversed(found{between}):
+                            if other.start + rise{between} < {end}:
+                                break
+                            if {self._order.precedes(before, "other")} and {self._order.is_earlier("other", part)}:
+                                {part} = None
+                                break
+                """)
+
+    def _predecessor(self, slot: int) -> None:
+        """Write what leaves out a part that is not next to that of the slot after."""
+        part, after = f"part{slot}", f"part{slot + 1}"
+        self._lines.add(f"""
+            if not {self._order.precedes(part, after)}:
+                continue
+            between = None
+        """)
+        for others in self._slots if self._is_strict else (slot + 1,):
+            self._lines.add(f"""
+                for other in reversed(found{others}):
+                    if other.start + rise{others} < {part}.end:
+                        break
+                    if {self._order.precedes(part, "other")} and {self._order.is_earlier("other", after)}:
+                        between = other
+                        break
+            """)
+        self._lines.add(f"""
+            if between is not None:
+                if between.start - {part}.end > drop{slot}:
+                    break  # it lies behind all that is older as well
+                continue
+        """)
