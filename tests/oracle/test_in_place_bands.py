@@ -77,7 +77,10 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
 
 BANDS = ["within", "within", "lasting", "apart"]
 OTHERS = ["keys", "keys", "newest", "oldest", "uses", "aligned", "passing", "filter", "fifo"]
-BODY_OF_ALL = {2: {"yields": lambda x, y: (x.n, y.n)}, 3: {"yields": lambda x, y, z: (x.n, y.n, z.n)}}
+BODY_OF_ALL: dict[int, dict[str, Any]] = {
+    2: {"yields": lambda x, y: (x.n, y.n)},
+    3: {"yields": lambda x, y, z: (x.n, y.n, z.n)},
+}
 
 
 def a_program(
