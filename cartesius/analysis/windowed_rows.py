@@ -14,7 +14,7 @@ import attrs
 
 from cartesius.correlations.freed_windows import leaving
 from cartesius.data.events import Window
-from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Tuple, WindowOf
+from cartesius.expressions.expressions import Apply, Constant, Expression, KeyOf, Part, Tuple, WindowOf
 from cartesius.expressions.tracing import parameters_of, trace
 from cartesius.plan import facts
 from cartesius.plan.nodes import Aggregate, Now, Recall
@@ -108,6 +108,19 @@ def _key_of_rows(pattern: Pattern) -> Expression | str | tuple[str, ...] | None:
     parameters = parameters_of(key)
     found = trace(key, [(parameters[0], yields)]).expression if parameters and len(parameters) == 1 else None
     return None if found is None else _item(found)
+
+
+def totalled_by(pattern: Pattern) -> Expression | None:
+    """Return by what (value, key) of its one slot is totalled in windows: by the window, or a key beside it.
+
+    None, if totals are written otherwise than `aggregate` writes them.
+    """
+    (slot,), yields, key = pattern.slots, pattern.yields, _key_of_rows(pattern)
+    if not isinstance(yields, Tuple) or len(yields.items) != 2 or yields.items[0] != Part(slot):
+        return None
+    if isinstance(key, Tuple) and len(key.items) == 2 and isinstance(key.items[1], WindowOf):
+        return key.items[0]
+    return key if isinstance(key, WindowOf) else None
 
 
 def _item(expression: Expression) -> Expression:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_chains import code_of
 from cartesius.direct.direct_shapes import shape_of
+from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
 from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape
 from cartesius.direct_tables.direct_table_codes import DirectTableCode
 from cartesius.direct_tables.direct_tree_codes import DirectTreeCode
 from cartesius.direct_tables.direct_trees import TreeShape
 from cartesius.direct_tables.joined_tables import TableShape, table_shape_of
+from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-Code: TypeAlias = "DirectCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
+Code: TypeAlias = "DirectCode | DirectTotalsCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -50,13 +52,15 @@ class DirectPushes:
     def of(self, reactive: Reactive) -> Code | str:
         """Return the code of an input, or why there is none."""
         if reactive not in self._known:
-            of = table_shape_of if reactive.table else shape_of
+            of = table_shape_of if reactive.table else _shape_of_stream
             is_output = f"{reactive.name} is an output itself" if reactive in self._program.outputs else ""
             shape = self._objection or is_output or of(self._program, reactive)
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape | TableShape | TreeShape | KeptShape) -> Code | str:
+    def _code(self, shape: Shape | TotalsShape | TableShape | TreeShape | KeptShape) -> Code | str:
+        if isinstance(shape, TotalsShape):
+            return DirectTotalsCode(shape, self._steps, self._lateness)
         if isinstance(shape, TableShape):
             return DirectTableCode(shape, self._steps, self._lateness)
         if isinstance(shape, TreeShape):
@@ -82,3 +86,9 @@ class DirectPushes:
     def ready(self, *, is_watched: bool, latest: Time) -> Direct:
         """Return the functions, if nothing stands in the way of using them."""
         return self._functions if not is_watched and latest > EARLIEST else {}
+
+
+def _shape_of_stream(program: Program, reactive: Reactive) -> Shape | TotalsShape | str:
+    bound = program.bound.get(reactive, [])
+    is_totalled = len(bound) == 1 and isinstance(bound[0][0].batch.output, Totals)
+    return totals_shape_of(program, bound[0][0]) if is_totalled else shape_of(program, reactive)

@@ -185,6 +185,10 @@ class DirectCode:
         if shape.gate is not None:
             self._gate.come()
             return
+        n_spaces = len(self._join.bindings.spaces)
+        sources = [source for step in shape.steps for source in step.sources]
+        probed = {position for bound, position, _ in sources if bound == own and position >= n_spaces}
+        self._places[own].link(self._lines, probed, self._constants)
         self._dues = self._bands.due()
         self._find_predecessor()
         for index in shape.uses:

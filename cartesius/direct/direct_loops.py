@@ -74,6 +74,9 @@ class DirectLoops:
             is_key = position < len(self._shape.join.bindings.spaces)
             if is_key and self.is_own(bound, position):
                 name = f"key{position}"
+            elif bound == self._shape.slot.index:
+                name = f"link{position}"
+                conditions.append(f"{name} is not NOWHERE")
             elif is_key:
                 self._lines.add(f"{name} = part{bound}.keys[{position}]")
             else:

@@ -1,7 +1,8 @@
 """Direct places: how an entry is put into the indexes of its memory, and taken out, as text.
 
-Most indexes are on keys, which are known when an event has come; and on the times at which bands let entries leave.
-Where there is another one the memory is asked.
+Indexes are on keys, which are known when an event has come; on the times at which bands let entries leave; and on
+values that link slots, which are computed from the payload: a payload that was changed since is not found by them.
+Where entries are found by identity, too, the memory is asked.
 
 Invariant: what it writes does to a memory what `Memory.put` and `Memory.take` do.
 
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from cartesius.data.code_lines import Lines
 from cartesius.data.generated import define
 from cartesius.direct.direct_loops import table_name
+from cartesius.storage.memories import NOWHERE, hashable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from cartesius.data.entries import Entry
+    from cartesius.data.generated import Constants
     from cartesius.language.families import Slot
     from cartesius.storage.memories import Memory
 
@@ -38,52 +41,86 @@ class DirectPlaces:
         self._slot = slot
         self._spaces = spaces
         entries, self._indexes = slot.memory.parts()
-        known = all(position < spaces or position in dues for index in self._indexes for position in index)
-        self.is_known = known and not slot.memory.finds
-        self._bound: dict[str, Any] = {f"entries{slot.index}": entries}
+        self.is_known = not slot.memory.finds
+        self._links = sorted({p for index in self._indexes for p in index if p >= spaces and p not in dues})
+        self._bound: dict[str, Any] = {f"entries{slot.index}": entries, "hashable": hashable, "NOWHERE": NOWHERE}
         self._bound |= {table_name(slot.index, index): table for index, table in self._indexes.items()}
-        self._bound |= {f"probe{due}": slot.memory.probes[due] for due in dues}
+        self._bound |= {f"probe{p}": slot.memory.probes[p] for p in (*dues, *self._links)}
+
+    def link(self, lines: Lines, positions: Collection[int], constants: Constants) -> None:
+        """Write what computes the values that link the new entry: those that it is found by, and others."""
+        slot = self._slot.index
+        for p in sorted({*self._links, *positions}):
+            lines.add(f"link{p} = {constants.name(self._slot.memory.probes[p])}(part{slot})")
+            lines.add(_hashed(f"link{p}"))
 
     def put(self, lines: Lines, dues: Mapping[int, str]) -> None:
         """Write what puts the new entry in."""
         slot = self._slot.index
         lines.add(f"entries{slot}[stored] = part{slot}")
         for index in self._indexes:
-            key = _tuple([dues.get(p, f"key{p}") for p in index])
+            links = [p for p in index if p in self._links]
+            key = _tuple([f"link{p}" if p in links else dues.get(p, f"key{p}") for p in index])
             table = table_name(slot, index)
-            lines.add(f"""
-                found = {table}.setdefault({key}, part{slot})
-                if found is not part{slot}:
-                    if type(found) is dict:
-                        found[stored] = part{slot}
-                    else:
-                        {table}[{key}] = {{found.number: found, stored: part{slot}}}
-            """)
+            with lines.under(_is_somewhere([f"link{p}" for p in links])):
+                lines.add(f"""
+                    found = {table}.setdefault({key}, part{slot})
+                    if found is not part{slot}:
+                        if type(found) is dict:
+                            found[stored] = part{slot}
+                        else:
+                            {table}[{key}] = {{found.number: found, stored: part{slot}}}
+                """)
 
     def taking(self) -> Callable[[Entry], None]:
-        """Return what takes an entry out."""
+        """Return what takes an entry out, or raises a LookupError, as its payload has changed, and has done nothing."""
         if not self.is_known:
             return partial(_take, self._slot.memory)
         lines, slot = Lines(), self._slot.index
         with lines.under("def take(entry):"):
-            lines.add(f"""
-                number = entry.number
-                del entries{slot}[number]
-            """)
-            for index in self._indexes:
-                key = _tuple([f"entry.keys[{p}]" if p < self._spaces else f"probe{p}(entry)" for p in index])
+            lines.add("number = entry.number")
+            for p in self._links:
+                lines.add(f"link{p} = probe{p}(entry)")
+                lines.add(_hashed(f"link{p}"))
+            keys = {index: self._key_of(index) for index in self._indexes}
+            for index, (key, condition) in keys.items():
+                if condition:
+                    with lines.under(condition):
+                        lines.add(f"""
+                            found = {table_name(slot, index)}[{key}]
+                            if found is not entry:
+                                found[number]
+                        """)
+            lines.add(f"del entries{slot}[number]")
+            for index, (key, condition) in keys.items():
                 table = table_name(slot, index)
-                lines.add(f"""
-                    key = {key}
-                    found = {table}[key]
-                    if found is entry:
-                        del {table}[key]
-                    else:
-                        del found[number]
-                        if len(found) == 1:
-                            ({table}[key],) = found.values()
-                """)
+                with lines.under(condition):
+                    lines.add(f"""
+                        key = {key}
+                        found = {table}[key]
+                        if found is entry:
+                            del {table}[key]
+                        else:
+                            del found[number]
+                            if len(found) == 1:
+                                ({table}[key],) = found.values()
+                    """)
         return define("take", lines.text, self._bound)
+
+    def _key_of(self, index: tuple[int, ...]) -> tuple[str, str]:
+        """Return the key of an entry in an index, and on which condition it is there."""
+        key = [f"entry.keys[{p}]" if p < self._spaces else f"probe{p}(entry)" for p in index]
+        key = [f"link{p}" if p in self._links else text for p, text in zip(index, key, strict=True)]
+        return _tuple(key), _is_somewhere([f"link{p}" for p in index if p in self._links])
+
+
+def _hashed(name: str) -> str:
+    return f"if type({name}) is not int and type({name}) is not str:\n    {name} = hashable({name})"
+
+
+def _is_somewhere(names: list[str]) -> str:
+    conditions = [f"{name} is not NOWHERE" for name in names]
+    return f"if {' and '.join(conditions)}:" if conditions else ""
 
 
 def _take(memory: Memory, entry: Entry) -> None:

@@ -196,6 +196,8 @@ class Sum:
     @classmethod
     def of(cls, value: Any) -> Sum:
         """Return the sum of one number."""
+        if type(value) is int:  # most are
+            return cls(value, 1, 1)
         if not isinstance(value, int | float | Decimal):
             message = (
                 f"sum_: expected numbers but got {value!r} (type={type(value).__name__}); name a field, as in"
@@ -211,9 +213,9 @@ class Sum:
 
     def __add__(self, other: Sum) -> Sum:
         """Add, exactly."""
+        if self.denominator == other.denominator == 1 and self._is_of_ints and other._is_of_ints:
+            return Sum(self.numerator + other.numerator, 1, self.count + other.count)
         counts = map(operator.add, self._counts, other._counts)
-        if self.denominator == other.denominator == 1:
-            return Sum(self.numerator + other.numerator, 1, *counts)
         exact = self.exact + other.exact
         return Sum(exact.numerator, exact.denominator, *counts)
 
@@ -225,6 +227,10 @@ class Sum:
     def exact(self) -> Fraction:
         """The sum of the finite numbers."""
         return Fraction(self.numerator, self.denominator)
+
+    @property
+    def _is_of_ints(self) -> bool:
+        return not (self.floats or self.decimals or self.above or self.below or self.undefined)
 
     @property
     def _counts(self) -> tuple[int, int, int, int, int, int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cartesius.analysis.windowed_rows import totalled_by
 from cartesius.columns.bodies.code_headings import heading
 from cartesius.columns.bodies.compositions import applied
 from cartesius.columns.bodies.computed import of_predicates
@@ -31,7 +32,7 @@ from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
 from cartesius.columns.windows.window_deliveries import Deliveries, deliveries
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
-from cartesius.expressions.expressions import Expression, Part, Tuple, WindowOf
+from cartesius.expressions.expressions import Expression, Tuple, WindowOf
 from cartesius.plan.known_totals import Total
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
 from cartesius.results.totals import Totals
@@ -265,7 +266,7 @@ def window_totals_stage(join: Join) -> Stage | str | None:
     slot = join.slots[0]
     if slot.is_table or slot.n is not None or slot.shared is not None or join.batch.body.where is not None:
         return "its slot is no plain stream"
-    key = _key_of(join, yields)
+    key = totalled_by(join.pattern)
     if key is None:
         return "its totals are not by window, or by key and window"
     if output.is_durable and getattr(output.group, "known", None) is None:
@@ -275,14 +276,3 @@ def window_totals_stage(join: Join) -> Stage | str | None:
         return spans
     assert isinstance(yields, Tuple)
     return WindowTotals(join, opening[0], spans, yields, None if isinstance(key, WindowOf) else key, output)
-
-
-def _key_of(join: Join, yields: Any) -> Expression | None:
-    """Return the key beside the window, or the window, if totals are of (value, key) as `aggregate` writes it."""
-    by = next(one.node.by for one in join.installed if isinstance(one.node, Aggregate))
-    if not isinstance(yields, Tuple) or len(yields.items) != 2 or yields.items[0] != Part(join.slots[0].name):
-        return None
-    key = None if by is None else applied(by, yields)
-    if isinstance(key, Tuple) and len(key.items) == 2 and isinstance(key.items[1], WindowOf):
-        return key.items[0]
-    return key if isinstance(key, WindowOf) else None

@@ -1,0 +1,248 @@
+"""Direct totals: what a push does to the totals of windows, as the text of one function.
+
+Each event counts in the windows that contain it, and is not kept: the totals are the state. A push whose windows are
+all there adds to them; where one opens, or is due to close, the clauses do it: that is once for each window.
+
+Invariant: what it computes is what the clauses, the windows and `totals.Totals` would have computed.
+
+Source: DESIGN 4; SEMANTICS 2.7 and 3.2.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from cartesius.analysis.windowed_rows import totalled_by
+from cartesius.data.code_lines import Lines
+from cartesius.data.events import Update, Window
+from cartesius.data.generated import Constants, define
+from cartesius.data.null_values import is_null
+from cartesius.direct.direct_clock import TIMES, coming
+from cartesius.direct.direct_scope import STREAM_SCOPE, headed
+from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.expressions.expression_texts import Texts
+from cartesius.expressions.expressions import Field, Part, WindowOf
+from cartesius.expressions.value_functions import Chained, of_value
+from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
+from cartesius.results.outputs import is_unchanged
+from cartesius.results.totals import Totals
+from cartesius.storage.conservation import Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.expressions.expressions import Expression
+    from cartesius.programs.programs import Program
+    from cartesius.programs.steps import Steps
+
+_KNOWN: Final = frozenset({Regular, TakeBack, Aggregate, Now, Let})
+_IN_WINDOWS: Final = """
+    if type(start) is not int or type(end) is not int:
+        return steps.given_up.leave("its time is no number")
+    first, last = (end - size - offset) // period + 1, (start - offset) // period
+    if first != ahead.first or last != ahead.last:
+        ahead.look(first, last)
+    windows = ahead.windows
+    copy = opener.copies.get(())
+    if copy is None or not windows:
+        return steps.given_up.leave("a window opens, or there is none")
+    contents = copy.contents
+    for window in windows:
+        held = contents.get(window)
+        if held is None or len(held):
+            return steps.given_up.leave("a window opens, or holds what has come")
+"""
+_ADD: Final = """
+    found = new_totals.get(key)
+    if found is None:
+        before = totals.get(key)
+        found = new_totals[key] = [before, *(before or (empty, 0))]
+    found[1] = combine(found[1], LIFTED)
+    found[2] += 1
+    keys.append(key)
+"""
+_TELL: Final = """
+    for key, (before, total, _) in new_totals.items():
+        old = () if before is None else (finish(before[0]),)
+        now = finish(total)
+        if before is None or not is_unchanged(old[0], now):
+            event = new(EventDraft)
+            event.value = Update(key, now)
+            event.start = start
+            event.end = end
+            event.weight = 1
+            event.reactive = output
+            event.identity = (output, key)
+            event.span = None
+            event.before = old
+            event.__class__ = Event
+            out.append(event)
+"""
+_KEEP: Final = """
+    world.number += len(windows)
+    world.candidates += len(windows)
+    for key, (_, total, n) in new_totals.items():
+        totals[key] = (total, n)
+    for window, key in zip(windows, keys):
+        rows = of_windows.of.get((window,))
+        if rows is None:
+            rows = of_windows.of[window,] = {}
+        rows[key] = None
+    return out
+"""
+
+
+class Ahead:
+    """The windows of the last event, which are mostly those of the next one."""
+
+    def __init__(self, node: Regular) -> None:
+        self._node = node
+        self.first = self.last = 0
+        self.windows: tuple[Window, ...] = ()
+        self.look(0, -1)
+
+    def look(self, first: int, last: int) -> None:
+        """Look at the windows from one number to another."""
+        size, period, offset = self._node.size, self._node.period, self._node.offset
+        starts = (offset + number * period for number in range(first, last + 1))
+        self.windows = tuple(Window(start, start + size) for start in starts)
+        self.first, self.last = first, last
+
+
+@attrs.frozen(eq=False)
+class TotalsShape:
+    """A push into the one slot of totals in windows."""
+
+    join: Join
+    opener: Installed
+    node: Regular  # of the opener
+    filters: tuple[Callable[[Any], Any], ...]  # in the order in which they see an event
+    key: Expression  # by what it is totalled: beside the window, or the window itself
+
+
+def totals_shape_of(program: Program, join: Join) -> TotalsShape | str:
+    """Return what a push into the one slot of totals does, or why it needs all of the handlers."""
+    output, pattern = join.batch.output, join.pattern
+    strange = run_as_written(join, _KNOWN)
+    if strange:
+        return strange
+    of_kind = {type(one.node): one for one in join.installed}
+    opener, totals = of_kind.get(Regular), of_kind.get(Aggregate)
+    is_known = opener is not None and totals is not None and Now in of_kind and TakeBack in of_kind
+    if not is_known or len(join.slots) != 1 or type(output) is not Totals or not output.is_table:
+        return "its totals are not those of one stream in windows"
+    assert opener is not None  # Invariant: it is known
+    assert isinstance(opener.node, Regular)
+    node = opener.node
+    if node.content is not None or node.ticks != "tuple" or node.displaces or node.t0 is not None:
+        return f"{opener.restriction!r} says more than how long windows are"
+    if node.reports != {"on_content_change"} or join.batch.freed is not None or output.keeps_elements:
+        return f"results of {opener.restriction!r} wait, or are kept"
+    key = totalled_by(pattern)
+    if key is None or pattern.where is not None or join.bindings.window_space != 0 or len(join.bindings.spaces) != 1:
+        return "its totals are not by window, and one key"
+    filters = [of_value(one.node.predicate) for one in reversed(join.installed) if isinstance(one.node, Let)]
+    return standing(program, join) or TotalsShape(join, opener, node, tuple(filters), key)
+
+
+class DirectTotalsCode:
+    """The function of the one slot, and its text."""
+
+    def __init__(self, shape: TotalsShape, steps: Steps, lateness: int | None) -> None:
+        self._join = join = shape.join
+        (slot,) = join.slots
+        output, node = join.batch.output, shape.node
+        assert isinstance(output, Totals)  # Invariant: `totals_shape_of` has seen that
+        assert join.batch.windows is not None  # Invariant: likewise
+        self._group = group = output.group
+        self._constants = Constants()
+        self._lines = lines = Lines()
+        texts = Texts({slot.name: 0}, self._constants)
+        clock, come = coming(lateness)
+        with lines.under("def push(value, at):"):
+            lines.add(TIMES)
+            lines.add(clock)
+            lines.add(_IN_WINDOWS)
+            lines.add("""
+                if type(value) not in plain:
+                    value = wrap(value)
+                ordinal = world.events + 1
+                out = []
+                totals = kept.totals
+                new_totals = {}
+                keys = []
+                dropped = -1
+                steps.is_running = True
+            """)
+            with lines.under("try:"):
+                self._find_out(shape, texts)
+            lines.add("""
+                except Exception as error:
+                    return steps.given_up.failed(error)  # as written it fails again, and says where
+                finally:
+                    steps.is_running = False
+            """)
+            lines.add(come)
+            lines.add(slot.ledger.text(Fate.DELIVERED, "len(windows)"))
+            for gate in range(len(shape.filters)):
+                dropped = slot.ledger.text(None, "len(windows)", gate=gate)
+                lines.add(f"if dropped == {gate}:\n    {dropped}\n    return out")
+            lines.add(slot.ledger.text(Fate.EXPIRED, "len(windows)"))
+            lines.add(_KEEP)
+        lift = getattr(group.lift, "outer", None) if _of_first(group.lift) else group.lift
+        bound = {**STREAM_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
+        bound |= {"fates": join.world.fates, "lateness": lateness, "output": join.name, "source": slot.source}
+        bound |= {"opener": shape.opener, "ahead": Ahead(node), "kept": output}
+        bound |= {
+            "size": node.size,
+            "period": node.period,
+            "offset": node.offset,
+            "of_windows": join.batch.windows.rows,
+        }
+        bound |= {"empty": group.empty, "combine": group.combine, "lift": lift, "finish": group.finish}
+        bound |= {"is_null": is_null, "is_unchanged": is_unchanged, "Update": Update, "total_key": join.batch.row_key}
+        self.function: Callable[..., Any] = define("push", lines.text, {**bound, **self._constants.bound})
+
+    def _find_out(self, shape: TotalsShape, texts: Texts) -> None:
+        """Write what computes the totals that change, and says so."""
+        lines, key = self._lines, shape.key
+        of_window = isinstance(key, WindowOf)
+        name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""
+        if name:
+            lines.add(f"by = {texts.field('value', name)}")
+        elif not of_window:
+            lines.add("part0 = Entry(value, start, end, (source, ordinal))")
+            lines.add(f"by = {texts.of(key)}")
+        for needed in shape.join.bindings.needed[0]:
+            is_the_same = isinstance(needed.compute, attrgetter) and needed.compute.__reduce__()[1] == (name,)
+            found = "by" if is_the_same else f"{self._constants.name(needed.compute)}(value)"
+            lines.add(f"""
+                if is_null({found}):
+                    return steps.given_up.leave("a key is null")
+            """)
+        for gate, predicate in enumerate(shape.filters):
+            lines.add(f"if dropped < 0 and not {self._constants.name(predicate)}(value):\n    dropped = {gate}")
+        with lines.under("if dropped < 0:"), ExitStack() as loop:
+            loop.enter_context(lines.under("for window in windows:"))
+            lines.add(f"key = {'window' if of_window else '(by, window)'}")
+            if not of_window:
+                lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
+            lines.add(_ADD.replace("LIFTED", "lift(value)" if _of_first(self._group.lift) else "lift((value, key))"))
+            loop.close()
+            lines.add(_TELL)
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from."""
+        return headed(self._join, self._join.slots[0], self._constants.bound, self._lines.text)
+
+
+def _of_first(lift: Any) -> bool:
+    """Whether a total is of the first of (value, key), as `aggregate` writes it."""
+    inner = lift.inner if isinstance(lift, Chained) else None
+    return isinstance(inner, itemgetter) and inner.__reduce__()[1] == (0,)
