@@ -44,8 +44,7 @@ class FollowingCode(DirectCode):
                     value = wrap(value)
                 out = []
             """)
-            self._compute()
-            self._pass_on()
+            self._find_out()
             self._lines.add("yield out")
             self._change()
 

@@ -2,8 +2,7 @@
 
 What the clauses of the restrictions do to this slot, the enumeration from it, the body, and what is kept, in one piece:
 no handler is looked for, and no candidate is made that another entry must complete. The function works on the memories
-and entries that all else works on. It finds out first all that can fail, and changes the state last; if something
-fails it returns None, having changed nothing, and the push is done as written, which fails in the same way, with notes.
+and entries that all else works on.
 
 This module is over 300 lines because what a push computes, changes and counts is one text.
 
@@ -17,14 +16,13 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cartesius.data.code_lines import Lines
-from cartesius.data.generated import Constants, define
 from cartesius.direct.direct_bands import DirectBands, dues_of
-from cartesius.direct.direct_clock import MEET, PASSED, TIMES, coming
+from cartesius.direct.direct_clock import MEET, PASSED
 from cartesius.direct.direct_gates import DirectGate
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
-from cartesius.direct.direct_scope import STREAM_SCOPE, headed
+from cartesius.direct.direct_scope import STREAM_SCOPE
+from cartesius.direct.direct_texts import FAILING, DirectText
 from cartesius.expressions.expression_texts import Texts
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
@@ -36,25 +34,21 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 
-class DirectCode:
+class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
-    name: ClassVar[str] = "push"
     identity: ClassVar[str] = "(source, ordinal)"
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None, follower: DirectCode | None) -> None:
+        super().__init__(shape.join, shape.slot, steps, lateness, STREAM_SCOPE)
         self._shape = shape
         self._follower = follower
-        self._clock, self._come = coming(lateness)
         self._meets = bool(shape.bands) and lateness is not None
         if self._meets:
             self._clock = PASSED
-        self._join = join = shape.join
-        self._slot = shape.slot
+        join = shape.join
         self._own = shape.slot.index
-        self._constants = Constants()
         self._texts = Texts({slot.name: slot.index for slot in join.slots}, self._constants)
-        self._lines = Lines()
         self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
         self._bands = DirectBands(shape, self._lines, self._constants, self._loops)
         self._places = {
@@ -62,9 +56,7 @@ class DirectCode:
         }
         self._dues: dict[int, str] = {}
         self._gate = DirectGate(shape, self._lines, self._loops)
-        bound = {**STREAM_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
-        bound |= {"fates": join.world.fates}
-        bound |= {"output": join.name, "correlation": join.number, "source": self._slot.source, "lateness": lateness}
+        bound: dict[str, Any] = {"correlation": join.number}
         for slot in join.slots:
             entries, indexes = slot.memory.parts()
             bound |= {f"slot{slot.index}": slot.name, f"memory{slot.index}": slot.memory}
@@ -79,53 +71,32 @@ class DirectCode:
         self._write()
         if follower is not None:
             bound["go_on"] = follower.function
-        self.function: Callable[..., Any] = define(self.name, self._lines.text, {**bound, **self._constants.bound})
+        self.function: Callable[..., Any] = self._define(bound)
 
     def shown(self) -> str:
-        """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        text = headed(self._join, self._slot, self._constants.bound, self._lines.text)
+        """Return the text, and that of what follows from its results."""
+        text = super().shown()
         return text if self._follower is None else f"{text}\n{self._follower.shown()}"
 
-    def _write(self) -> None:
-        add = self._lines.add
-        with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
-            add("""
-                if type(value) not in plain:
-                    value = wrap(value)
-                ordinal = world.events + 1
-                out = []
-            """)
-            add("met = None" if self._meets else "")
-            if self._shape.calls_nothing:
-                self._compute()
-            else:
-                add("steps.is_running = True")
-                with self._lines.under("try:"):
-                    self._compute()
-                    self._pass_on()
-                if self._meets:
-                    add("""
-                        except BaseException as error:
-                            if met is not None:
-                                met.undo()
-                            if isinstance(error, Exception):
-                                return steps.given_up.failed(error)  # as written it fails again, and says where
-                            raise
-                    """)
-                else:
-                    add("""
-                        except Exception as error:
-                            return steps.given_up.failed(error)  # as written it fails again, and says where
-                    """)
-                add("""
-                    finally:
-                        steps.is_running = False
-                """)
-            add(self._come)
-            self._change()
-            add("return out")
+    def _prepare(self) -> None:
+        self._lines.add("""
+            if type(value) not in plain:
+                value = wrap(value)
+        """)
+        self._lines.add("met = None" if self._meets else "")
+
+    def _fail(self) -> None:
+        if not self._meets:
+            super()._fail()
+            return
+        self._lines.add(f"""
+            except BaseException as error:
+                if met is not None:
+                    met.undo()
+                if isinstance(error, Exception):
+                    {FAILING}
+                raise
+        """)
 
     def _leave_if(self, condition: str, also: str) -> None:
         """Write that an event has come, and nothing more happens."""
@@ -156,7 +127,7 @@ class DirectCode:
 
     # -- finding out ---------------------------------------------------------------------------------------------------
 
-    def _compute(self) -> None:
+    def _find_out(self) -> None:
         shape, own = self._shape, self._own
         if self._meets:
             self._lines.add(MEET)
@@ -184,6 +155,7 @@ class DirectCode:
         """)
         if shape.gate is not None:
             self._gate.come()
+            self._pass_on()
             return
         n_spaces = len(self._join.bindings.spaces)
         sources = [source for step in shape.steps for source in step.sources]
@@ -198,6 +170,7 @@ class DirectCode:
             self._lines.add(
                 f"spent{index} = [(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
             )
+        self._pass_on()
 
     def _keys(self) -> None:
         for space, by in enumerate(self._join.bindings.spaces):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from cartesius.direct.direct_texts import event_text
 from cartesius.expressions.expressions import Expression
 
 if TYPE_CHECKING:
@@ -140,19 +141,8 @@ class DirectLoops:
                 """)
         identities = "".join(f"part{slot.index}._identity, " for slot in self._shape.join.slots)
         with self._lines.under(loop):
-            self._lines.add(f"""
-                event = new(EventDraft)
-                event.value = result
-                event.start = since
-                event.end = until
-                event.weight = 1
-                event.reactive = output
-                event.identity = (correlation, ({identities}), {place})
-                event.span = None
-                event.before = ()
-                event.__class__ = Event
-                out.append(event)
-            """)
+            identity = f"(correlation, ({identities}), {place})"
+            self._lines.add(event_text("result", ("since", "until"), identity))
 
 
 def table_name(slot: int, positions: tuple[int, ...]) -> str:

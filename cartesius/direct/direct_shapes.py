@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.expressions.expressions import Constant, Part, Tuple
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import (
     BANDS,
@@ -92,21 +91,6 @@ class Shape:
         """Whether a step finds one entry at most."""
         rule = self.rules.get(step.slot)
         return rule is not None and rule[1] == 1 and set(rule[2]) <= set(step.positions)
-
-    @property
-    def calls_nothing(self) -> bool:
-        """Whether the body is made of its parts alone, so that nothing of a user's runs in the step."""
-        pattern = self.join.pattern
-        if (
-            self.then is not None
-            or self.filters
-            or self.join.bindings.spaces
-            or self.join.bindings.links
-            or pattern.where is not None
-        ):
-            return False
-        items = pattern.yields.items if isinstance(pattern.yields, Tuple) else (pattern.yields,)
-        return all(isinstance(item, Part | Constant) for item in items)
 
 
 def shape_of(program: Program, reactive: Reactive) -> Shape | str:

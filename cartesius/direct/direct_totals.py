@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from cartesius.analysis.windowed_rows import totalled_by
-from cartesius.data.code_lines import Lines
 from cartesius.data.events import Update, Window
-from cartesius.data.generated import Constants, define
 from cartesius.data.null_values import is_null
-from cartesius.direct.direct_clock import TIMES, coming
-from cartesius.direct.direct_scope import STREAM_SCOPE, headed
+from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.direct.direct_texts import DirectText, event_text
 from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.expressions.value_functions import Chained, of_value
@@ -67,23 +65,6 @@ _ADD: Final = """
     found[2] += 1
     keys.append(key)
 """
-_TELL: Final = """
-    for key, (before, total, _) in new_totals.items():
-        old = () if before is None else (finish(before[0]),)
-        now = finish(total)
-        if before is None or not is_unchanged(old[0], now):
-            event = new(EventDraft)
-            event.value = Update(key, now)
-            event.start = start
-            event.end = end
-            event.weight = 1
-            event.reactive = output
-            event.identity = (output, key)
-            event.span = None
-            event.before = old
-            event.__class__ = Event
-            out.append(event)
-"""
 _KEEP: Final = """
     world.number += len(windows)
     world.candidates += len(windows)
@@ -94,7 +75,6 @@ _KEEP: Final = """
         if rows is None:
             rows = of_windows.of[window,] = {}
         rows[key] = None
-    return out
 """
 
 
@@ -151,66 +131,38 @@ def totals_shape_of(program: Program, join: Join) -> TotalsShape | str:
     return standing(program, join) or TotalsShape(join, opener, node, tuple(filters), key)
 
 
-class DirectTotalsCode:
+class DirectTotalsCode(DirectText):
     """The function of the one slot, and its text."""
 
     def __init__(self, shape: TotalsShape, steps: Steps, lateness: int | None) -> None:
-        self._join = join = shape.join
-        (slot,) = join.slots
-        output, node = join.batch.output, shape.node
+        join, node, output = shape.join, shape.node, shape.join.batch.output
+        super().__init__(join, join.slots[0], steps, lateness, STREAM_SCOPE)
         assert isinstance(output, Totals)  # Invariant: `totals_shape_of` has seen that
         assert join.batch.windows is not None  # Invariant: likewise
+        self._shape = shape
         self._group = group = output.group
-        self._constants = Constants()
-        self._lines = lines = Lines()
-        texts = Texts({slot.name: 0}, self._constants)
-        clock, come = coming(lateness)
-        with lines.under("def push(value, at):"):
-            lines.add(TIMES)
-            lines.add(clock)
-            lines.add(_IN_WINDOWS)
-            lines.add("""
-                if type(value) not in plain:
-                    value = wrap(value)
-                ordinal = world.events + 1
-                out = []
-                totals = kept.totals
-                new_totals = {}
-                keys = []
-                dropped = -1
-                steps.is_running = True
-            """)
-            with lines.under("try:"):
-                self._find_out(shape, texts)
-            lines.add("""
-                except Exception as error:
-                    return steps.given_up.failed(error)  # as written it fails again, and says where
-                finally:
-                    steps.is_running = False
-            """)
-            lines.add(come)
-            lines.add(slot.ledger.text(Fate.DELIVERED, "len(windows)"))
-            for gate in range(len(shape.filters)):
-                dropped = slot.ledger.text(None, "len(windows)", gate=gate)
-                lines.add(f"if dropped == {gate}:\n    {dropped}\n    return out")
-            lines.add(slot.ledger.text(Fate.EXPIRED, "len(windows)"))
-            lines.add(_KEEP)
+        self._write()
         lift = getattr(group.lift, "outer", None) if _of_first(group.lift) else group.lift
-        bound = {**STREAM_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
-        bound |= {"fates": join.world.fates, "lateness": lateness, "output": join.name, "source": slot.source}
-        bound |= {"opener": shape.opener, "ahead": Ahead(node), "kept": output}
-        bound |= {
-            "size": node.size,
-            "period": node.period,
-            "offset": node.offset,
-            "of_windows": join.batch.windows.rows,
-        }
+        bound = {"opener": shape.opener, "ahead": Ahead(node), "kept": output, "of_windows": join.batch.windows.rows}
+        bound |= {"size": node.size, "period": node.period, "offset": node.offset, "total_key": join.batch.row_key}
         bound |= {"empty": group.empty, "combine": group.combine, "lift": lift, "finish": group.finish}
-        bound |= {"is_null": is_null, "is_unchanged": is_unchanged, "Update": Update, "total_key": join.batch.row_key}
-        self.function: Callable[..., Any] = define("push", lines.text, {**bound, **self._constants.bound})
+        bound |= {"is_null": is_null, "is_unchanged": is_unchanged, "Update": Update}
+        self.function: Callable[..., Any] = self._define(bound)
 
-    def _find_out(self, shape: TotalsShape, texts: Texts) -> None:
-        """Write what computes the totals that change, and says so."""
+    def _prepare(self) -> None:
+        self._lines.add(_IN_WINDOWS)
+        self._lines.add("""
+            if type(value) not in plain:
+                value = wrap(value)
+            totals = kept.totals
+            new_totals = {}
+            keys = []
+            dropped = -1
+        """)
+
+    def _find_out(self) -> None:
+        shape = self._shape
+        texts = Texts({self._slot.name: 0}, self._constants)
         lines, key = self._lines, shape.key
         of_window = isinstance(key, WindowOf)
         name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""
@@ -235,11 +187,21 @@ class DirectTotalsCode:
                 lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
             lines.add(_ADD.replace("LIFTED", "lift(value)" if _of_first(self._group.lift) else "lift((value, key))"))
             loop.close()
-            lines.add(_TELL)
+            loop.enter_context(lines.under("for key, (before, total, _) in new_totals.items():"))
+            lines.add("""
+                old = () if before is None else (finish(before[0]),)
+                now = finish(total)
+            """)
+            loop.enter_context(lines.under("if before is None or not is_unchanged(old[0], now):"))
+            lines.add(event_text("Update(key, now)", ("start", "end"), "(output, key)", "old"))
 
-    def shown(self) -> str:
-        """Return the text, with the pattern that it came from."""
-        return headed(self._join, self._join.slots[0], self._constants.bound, self._lines.text)
+    def _change(self) -> None:
+        count = self._slot.ledger.text
+        self._lines.add(count(Fate.DELIVERED, "len(windows)"))
+        for gate in range(len(self._shape.filters)):
+            self._lines.add(f"if dropped == {gate}:\n    {count(None, 'len(windows)', gate=gate)}\n    return out")
+        self._lines.add(count(Fate.EXPIRED, "len(windows)"))
+        self._lines.add(_KEEP)
 
 
 def _of_first(lift: Any) -> bool:

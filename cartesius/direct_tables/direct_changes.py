@@ -13,14 +13,11 @@ Source: DESIGN 4; SEMANTICS 1.10, 2.1, 2.2, 2.5 and 2.6.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.code_lines import Lines
-from cartesius.data.generated import Constants, define
-from cartesius.direct.direct_clock import TIMES, coming
-from cartesius.direct.direct_scope import headed
+from cartesius.direct.direct_texts import DirectText, event_text
 from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
 from cartesius.programs.doors import checked_value
 from cartesius.storage.conservation import Fate
@@ -34,12 +31,9 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 _BEGIN = """
-    ordinal = world.events + 1
     number = world.number
     tuples = 0
-    out = []
     part = coming = going = None
-    steps.is_running = True
 """
 _CHANGE = """
     if type(value) is not Update or (type(value.key) is not int and type(value.key) is not str):
@@ -68,12 +62,6 @@ _ROW = """
     part.more = None
 """
 """It makes the new row of an update."""
-_FAIL = """
-    except Exception as error:
-        return steps.given_up.failed(error)  # as written it fails again, and says where
-    finally:
-        steps.is_running = False
-"""
 _KEEP = """
     world.number = number
     world.candidates += tuples
@@ -86,33 +74,19 @@ _KEEP = """
         memory.take(before, going)
     else:
         DELIVERED
-    return out
 """
 
 
-class DirectChange(ABC):
+class DirectChange(DirectText):
     """The function of one slot of a join of tables, and its text."""
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None) -> None:
-        self._join = join
-        self._slot = slot
+        super().__init__(join, slot, steps, lateness, TABLE_SCOPE)
         self._others = [one.index for one in join.slots if one is not slot]
-        self._clock, self._come = coming(lateness)
-        self._constants = Constants()
-        self._lines = Lines()
-        bound = {**TABLE_SCOPE, "world": join.world, "journal": join.world.journal, "steps": steps}
-        bound |= {"fates": join.world.fates}
-        bound |= {"output": join.name, "lateness": lateness}
-        bound |= {"source": slot.source, "slot": slot.name, "checked": partial(checked_value, slot.reactive)}
-        bound |= {"memory": slot.memory} | {f"memory{index}": join.slots[index].memory for index in self._others}
+        bound = {"slot": slot.name, "checked": partial(checked_value, slot.reactive), "memory": slot.memory}
+        bound |= {f"memory{index}": join.slots[index].memory for index in self._others}
         self._write()
-        self.function: Callable[[Any, Any], list[Event] | None] = define(
-            "push", self._lines.text, {**bound, **self._bound(), **self._constants.bound}
-        )
-
-    def shown(self) -> str:
-        """Return the text, with the pattern that it came from, and what the bound names in it are."""
-        return headed(self._join, self._slot, self._constants.bound, self._lines.text)
+        self.function: Callable[[Any, Any], list[Event] | None] = self._define({**bound, **self._bound()})
 
     @abstractmethod
     def _bound(self) -> Mapping[str, Any]:
@@ -124,28 +98,25 @@ class DirectChange(ABC):
 
     @abstractmethod
     def _find_rows(self) -> None:
-        """Write what finds the rows of the join that the change concerns, and what becomes of each (`_change`)."""
+        """Write what finds the rows of the join that the change concerns, and what becomes of each (`_tell`)."""
 
-    def _write(self) -> None:
-        add = self._lines.add
-        with self._lines.under("def push(value, at):"):
-            add(TIMES)
-            add(self._clock)
-            add(_BEGIN)
-            for index in self._others:
-                add(f"visited{index} = 0")
-            with self._lines.under("try:"):
-                self._take_in()
-                with self._lines.under("if part is not None or before is not None:"):
-                    self._find_rows()
-            add(_FAIL)
-            add(self._come)
-            for index in self._others:
-                add(f"memory{index}.visited += visited{index}")
-            keep = _KEEP
-            for fate in (Fate.DELIVERED, Fate.EXPIRED, Fate.REPLACED):
-                keep = keep.replace(fate.name, self._slot.ledger.text(fate))
-            add(keep)
+    def _prepare(self) -> None:
+        self._lines.add(_BEGIN)
+        for index in self._others:
+            self._lines.add(f"visited{index} = 0")
+
+    def _find_out(self) -> None:
+        self._take_in()
+        with self._lines.under("if part is not None or before is not None:"):
+            self._find_rows()
+
+    def _change(self) -> None:
+        for index in self._others:
+            self._lines.add(f"memory{index}.visited += visited{index}")
+        keep = _KEEP
+        for fate in (Fate.DELIVERED, Fate.EXPIRED, Fate.REPLACED):
+            keep = keep.replace(fate.name, self._slot.ledger.text(fate))
+        self._lines.add(keep)
 
     def _take_in(self) -> None:
         """Write what brings the change into form, and finds the row that it replaces."""
@@ -161,17 +132,14 @@ class DirectChange(ABC):
                 """)
             self._find_places("part", "coming")
 
-    def _change(self, key: str, others: Iterable[str]) -> None:
+    def _tell(self, key: str, others: Iterable[str]) -> None:
         """Write what says that a row of the join has changed, at the hull of its other parts and of the change."""
         with self._lines.under("if old is nothing or now is nothing or not is_unchanged(old, now):"):
-            self._lines.add("""
-                event = new(EventDraft)
-                since, until = start, end
-            """)
+            self._lines.add("since, until = start, end")
             with self._lines.under("if now is nothing:"):
-                self._lines.add(f"event.value = Delete({key})")
+                self._lines.add(f"change = Delete({key})")
             with self._lines.under("else:"):
-                self._lines.add(f"event.value = Update({key}, now)")
+                self._lines.add(f"change = Update({key}, now)")
                 for other in others:
                     self._lines.add(f"""
                         if {other} is not None:
@@ -180,14 +148,5 @@ class DirectChange(ABC):
                             if {other}.end > until:
                                 until = {other}.end
                     """)
-            self._lines.add(f"""
-                event.start = since
-                event.end = until
-                event.weight = 1
-                event.reactive = output
-                event.identity = (output, {key})
-                event.span = None
-                event.before = () if old is nothing else (old,)
-                event.__class__ = Event
-                out.append(event)
-            """)
+            before = "() if old is nothing else (old,)"
+            self._lines.add(event_text("change", ("since", "until"), f"(output, {key})", before))

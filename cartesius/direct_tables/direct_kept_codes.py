@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cartesius.data.code_lines import Lines
 from cartesius.data.entries import ABSENT
-from cartesius.data.generated import define
-from cartesius.direct.direct_clock import TIMES, coming
-from cartesius.direct.direct_scope import headed
 from cartesius.direct.direct_shapes import run_as_written, standing
+from cartesius.direct.direct_texts import DirectText
 from cartesius.direct_tables.direct_table_scope import TABLE_SCOPE
 from cartesius.plan.nodes import AsTable, Recall, TakeBack
 from cartesius.programs.doors import checked_value
@@ -41,8 +38,6 @@ _TAKE_IN = """
         value = checked(value)
     key = value.key
     before = kept.row(key)
-    number = world.number
-    tuples = 0
     if type(value) is Update:
         row = value.value
         if type(row) not in plain:
@@ -97,53 +92,33 @@ def kept_shape_of(program: Program, join: Join) -> KeptShape | str:
     return standing(program, join) or KeptShape(join, slot.kept)
 
 
-class DirectKeptCode:
+class DirectKeptCode(DirectText):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: KeptShape, steps: Steps, lateness: int | None) -> None:
-        self._join = join = shape.join
-        (slot,) = join.slots
-        self._lines = lines = Lines()
-        body = join.batch.body
-        clock, come = coming(lateness)
-        with lines.under("def push(value, at):"):
-            lines.add(TIMES)
-            lines.add(clock)
-            lines.add("""
-                ordinal = world.events + 1
-                out = []
-                steps.is_running = True
-            """)
-            with lines.under("try:"):
-                lines.add(_TAKE_IN.replace("CONDITION", "if True" if body.where is None else "if where([part])"))
-            lines.add("""
-                except Exception as error:
-                    return steps.given_up.failed(error)  # as written it fails again, and says where
-                finally:
-                    steps.is_running = False
-            """)
-            lines.add(come)
-            lines.add("""
-                world.number = number
-                world.candidates += tuples
-                kept.keep(key, row)
-            """)
-            text = slot.ledger.text
-            lines.add(f"""
-                {text(Fate.DELIVERED)}
-                if is_change:
-                    {text(Fate.EXPIRED)}
-                else:
-                    {text(None)}
-                return out
-            """)
-        bound = {**TABLE_SCOPE, "ABSENT": ABSENT, "world": join.world, "journal": join.world.journal}
-        bound |= {"steps": steps, "lateness": lateness}
-        bound |= {"output": join.name, "source": slot.source, "slot": slot.name, "kept": shape.kept}
-        bound |= {"fates": join.world.fates}
-        bound |= {"where": body.where, "yields": body.yields, "checked": partial(checked_value, slot.reactive)}
-        self.function: Callable[[Any, Any], list[Event] | None] = define("push", lines.text, bound)
+        (slot,), body = shape.join.slots, shape.join.batch.body
+        super().__init__(shape.join, slot, steps, lateness, TABLE_SCOPE)
+        self._has_condition = body.where is not None
+        self._write()
+        bound = {"ABSENT": ABSENT, "slot": slot.name, "kept": shape.kept, "where": body.where, "yields": body.yields}
+        bound |= {"checked": partial(checked_value, slot.reactive)}
+        self.function: Callable[[Any, Any], list[Event] | None] = self._define(bound)
 
-    def shown(self) -> str:
-        """Return the text, with the pattern that it came from."""
-        return headed(self._join, self._join.slots[0], {}, self._lines.text)
+    def _prepare(self) -> None:
+        self._lines.add("number, tuples = world.number, 0")
+
+    def _find_out(self) -> None:
+        self._lines.add(_TAKE_IN.replace("CONDITION", "if where([part])" if self._has_condition else "if True"))
+
+    def _change(self) -> None:
+        text = self._slot.ledger.text
+        self._lines.add(f"""
+            world.number = number
+            world.candidates += tuples
+            kept.keep(key, row)
+            {text(Fate.DELIVERED)}
+            if is_change:
+                {text(Fate.EXPIRED)}
+            else:
+                {text(None)}
+        """)

@@ -75,7 +75,7 @@ class DirectTableCode(DirectChange):
                 """)
             else:
                 self._lines.add("shown = before if old is not nothing else part")
-            self._change("shown.row_key", ["other"])
+            self._tell("shown.row_key", ["other"])
 
     def _value_of(self, row: str) -> None:
         """Write what computes the value by which a row is linked with the other slot."""
@@ -142,7 +142,7 @@ class DirectTableCode(DirectChange):
                         {value} = {self._text(None, "other") if may_miss else "nothing"}
                 """)
             self._lines.add("tuples += 1" if may_miss else "tuples += part is not None")
-            self._change("other.row_key", ["other"])
+            self._tell("other.row_key", ["other"])
 
     def _check_alone(self) -> None:
         """Write what sees to it that no other row has the value by which this one is found, now and before."""

@@ -128,7 +128,7 @@ class DirectTreeCode(DirectChange):
                     self._lines.add("tuples += 1" if value == "now" else "")
         with self._lines.under("if old is not nothing or now is not nothing:"):
             self._lines.add("shown = before if old is not nothing else part")  # its key was mentioned first
-            self._change("shown.row_key", [names[slot] for slot in slots])
+            self._tell("shown.row_key", [names[slot] for slot in slots])
 
     # -- the rows that name it -----------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class DirectTreeCode(DirectChange):
                     self._lines.add(f"else:\n    {value} = nothing")
             names = common | behind["part"]
             with self._lines.under("if old is not nothing or now is not nothing:"):
-                self._change("root.row_key", [name for slot, name in names.items() if slot != own])
+                self._tell("root.row_key", [name for slot, name in names.items() if slot != own])
 
     def _all(self, slot: int, position: int, by: str) -> str:
         return f"listed({self._get(slot, position, by)})"

@@ -1,0 +1,118 @@
+"""Direct texts: what the functions of all pushes have in common.
+
+A function finds out first what follows from a push, which may fail, and changes the state last, which may not. If
+something fails it returns None, having changed nothing, and the push is done as written, which fails in the same way,
+with notes.
+
+Source: DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cartesius.data.code_lines import Lines
+from cartesius.data.generated import Constants, commented, define
+from cartesius.direct.direct_clock import TIMES, coming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
+    from cartesius.programs.steps import Steps
+
+FAILING = "return steps.given_up.failed(error)  # as written it fails again, and says where"
+
+
+class DirectText(ABC):
+    """The function of one slot, and its text.
+
+    Args:
+        join: The correlation.
+        slot: Where an event comes.
+        steps: What runs the steps as written.
+        lateness: That of the engine.
+        scope: What the names mean that functions of its kind share.
+    """
+
+    name: ClassVar[str] = "push"
+
+    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, scope: Mapping[str, Any]) -> None:
+        self._join = join
+        self._slot = slot
+        self._lateness = lateness
+        self._clock, self._come = coming(lateness)
+        self._constants = Constants()
+        self._lines = Lines()
+        world = join.world
+        self._scope = {**scope, "world": world, "journal": world.journal, "fates": world.fates, "steps": steps}
+        self._scope |= {"lateness": lateness, "output": join.name, "source": slot.source}
+
+    def _define(self, bound: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return the function, given what the names mean that its kind does not share."""
+        return define(self.name, self._lines.text, {**self._scope, **bound, **self._constants.bound})
+
+    def shown(self) -> str:
+        """Return the text, with the pattern that it came from, and what the bound names in it are."""
+        restrict = " | ".join(map(repr, self._join.pattern.restrictions)) or "nothing: the whole product"
+        head = [f"{self._join.name}, when an event comes to {self._slot.name!r}", f"restricted by {restrict}"]
+        head += [f"{name} = {value!r}" for name, value in self._constants.bound.items()]
+        return "".join(f"# {commented(line)}\n" for line in head) + self._lines.text
+
+    def _write(self) -> None:
+        """Write the function."""
+        add = self._lines.add
+        with self._lines.under("def push(value, at):"):
+            add(TIMES)
+            add(self._clock)
+            add("""
+                ordinal = world.events + 1
+                out = []
+            """)
+            self._prepare()
+            add("steps.is_running = True")
+            with self._lines.under("try:"):
+                self._find_out()
+            self._fail()
+            add("""
+                finally:
+                    steps.is_running = False
+            """)
+            add(self._come)
+            self._change()
+            add("return out")
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Write what comes first, and calls nothing of the user's."""
+
+    @abstractmethod
+    def _find_out(self) -> None:
+        """Write what finds out all that follows, and may fail."""
+
+    def _fail(self) -> None:
+        """Write what becomes of a failure."""
+        self._lines.add(f"except Exception as error:\n    {FAILING}")
+
+    @abstractmethod
+    def _change(self) -> None:
+        """Write what changes the state, none of which can fail."""
+
+
+def event_text(value: str, times: tuple[str, str], identity: str, before: str = "()") -> str:
+    """Return the text that makes an event, and lets it out."""
+    return f"""
+        event = new(EventDraft)
+        event.value = {value}
+        event.start = {times[0]}
+        event.end = {times[1]}
+        event.weight = 1
+        event.reactive = output
+        event.identity = {identity}
+        event.span = None
+        event.before = {before}
+        event.__class__ = Event
+        out.append(event)
+    """
