@@ -92,13 +92,14 @@ def _turned(need: Need) -> Need:
 def _needs_of_restriction(join: Join, one: Installed) -> Iterator[Need]:
     relies = _reliance(join, one)
     concerned = one.named or tuple(join.slots)
+    at_door = any(family is relation for _, family, _, _ in one.marks)  # windows are reported as events come to them
     for slot in concerned:
         if Reliance.WITHIN in relies:
-            yield Need(repr(one.restriction), one, slot, slot, _under(join, one, slot, slot))
+            yield Need(repr(one.restriction), one, slot, slot, _under(join, one, slot, slot), at_door)
         for other in join.slots if Reliance.AMONG in relies else ():
             if other is not slot:
                 agreeing = _under(join, one, slot, other) | _linked(join, one, slot, other)
-                yield Need(repr(one.restriction), one, slot, other, agreeing)
+                yield Need(repr(one.restriction), one, slot, other, agreeing, at_door)
     rest = [slot for slot in join.slots if slot not in concerned]
     for place, slot in enumerate(rest if Reliance.BESIDE in relies else ()):
         for other in rest[place:]:

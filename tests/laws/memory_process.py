@@ -1,6 +1,7 @@
 """How much a process grows while a program runs in it: `python -m tests.laws.memory_process EVENTS [all]`.
 
-Each program has a process of its own, forked once everything is imported. Keys are ever new and the clock moves.
+Each program has a process of its own, forked once everything is imported. Keys are ever new, and long, so that what is
+kept of them is seen beside what an allocator gives back; and the clock moves.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ class Run:
         turn, place = divmod(number, len(self.inputs))
         source = self.inputs[place]
         if source.table and turn % 2:
-            return source, f"key {turn // 2 * 2 - 10}", True  # what is added is deleted later
-        return source, f"key {turn // 2 * 2 if source.table or T in self.inputs else turn}", False
+            return source, f"key {turn // 2 * 2 - 10:0200}", True  # what is added is deleted later
+        return source, f"key {turn // 2 * 2 if source.table or T in self.inputs else turn:0200}", False
 
     def _batch(self, start: int, end: int) -> None:
         columns: dict[Reactive, dict[str, list[Any]]] = {}

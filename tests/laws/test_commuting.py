@@ -569,6 +569,9 @@ def test_its_law_holds(name, data, trace, where, is_keyed):
         outcome(around(layers, is_keyed=is_keyed, is_separate=is_separate), trace, where) for layers in (left, right)
     ]
     assert found[0] is not None
+    if name in {"without_after", "without_before"}:  # of two the shorter drops a row sooner than the longer alone does
+        assert all(first[2] is None or first[2] <= second[2] for first, second in zip(*found, strict=True))
+        found = [[step[:2] for step in one] for one in found]
     assert found[0] == found[1]
 
 

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
 from cartesius import Reliance, Restriction
+from cartesius.correlations.installations import Installed
 from cartesius.order import order_edges, order_needs
+from cartesius.plan import facts
 from restrictions import affinely, aligning, first_match, most_recently
 from restrictions.gates.folding import accumulating
 from tests.laws.order_programs import is_same, outputs, programs, shuffled, traces, turned
@@ -48,7 +50,14 @@ test_an_accepted_program_gives_the_same_however_its_inputs_are_shuffled_within_t
 
 
 def relying_on(reliance: Reliance, restriction: type[Restriction]) -> Mutation:
-    return restriction, "relies_on_order", reliance
+    """What a restriction means is taken to rely on less."""
+    relies = facts.reliance
+
+    def of(one: Any) -> Reliance:
+        written = one.restriction if isinstance(one, Installed) else one
+        return reliance if isinstance(written, restriction) else relies(one)
+
+    return facts, "reliance", of
 
 
 def without_needs(said: str) -> Mutation:

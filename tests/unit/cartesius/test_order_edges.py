@@ -29,11 +29,12 @@ from restrictions.gates.row_gates import announcing
 from restrictions.streams import combine_latest, either, filter_, group_by, map_, merge, stream_table_join, zip_
 from restrictions.table_operators.aggregation import totalling
 from restrictions.tables import count, foreign_join, inner_join, map_table, sum_
-from restrictions.windows import on_close, rstream
+from restrictions.windows import istream, on_close, rstream
 from tests.laws.order_programs import depend
 
 x, y, z = Reactive("x", order=unordered()), Reactive("y", order=ordered()), Reactive("z", order=ordered())
 timed = Reactive("timed", order=unordered(distinct=("k",)))
+distinct = Reactive("distinct", order=unordered(distinct=()))
 late = Reactive("late", order=unordered(marked=False))
 keyed = Reactive("keyed", order=ordered("k", among="log"))
 beside = Reactive("beside", order=ordered("id", among="log"))
@@ -135,6 +136,12 @@ REPORTS: dict[str, tuple[str, Any, list[Any], list[Any]]] = {
         lambda *more: one(x, tumbling(9), rstream(), *more),
         [(x, A, 1), (x, B, 2)],
         [(x, B, 2), (x, A, 1)],
+    ),
+    "each relation of a window, whatever gates are in it": (
+        "a is unordered, at distinct times; not implied is an order of a, relied on by istream()",
+        lambda *more: one(distinct, tumbling(5), istream(), in_event_time(2), *more),
+        [(distinct, A, 0), (distinct, B, 1), (distinct, C, 3)],
+        [(distinct, A, 0), (distinct, C, 3), (distinct, B, 1)],
     ),
     "versions whose corrections are ignored": (
         "a is unordered, at distinct times per k; not implied is an order of a per k, relied on by versioned('a'",
