@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cartesius.data.events import EARLIEST
+from cartesius.direct.direct_absences import AbsenceShape, DirectAbsenceCode, absence_shape_of
 from cartesius.direct.direct_chains import code_of
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from cartesius.programs.programs import Program
     from cartesius.programs.steps import Steps
 
-Code: TypeAlias = "DirectCode | DirectTotalsCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
+Code: TypeAlias = (
+    "DirectCode | DirectTotalsCode | DirectAbsenceCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
+)
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -58,7 +61,9 @@ class DirectPushes:
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape | TotalsShape | TableShape | TreeShape | KeptShape) -> Code | str:
+    def _code(self, shape: Shape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape) -> Code | str:
+        if isinstance(shape, AbsenceShape):
+            return DirectAbsenceCode(shape, self._steps, self._lateness)
         if isinstance(shape, TotalsShape):
             return DirectTotalsCode(shape, self._steps, self._lateness)
         if isinstance(shape, TableShape):
@@ -88,7 +93,12 @@ class DirectPushes:
         return self._functions if not is_watched and latest > EARLIEST else {}
 
 
-def _shape_of_stream(program: Program, reactive: Reactive) -> Shape | TotalsShape | str:
+def _shape_of_stream(program: Program, reactive: Reactive) -> Shape | TotalsShape | AbsenceShape | str:
     bound = program.bound.get(reactive, [])
-    is_totalled = len(bound) == 1 and isinstance(bound[0][0].batch.output, Totals)
-    return totals_shape_of(program, bound[0][0]) if is_totalled else shape_of(program, reactive)
+    if len(bound) == 1:
+        join, index = bound[0]
+        if isinstance(join.batch.output, Totals):
+            return totals_shape_of(program, join)
+        if join.pattern.absent.names:
+            return absence_shape_of(program, join, index)
+    return shape_of(program, reactive)

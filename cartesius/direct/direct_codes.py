@@ -13,8 +13,7 @@ Source: DESIGN 4; SEMANTICS 1.2 to 1.7.
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from cartesius.direct.direct_bands import DirectBands, dues_of
 from cartesius.direct.direct_clock import MEET, PASSED
@@ -23,7 +22,6 @@ from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_texts import FAILING, DirectText
-from cartesius.expressions.expression_texts import Texts
 from cartesius.plan.nodes import Newest, Oldest
 from cartesius.storage.conservation import Fate
 
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
-    identity: ClassVar[str] = "(source, ordinal)"
-
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None, follower: DirectCode | None) -> None:
         super().__init__(shape.join, shape.slot, steps, lateness, STREAM_SCOPE)
         self._shape = shape
@@ -48,7 +44,6 @@ class DirectCode(DirectText):
             self._clock = PASSED
         join = shape.join
         self._own = shape.slot.index
-        self._texts = Texts({slot.name: slot.index for slot in join.slots}, self._constants)
         self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)
         self._bands = DirectBands(shape, self._lines, self._constants, self._loops)
         self._places = {
@@ -137,22 +132,8 @@ class DirectCode(DirectText):
         for gate, predicate in enumerate(shape.filters):
             dropped = ledger.text(None, gate=gate)
             self._leave_if(f"not {self._constants.name(predicate)}(value)", f"{delivered}\n{dropped}")
-        spaces = self._join.bindings.spaces
-        keys = "".join(f"key{space}, " if own in by else "ABSENT, " for space, by in enumerate(spaces))
-        more = f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None"
-        self._lines.add(f"""
-            part{own} = new(Entry)
-            part{own}.value = value
-            part{own}.start = start
-            part{own}.end = end
-            part{own}._identity = {self.identity}
-            part{own}.keys = ({keys})
-            part{own}.row_key = ABSENT
-            part{own}.slot = slot{own}
-            part{own}.state = LIVE
-            part{own}.more = {more}
-            tuples = 0
-        """)
+        self._entry(f"{{'uses': {shape.uses[own]}}}" if own in shape.uses else "None")
+        self._lines.add("tuples = 0")
         if shape.gate is not None:
             self._gate.come()
             self._pass_on()
@@ -171,22 +152,6 @@ class DirectCode(DirectText):
                 f"spent{index} = [(part, memory{index}.places_of(part)) for part, n in left{index}.items() if n < 1]"
             )
         self._pass_on()
-
-    def _keys(self) -> None:
-        for space, by in enumerate(self._join.bindings.spaces):
-            if self._own not in by:
-                continue
-            extract = by[self._own]
-            field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""
-            if field and "." not in field:
-                read = self._texts.field("value", field)
-            else:
-                read = f"{self._constants.name(extract)}(value)"
-            self._lines.add(f"""
-                key{space} = {read}
-                if type(key{space}) is not int and type(key{space}) is not str:
-                    key{space} = there(key{space})
-            """)
 
     def _find_predecessor(self) -> None:
         """Find what the new entry displaces, or that it is dropped itself."""

@@ -131,15 +131,15 @@ def run_as_written(join: Join, known: frozenset[type[Node]]) -> str:
     return next((f"{restriction!r} runs as written" for restriction in strange), "")
 
 
-def standing(program: Program, join: Join, *, is_followed: bool = False) -> str:
+def standing(program: Program, join: Join, *, is_followed: bool = False, has_absent: bool = False) -> str:
     """Say why a correlation is not all that there is to a push: "" if nothing is made from it, or shares with it.
 
-    Where it ``is_followed``, one correlation may be made from it.
+    Where it ``is_followed``, one correlation may be made from it; where it ``has_absent`` slots, who asks knows them.
     """
     pattern = join.pattern
     if any(slot.shared is not None for slot in join.slots):
         return "slots share a memory"
-    if pattern.alternative is not None or pattern.absent.names:
+    if pattern.alternative is not None or (pattern.absent.names and not has_absent):
         return "its events concern other correlations, or none"
     if is_followed:
         return ""

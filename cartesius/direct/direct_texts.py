@@ -10,11 +10,13 @@ Source: DESIGN 4.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cartesius.data.code_lines import Lines
 from cartesius.data.generated import Constants, commented, define
 from cartesius.direct.direct_clock import TIMES, coming
+from cartesius.expressions.expression_texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +40,7 @@ class DirectText(ABC):
     """
 
     name: ClassVar[str] = "push"
+    identity: ClassVar[str] = "(source, ordinal)"
 
     def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, scope: Mapping[str, Any]) -> None:
         self._join = join
@@ -45,6 +48,7 @@ class DirectText(ABC):
         self._lateness = lateness
         self._clock, self._come = coming(lateness)
         self._constants = Constants()
+        self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
         self._lines = Lines()
         world = join.world
         self._scope = {**scope, "world": world, "journal": world.journal, "fates": world.fates, "steps": steps}
@@ -91,6 +95,41 @@ class DirectText(ABC):
     @abstractmethod
     def _find_out(self) -> None:
         """Write what finds out all that follows, and may fail."""
+
+    def _keys(self) -> None:
+        """Write what reads the keys of the event."""
+        for space, by in enumerate(self._join.bindings.spaces):
+            if self._slot.index not in by:
+                continue
+            extract = by[self._slot.index]
+            field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""
+            if field and "." not in field:
+                read = self._texts.field("value", field)
+            else:
+                read = f"{self._constants.name(extract)}(value)"
+            self._lines.add(f"""
+                key{space} = {read}
+                if type(key{space}) is not int and type(key{space}) is not str:
+                    key{space} = there(key{space})
+            """)
+
+    def _entry(self, more: str = "None") -> None:
+        """Write what makes an entry of the event, whose keys are known."""
+        own = self._slot.index
+        spaces = self._join.bindings.spaces
+        keys = "".join(f"key{space}, " if own in by else "ABSENT, " for space, by in enumerate(spaces))
+        self._lines.add(f"""
+            part{own} = new(Entry)
+            part{own}.value = value
+            part{own}.start = start
+            part{own}.end = end
+            part{own}._identity = {self.identity}
+            part{own}.keys = ({keys})
+            part{own}.row_key = ABSENT
+            part{own}.slot = slot{own}
+            part{own}.state = LIVE
+            part{own}.more = {more}
+        """)
 
     def _fail(self) -> None:
         """Write what becomes of a failure."""

@@ -22,7 +22,6 @@ from cartesius.data.null_values import is_null
 from cartesius.direct.direct_scope import STREAM_SCOPE
 from cartesius.direct.direct_shapes import run_as_written, standing
 from cartesius.direct.direct_texts import DirectText, event_text
-from cartesius.expressions.expression_texts import Texts
 from cartesius.expressions.expressions import Field, Part, WindowOf
 from cartesius.expressions.value_functions import Chained, of_value
 from cartesius.plan.nodes import Aggregate, Let, Now, Regular, TakeBack
@@ -162,15 +161,14 @@ class DirectTotalsCode(DirectText):
 
     def _find_out(self) -> None:
         shape = self._shape
-        texts = Texts({self._slot.name: 0}, self._constants)
         lines, key = self._lines, shape.key
         of_window = isinstance(key, WindowOf)
         name = key.name if isinstance(key, Field) and isinstance(key.target, Part) else ""
         if name:
-            lines.add(f"by = {texts.field('value', name)}")
+            lines.add(f"by = {self._texts.field('value', name)}")
         elif not of_window:
             lines.add("part0 = Entry(value, start, end, (source, ordinal))")
-            lines.add(f"by = {texts.of(key)}")
+            lines.add(f"by = {self._texts.of(key)}")
         for needed in shape.join.bindings.needed[0]:
             is_the_same = isinstance(needed.compute, attrgetter) and needed.compute.__reduce__()[1] == (name,)
             found = "by" if is_the_same else f"{self._constants.name(needed.compute)}(value)"

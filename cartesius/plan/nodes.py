@@ -303,15 +303,18 @@ class May(Node):
 
 @attrs.frozen
 class Never(Node):
-    """Lets a row pass if no event of ``slot`` came at the wrong time, counted from that of ``anchor``.
+    """Lets a row pass, once the clock has decided, if no event of ``slot`` came at the wrong time.
 
     Args:
-        duration: How long after, or before, it; None: up to another part of the row.
+        when: "after" the part of ``anchor``, "before" it, or "between" it and that of ``last``.
+        duration: How long after, or before.
     """
 
     slot: Any
     anchor: Any
+    when: str
     duration: Any = None
+    last: Any = None
 
 
 @attrs.frozen
@@ -448,5 +451,5 @@ ONLY_CLAUSES: Final[frozenset[type[Node]]] = frozenset(
 
 def slots_of_node(node: Node) -> Slots:
     """Return the slots that a node names."""
-    single = [getattr(node, name) for name in ("slot", "anchor", "left", "right") if hasattr(node, name)]
-    return (*getattr(node, "slots", ()), *single)
+    single = [getattr(node, name, None) for name in ("slot", "anchor", "left", "right", "last")]
+    return (*getattr(node, "slots", ()), *[slot for slot in single if slot is not None])

@@ -215,7 +215,7 @@ class without_after(_in_duration):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
-        return (Never(self.c, self.anchor, self.within),)
+        return (Never(self.c, self.anchor, "after", self.within),)
 
     def decided_after(self, parts: Candidate) -> Time:
         """Return the end of that event, and the duration on."""
@@ -244,7 +244,7 @@ class without_before(_in_duration):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
-        return (Never(self.c, self.anchor, self.within),)
+        return (Never(self.c, self.anchor, "before", self.within),)
 
     def decided_after(self, parts: Candidate) -> Time:
         """Return what is just before the start of that event."""
@@ -280,7 +280,7 @@ class without_between(_absence):
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""
-        return (Never(self.c, self.anchor),)
+        return (Never(self.c, self.anchor, "between", last=self.last),)
 
     def due(self, slot: Slot, entry: Entry) -> Time:
         """Return the end: what is still to come for the anchor ends later."""

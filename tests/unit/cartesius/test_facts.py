@@ -57,7 +57,7 @@ NODES = [
     Apart("x", "y", -1, 1),
     InSequence(("x", "y"), "relaxed"),
     InSequence(("x", "y"), "strict", "past_last"),
-    Never("z", "x", 5),
+    Never("z", "x", "after", 5),
     Choose(leaves_out=True, counts=1),
     TakeBack(),
     AsTable("x"),
