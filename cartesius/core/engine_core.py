@@ -15,6 +15,7 @@ import threading
 import weakref
 from datetime import timedelta
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cartesius.batching.world import World
@@ -99,7 +100,7 @@ class EngineCore:
             message = f"Engine: expected what one unit of time means, a timedelta > 0, but got unit={unit!r}"
             raise InvalidArgument(message)
         self._thread = threading.current_thread()
-        self._thread_number = threading.get_ident()
+        self._thread_number = get_ident()
         self._tier = checked_tier(tier)
         is_lenient = checked_on_error(on_error, "Engine") == "unknown"
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
@@ -189,7 +190,7 @@ class EngineCore:
                 happened, and the event may be pushed again; all of it, if the error has the attribute ``emitted``, the
                 list of what would have been returned; or the engine is broken, as above.
         """
-        if reactive.__class__ is Reactive and threading.get_ident() == self._thread_number:
+        if reactive.__class__ is Reactive and get_ident() == self._thread_number:
             direct = self._direct.get(reactive)
             if direct is not None:
                 emitted = None

@@ -18,7 +18,6 @@ import attrs
 
 from cartesius.correlations.placements import gates_of
 from cartesius.data.events import EARLIEST, Event
-from cartesius.direct.direct_clock import PASSED
 from cartesius.direct.direct_loops import table_name
 from cartesius.direct.direct_places import DirectPlaces
 from cartesius.direct.direct_scope import STREAM_SCOPE
@@ -162,9 +161,7 @@ class DirectAbsenceCode(DirectText):
 
     def __init__(self, shape: AbsenceShape, steps: Steps, lateness: int | None) -> None:
         join, never, slot = shape.join, shape.never, shape.slot
-        super().__init__(join, slot, steps, lateness, STREAM_SCOPE)
-        if lateness is not None:
-            self._clock = PASSED
+        super().__init__(join, slot, steps, lateness, STREAM_SCOPE, meets=True)
         node: Any = never.node
         self._never = never
         self._own = slot.index
@@ -205,7 +202,7 @@ class DirectAbsenceCode(DirectText):
     def _find_out(self) -> None:
         if self._lateness is not None:
             self._lines.add("""
-                if not decisions.find(passed, out):
+                if heap and heap[0][0] < passed and not decisions.find(passed, out):
                     return steps.given_up.leave("something is due before")
             """)
         self._keys()

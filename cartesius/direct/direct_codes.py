@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.direct.direct_bands import DirectBands, dues_of
-from cartesius.direct.direct_clock import MEET, PASSED
+from cartesius.direct.direct_clock import MEET
 from cartesius.direct.direct_gates import DirectGate
 from cartesius.direct.direct_loops import DirectLoops, table_name
 from cartesius.direct.direct_places import DirectPlaces
@@ -36,12 +36,10 @@ class DirectCode(DirectText):
     """The function of one slot, and its text."""
 
     def __init__(self, shape: Shape, steps: Steps, lateness: int | None, follower: DirectCode | None) -> None:
-        super().__init__(shape.join, shape.slot, steps, lateness, STREAM_SCOPE)
+        super().__init__(shape.join, shape.slot, steps, lateness, STREAM_SCOPE, meets=bool(shape.bands))
         self._shape = shape
         self._follower = follower
         self._meets = bool(shape.bands) and lateness is not None
-        if self._meets:
-            self._clock = PASSED
         join = shape.join
         self._own = shape.slot.index
         self._loops = DirectLoops(shape, self._lines, self._constants, self._texts)

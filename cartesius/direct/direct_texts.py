@@ -37,16 +37,26 @@ class DirectText(ABC):
         steps: What runs the steps as written.
         lateness: That of the engine.
         scope: What the names mean that functions of its kind share.
+        meets: Whether the function meets what is due before the event.
     """
 
     name: ClassVar[str] = "push"
     identity: ClassVar[str] = "(source, ordinal)"
 
-    def __init__(self, join: Join, slot: Slot, steps: Steps, lateness: int | None, scope: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        join: Join,
+        slot: Slot,
+        steps: Steps,
+        lateness: int | None,
+        scope: Mapping[str, Any],
+        *,
+        meets: bool = False,
+    ) -> None:
         self._join = join
         self._slot = slot
         self._lateness = lateness
-        self._clock, self._come = coming(lateness)
+        self._clock, self._come = coming(lateness, meets=meets)
         self._constants = Constants()
         self._texts = Texts({one.name: one.index for one in join.slots}, self._constants)
         self._lines = Lines()

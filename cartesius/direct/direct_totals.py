@@ -179,11 +179,12 @@ class DirectTotalsCode(DirectText):
         for gate, predicate in enumerate(shape.filters):
             lines.add(f"if dropped < 0 and not {self._constants.name(predicate)}(value):\n    dropped = {gate}")
         with lines.under("if dropped < 0:"), ExitStack() as loop:
+            lines.add("element = lift(value)" if _of_first(self._group.lift) else "")
             loop.enter_context(lines.under("for window in windows:"))
             lines.add(f"key = {'window' if of_window else '(by, window)'}")
             if not of_window:
                 lines.add("if type(by) is not int and type(by) is not str:\n    key = total_key((), (value, key))")
-            lines.add(_ADD.replace("LIFTED", "lift(value)" if _of_first(self._group.lift) else "lift((value, key))"))
+            lines.add(_ADD.replace("LIFTED", "element" if _of_first(self._group.lift) else "lift((value, key))"))
             loop.close()
             loop.enter_context(lines.under("for key, (before, total, _) in new_totals.items():"))
             lines.add("""
