@@ -11,6 +11,7 @@ from cartesius.columns.loops.consuming_plans import consuming_stage
 from cartesius.columns.loops.stepping import stepping_stage
 from cartesius.columns.streams.bands import band_stage
 from cartesius.columns.streams.merging import merge_stage
+from cartesius.columns.streams.sequences import sequence_stage
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.tables.announcements import announcing_stage
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 KERNELS: tuple[Callable[[Join], Stage | str | None], ...] = (
     sifting_stage, collating_stage, version_stage, row_join_stage, zip_stage, ageing_stage, judging_stage, table_stage,
-    band_stage, merge_stage, consuming_stage, stepping_stage,
+    band_stage, sequence_stage, merge_stage, consuming_stage, stepping_stage,
     window_totals_stage, window_join_stage, announcing_stage,
 )  # fmt: skip
 """Each returns the stage of a correlation, or why it has none, or nothing, if a correlation is not of its kind."""

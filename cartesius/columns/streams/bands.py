@@ -11,7 +11,7 @@ Source: SEMANTICS 1.17 and 3.8; DESIGN 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-_KNOWN: Final = BANDS | {KeyBy, Let, Complete, TakeOrder, Visit}
+KNOWN_OF_BANDS: Final = BANDS | {KeyBy, Let, Complete, TakeOrder, Visit}
 
 
 class Near(Stage):
     """`within`, `lasting` and `apart`."""
 
     keeps_time = True
+    kernel: ClassVar[str] = "band_merge.merged, or band_pairs.near"
 
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join)
@@ -64,9 +65,7 @@ class Near(Stage):
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""
-        return heading(self.join, "band_merge.merged, or band_pairs.near") + "".join(
-            f"\n{code.text}" for code in self.body.codes
-        )
+        return heading(self.join, self.kernel) + "".join(f"\n{code.text}" for code in self.body.codes)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Find what lies in the bands."""
@@ -86,7 +85,7 @@ class Near(Stage):
             if self.shape.components:
                 codes_under(self.shape.components, rows)  # an error in what is equated is one, whoever is there
             return Outcome(nothing(), after, 0)
-        codes, count = codes_under(self.shape.components, rows) if self.shape.components else _all_alike(present)
+        codes, count = codes_under(self.shape.components, rows) if self.shape.components else all_alike(present)
         tuples, position, ordered = self._met(present, codes, count - 1, moment)
         parts = [
             Parts(mine, chosen, key=None if key is None else key(mine))
@@ -109,7 +108,7 @@ class Near(Stage):
         tuples = counted(positions, gone, codes, nobody, steps)
         starts, ends = [one.start for one in rows], [one.end for one in rows]
         found = near(starts, ends, positions, codes, nobody, self.bounds)
-        return tuples, *_in_order(rows, found, is_oldest_first=is_oldest_first)
+        return tuples, *in_order(rows, found, is_oldest_first=is_oldest_first)
 
     # -- the clock -----------------------------------------------------------------------------------------------------
 
@@ -212,12 +211,12 @@ def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
     return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
 
 
-def _all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
+def all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:
     """Return the codes of rows that all have one key, and no row has none."""
     return [np.zeros(len(mine), np.int64) for mine in rows], 2
 
 
-def _in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:
+def in_order(rows: Sequence[Rows], found: Sequence[Ints], *, is_oldest_first: bool) -> tuple[Ints, list[Ints]]:
     """Return the steps of candidates, and their rows, in the order in which they are enumerated."""
     position = np.full(len(found[0]), BEFORE, np.int64)
     for mine, chosen in zip(rows, found, strict=True):
@@ -231,7 +230,7 @@ def band_stage(join: Join) -> Stage | str | None:
     """Return the stage of a correlation of streams whose parts must be near each other in time."""
     if not any(isinstance(one.node, Until) for one in join.installed):
         return None
-    shape = shape_of(join, _KNOWN)
+    shape = shape_of(join, KNOWN_OF_BANDS)
     if not isinstance(shape, Shape):
         return shape
     if any(one.floor_slots for one in join.installed):

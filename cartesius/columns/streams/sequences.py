@@ -1,0 +1,179 @@
+"""The kernel of sequences: parts that follow each other within a time, under one key common to all.
+
+In any order of lying between, a sequence is one more condition on the times of parts in a band. Of parts that are next
+to each other, each decides the one after it: so rows of all slots are put in order, key by key, and of each the next
+one of a slot is found by one pass backwards. Which part is next is judged by what is in memory when the last part
+comes; where events come in order of time, that is all that came before it, as what has left is out of the band.
+
+Invariant: a candidate is a combination that reaches the body, found once, when its last part comes.
+
+Source: SEMANTICS 1.17 and 3.11; DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import numpy as np
+
+from cartesius.columns.stages.rows import BEFORE
+from cartesius.columns.streams.band_pairs import FAR, near
+from cartesius.columns.streams.bands import KNOWN_OF_BANDS, Near, in_order
+from cartesius.columns.streams.shapes import Shape, shape_of
+from cartesius.columns.vectors.ordering import by_code
+from cartesius.columns.vectors.vectors import MISSING, NotColumnar
+from cartesius.plan.nodes import InSequence, Until, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.stages.rows import Rows
+    from cartesius.columns.stages.stages import Moment, Stage
+    from cartesius.correlations.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+_KNOWN: Final = KNOWN_OF_BANDS | {InSequence}
+
+
+class Following(Near):
+    """`in_sequence` beside `within`."""
+
+    kernel = "sequences.Following"
+
+    def __init__(self, join: Join, shape: Shape) -> None:
+        super().__init__(join, shape)
+        nodes = [one.node for one in join.installed if isinstance(one.node, InSequence)]
+        self.orders = [[slot.index for slot in node.slots] for node in nodes]
+        self.contiguity = next((node.contiguity for node in nodes if node.contiguity != "any"), "any")
+
+    def _met(
+        self, rows: list[Rows], codes: list[Ints], nobody: int, moment: Moment
+    ) -> tuple[int, Ints, Sequence[Ints]]:
+        """Return how many candidates there are, and the steps and rows of those that are in sequence."""
+        found = self._in_any_order(rows, codes, nobody) if self.contiguity == "any" else self._next(rows, codes, nobody)
+        return len(found[0]), *in_order(rows, found, is_oldest_first=self.shape.is_oldest_first)
+
+    def _in_any_order(self, rows: list[Rows], codes: list[Ints], nobody: int) -> Sequence[Ints]:
+        starts, ends = [one.start for one in rows], [one.end for one in rows]
+        found = near(starts, ends, [one.position for one in rows], codes, nobody, self.bounds)
+        follow = np.ones(len(found[0]), np.bool_)
+        for before, after in {pair for order in self.orders for pair in pairwise(order)}:
+            follow &= _precede(rows[before], found[before], rows[after], found[after])
+        return [chosen[follow] for chosen in found]
+
+    def _next(self, rows: list[Rows], codes: list[Ints], nobody: int) -> Sequence[Ints]:
+        line = _line(rows, codes, nobody)
+        last = len(rows) - 1
+        at = np.flatnonzero(line.slot == 0)
+        parts = [at]
+        for slot in range(1, len(rows)):
+            following = line.next_of(slot) if self.contiguity == "relaxed" else line.next_of_any(slot)
+            at = following[parts[-1]]
+            is_there = at != MISSING
+            parts = [*(part[is_there] for part in parts), at[is_there]]
+        found = [line.row[part] for part in parts]
+        kept = rows[last].position[found[last]] > BEFORE  # else it was given before
+        for bound in self.bounds:
+            since = rows[bound.since].start if bound.from_start else rows[bound.since].end
+            kept &= rows[bound.of].end[found[bound.of]] - since[found[bound.since]] <= bound.most
+        return [one[kept] for one in found]
+
+
+@attrs.frozen(eq=False)
+class Line:
+    """The rows of all slots that have a key, key by key, in the order in which they came."""
+
+    code: Ints
+    slot: Ints
+    row: Ints
+
+    def next_of(self, slot: int) -> Ints:
+        """Return, for each, the place of the next row of a slot under its key."""
+        places = np.arange(len(self.code))
+        found = np.where(self.slot == slot, places, len(places))
+        found = np.minimum.accumulate(found[::-1])[::-1]
+        return self._under_its_key(found)
+
+    def next_of_any(self, slot: int) -> Ints:
+        """Return, for each, the place of the next row under its key, if it is of a slot."""
+        found = np.arange(1, len(self.code) + 1)
+        found[:-1][self.slot[1:] != slot] = len(found)
+        return self._under_its_key(found)
+
+    def _under_its_key(self, found: Ints) -> Ints:
+        code = np.append(self.code, -1)
+        return np.where(code[found] == self.code, found, MISSING)
+
+
+def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int) -> Line:
+    """Put the rows of all slots in line; `NotColumnar` if they are no points that come in order of time."""
+    if any(one.end is not one.start and (one.end != one.start).any() for one in rows):
+        reason = "events last, so that the next one is not the one that comes next"
+        raise NotColumnar(reason)
+    time, position, number, code = (
+        np.concatenate(columns)
+        for columns in (
+            [one.end for one in rows],
+            [one.position for one in rows],
+            [one.number for one in rows],
+            list(codes),
+        )
+    )
+    slot = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+    row = np.concatenate([np.arange(len(one)) for one in rows])
+    retained = np.flatnonzero(position == BEFORE)
+    fresh = np.flatnonzero(position != BEFORE)
+    order = np.concatenate([retained[np.argsort(number[retained])], fresh[np.argsort(position[fresh], kind="stable")]])
+    order = order[code[order] != nobody]
+    if (np.diff(time[order]) < 0).any():
+        reason = "events do not come in order of time, so that others may come between"
+        raise NotColumnar(reason)
+    order = order[by_code(code[order], nobody)]
+    return Line(code[order], slot[order], row[order])
+
+
+def _precede(before: Rows, these: Ints, after: Rows, those: Ints) -> NDArray[np.bool_]:
+    """Return which rows come before others: by time, or, of points of one time, as they came."""
+    end, start = before.end[these], after.start[those]
+    tied = (end == start) & (before.start[these] == end) & (after.end[those] == start)
+    first, second = before.position[these], after.position[those]
+    came = (first < second) | ((first == second) & (before.number[these] < after.number[those]))
+    answer: NDArray[np.bool_] = (end < start) | (tied & came)
+    return answer
+
+
+def sequence_stage(join: Join) -> Stage | str | None:
+    """Return the stage of a correlation of streams whose parts follow each other within a time."""
+    sequences = [one for one in join.installed if isinstance(one.node, InSequence)]
+    if not sequences:
+        return None
+    shape = shape_of(join, _KNOWN)
+    if not isinstance(shape, Shape):
+        return shape
+    if any(one.floor_slots for one in join.installed):
+        return "what leaves waits for what gates hold"
+    stage = Following(join, shape)
+    if any(abs(bound.most) > FAR for bound in stage.bounds):
+        return "its durations are too long"
+    if any(one.node.after_match is not None for one in sequences):  # type: ignore[attr-defined]  # a sequence's
+        return "a match may rule out others"
+    bands = [one for one in join.installed if isinstance(one.node, Until)]
+    if stage.contiguity == "any":
+        return stage if bands else "nothing bounds how far parts may be apart"
+    if len(sequences) > 1 or stage.orders != [list(range(len(join.slots)))]:
+        return "several sequences hold, or one does not name all slots in their order"
+    if join.pattern.where is not None and (stage.contiguity == "relaxed" or not join.pattern.has_traced_where):
+        return "conditions say what is next"
+    spaces = {*sequences[0].prefixes[0]}
+    if {one.space for one in shape.components} != spaces or any(
+        len(by) < len(join.slots) for by in join.bindings.spaces
+    ):
+        return "slots are linked by more than the keys to the left of the sequence"
+    if any(not isinstance(one.node, Within) or len(one.named) < len(join.slots) for one in bands):
+        return "what lies between may leave before its neighbours"
+    return stage
