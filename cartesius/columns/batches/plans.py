@@ -9,6 +9,7 @@ from cartesius.columns.judgements.judging_plans import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
 from cartesius.columns.loops.consuming_plans import consuming_stage
 from cartesius.columns.loops.stepping import stepping_stage
+from cartesius.columns.streams.absences import absence_stage
 from cartesius.columns.streams.bands import band_stage
 from cartesius.columns.streams.merging import merge_stage
 from cartesius.columns.streams.sequences import sequence_stage
@@ -80,6 +81,9 @@ def _objection(engine: EngineCore) -> str:
 
 def stage_of(join: Join) -> Stage | str:
     """Return the stage of one correlation, or the reason why it has none."""
+    absence = absence_stage(join)  # the one kernel that knows what must not come
+    if absence is not None:
+        return absence
     unknown = [one.restriction for one in join.installed if type(one.node) in ONLY_CLAUSES]
     if unknown:
         return f"{unknown[0]!r} is run as written"

@@ -1,0 +1,277 @@
+"""The kernel of absence: rows of one part that wait until the clock has decided that something did not come after it.
+
+Whether a row comes is known from the times of the events that may forbid it, which are all there when it is decided;
+so of each row the next of those, under its key, is found by one binary search.
+
+Invariant: what waits is not decided; of what must not come that is kept which a row that comes may need.
+
+Source: SEMANTICS 3.3; DESIGN 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import numpy as np
+
+from cartesius.columns.bodies.code_headings import heading
+from cartesius.columns.bodies.coding import codes_under
+from cartesius.columns.bodies.computed import Keys
+from cartesius.columns.bodies.vectorising import ColumnarBody
+from cartesius.columns.stages.candidates import Parts
+from cartesius.columns.stages.rows import joined, no_rows, nothing
+from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, load_rows, rows_of, store_rows
+from cartesius.columns.streams.zipping import flow_of
+from cartesius.columns.vectors.vectors import MISSING, NotColumnar
+from cartesius.data.events import EARLIEST
+from cartesius.expressions.expressions import Expression, slots_of
+from cartesius.plan.nodes import KeyBy, Never
+from cartesius.results.outputs import Events
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cartesius.columns.bodies.computed import Component
+    from cartesius.columns.stages.rows import Flow, Rows
+    from cartesius.columns.stages.stages import Moment
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+
+    Ints = NDArray[np.int64]
+
+_KNOWN: Final = frozenset({KeyBy, Never})
+_BITS: Final = 62
+
+
+@attrs.frozen(eq=False)
+class Waiting:
+    """What is kept besides the events that must not come.
+
+    Args:
+        rows: The parts of the rows that wait; None if there are none.
+        forgotten: The last end of what has been forgotten of what must not come; `EARLIEST` if nothing has.
+    """
+
+    rows: Rows | None
+    forgotten: float
+
+
+class NotAfter(Stage):
+    """`without(…, after=…)`."""
+
+    keeps_time = True
+
+    def __init__(self, join: Join, never: Installed, keys: Keys, components: list[Component]) -> None:
+        super().__init__(join)
+        self.never = never
+        node: Any = never.node
+        self.anchor, self.absent, self.duration = node.anchor, node.slot, node.duration
+        self.components = components
+        self.key = keys.own(self.anchor.index)
+        self.body = ColumnarBody(join, [])
+
+    def source(self) -> str:
+        """Return the code of the body, below the function that decides."""
+        return heading(self.join, "absences.NotAfter") + "".join(f"\n{code.text}" for code in self.body.codes)
+
+    def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
+        """Decide what is due, and let what comes wait."""
+        before: Waiting = state.more
+        fresh = arriving.get(self.anchor.index)
+        if fresh is not None and len(fresh):  # a body is asked when a row is complete, whether or not it comes
+            self._given(fresh, np.arange(len(fresh)), fresh.position)
+        held = _together(before.rows, fresh)
+        absent = _together(state.retained[self.absent.index], arriving.get(self.absent.index))
+        if moment.clock is None or not moment.meets_deadlines or not len(moment.clock):
+            return Outcome(nothing(), self._state(held, absent, before.forgotten), _count(fresh))
+        now, flow, forgotten = moment.clock[-1], nothing(), before.forgotten
+        if held is not None:
+            due = held.end + self.duration
+            decided = np.flatnonzero(due < now)
+            flow = self._decide(held, decided, absent, moment.clock)
+            held = held.take(np.flatnonzero(due >= now))
+        if absent is not None:
+            needed = absent.end + self.duration >= now
+            forgotten = _last(forgotten, absent.end[~needed])
+            absent = absent.take(np.flatnonzero(needed))
+        return Outcome(flow, self._state(held, absent, forgotten), _count(fresh))
+
+    def _state(self, held: Rows | None, absent: Rows | None, forgotten: float) -> State:
+        retained = [None if one is None or not len(one) else one.as_retained() for one in (held, absent)]
+        rows = tuple([retained[1] if slot is self.absent else None for slot in self.join.slots])
+        return State(rows, Waiting(retained[0], forgotten))
+
+    def _decide(self, held: Rows, decided: Ints, absent: Rows | None, clock: Ints) -> Flow:
+        """Return the rows that come, of those whose time is over, in the order of their deadlines."""
+        if not len(decided):
+            return nothing()
+        sides: list[Rows | None] = [None, None]
+        sides[self.anchor.index], sides[self.absent.index] = held, absent
+        codes, count = codes_under(self.components, sides) if self.components else _no_keys(sides)
+        mine, others = codes[self.anchor.index], codes[self.absent.index]
+        if absent is not None and len(absent):
+            decided = decided[~_forbidden(held, mine, decided, absent, others, count, self.duration)]
+        due = held.end[decided] + self.duration
+        position = np.searchsorted(clock, due, side="right")
+        asked = self._asked(held, mine, absent, others)[decided]
+        sign = 1 if self.join.batch.rank.is_oldest_first else -1
+        order = np.lexsort((sign * decided, asked, due))
+        return self._given(held, decided[order], position[order], due[order])
+
+    def _asked(self, held: Rows, mine: Ints, absent: Rows | None, others: Ints) -> Ints:
+        """Return for each row that waits who has asked for its deadline first, as a number of arrival."""
+        number, end, code = held.number, held.end, mine
+        if absent is not None:
+            number, end, code = (
+                np.concatenate(pair) for pair in ((number, absent.number), (end, absent.end), (code, others))
+            )
+        order = np.lexsort((number, code, end))
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = (np.diff(end[order]) != 0) | (np.diff(code[order]) != 0)
+        first = number[order][is_first][np.cumsum(is_first) - 1]
+        asked = np.empty(len(order), np.int64)
+        asked[order] = first
+        found: Ints = asked[: len(held)]
+        return found
+
+    def _given(self, rows: Rows, chosen: Ints, position: Ints, turn: Ints | None = None) -> Flow:
+        parts: list[Parts] = []
+        for slot in self.join.slots:
+            if slot is self.anchor:
+                parts.append(Parts(rows, chosen, key=None if self.key is None else self.key(rows)))
+            else:
+                parts.append(Parts(no_rows(), np.full(len(chosen), MISSING), may_miss=True))
+        return attrs.evolve(flow_of(self.body, parts, position), turn=turn)
+
+    # -- the clock -----------------------------------------------------------------------------------------------------
+
+    def passed(self, state: State, clock: int) -> State | None:
+        """Return the state without the events that nothing needs any more; None if rows are decided by then."""
+        held: Rows | None = state.more.rows
+        absent = state.retained[self.absent.index]
+        if held is not None and int(held.end.min()) + self.duration < clock:
+            return None
+        if absent is None:
+            return state
+        needed = absent.end + self.duration >= clock
+        forgotten = _last(state.more.forgotten, absent.end[~needed])
+        return self._state(held, absent.take(np.flatnonzero(needed)), forgotten)
+
+    def deadline(self, state: State) -> int | None:
+        """Return when the first row is due to be decided, or an event to be forgotten."""
+        ends = [int(one.end.min()) for one in (state.more.rows, state.retained[self.absent.index]) if one is not None]
+        return min(ends) + self.duration if ends else None
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the state that the objects hold."""
+        copies = self.never.copies.values()
+        rows = [row for copy in copies for rows in copy.held.values() for row in rows]
+        held = sorted([parts[self.anchor.index] for parts, _ in rows], key=lambda entry: entry.number)
+        if any(entry.more is not None for entry in held) or any(count != 1 for _, count in rows):
+            reason = "something is noted of a row that waits"
+            raise NotColumnar(reason)
+        waiting = rows_of(self.anchor, held, arriving.get(self.anchor.index))
+        absent = load_rows(self.absent, arriving.get(self.absent.index))
+        return self._state(waiting, absent, self.absent.forgotten.get((), EARLIEST))
+
+    def store(self, state: State, stored: set[int]) -> None:
+        """Store what must not come, let rows wait, and ask for the deadlines of both."""
+        never, deadlines = self.never, self.join.world.deadlines
+        store_rows(self.join, self.absent, state.retained[self.absent.index])
+        stored.add(id(self.absent.memory))
+        held: Rows | None = state.more.rows
+        if state.more.forgotten != EARLIEST:
+            self.absent.forgotten = {(): state.more.forgotten}
+        never.due.clear()
+        never.copies.clear()
+        deadlines.heap = [item for item in deadlines.heap if item[3] is not never]
+        waiting = [] if held is None else [(self.anchor, one) for one in entries_of(self.join, self.anchor, held)]
+        kept = [(self.absent, one) for one in self.absent.memory.all()]
+        for slot, entry in sorted([*waiting, *kept], key=lambda pair: pair[1].number):
+            key, due = never.key_of(slot, entry), int(entry.end + self.duration)
+            copy = never.copies.get(key) or never.make(key)
+            if slot is self.anchor:
+                row: list[Any] = [entry if one is slot else None for one in self.join.slots]
+                copy.held = {**copy.held, due: (*copy.held.get(due, ()), (row, 1))}
+            never.notify_at(due, key)
+        deadlines.clean()
+
+
+def _forbidden(
+    held: Rows, mine: Ints, decided: Ints, absent: Rows, others: Ints, count: int, duration: int
+) -> NDArray[np.bool_]:
+    """Return which of the rows that are decided an event of their key forbids, by its time."""
+    first = int(min(held.end.min(), absent.end.min()))
+    span = int(max(held.end.max(), absent.end.max())) - first + 1
+    if count.bit_length() + span.bit_length() > _BITS:
+        reason = "keys and times take more than 64 bits together"
+        raise NotColumnar(reason)
+    places = others * span + (absent.end - first)
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    end, code = held.end[decided], mine[decided]
+    asked = code * span + (end - first)
+    after = np.searchsorted(ordered, asked, side="right")
+    there = after < len(ordered)
+    next_ = np.where(there, ordered[np.minimum(after, len(ordered) - 1)], -1)
+    found: NDArray[np.bool_] = there & (next_ // span == code) & (next_ - asked <= duration)
+    is_point = absent.start == absent.end
+    if is_point.any():  # of one time: what has come later forbids, if both are points
+        points = order[is_point[order]]
+        tied = np.searchsorted(places[points], asked, side="right") - 1
+        last = points[np.maximum(tied, 0)]
+        is_tied = (tied >= 0) & (places[last] == asked) & (held.start[decided] == end)
+        found |= is_tied & (absent.number[last] > held.number[decided])
+    return found
+
+
+def _last(forgotten: float, ends: Ints) -> float:
+    return max(forgotten, int(ends.max())) if len(ends) else forgotten
+
+
+def _together(before: Rows | None, coming: Rows | None) -> Rows | None:
+    there = [one for one in (before, coming) if one is not None and len(one)]
+    return joined(there) if there else None
+
+
+def _no_keys(sides: Sequence[Rows | None]) -> tuple[list[Ints], int]:
+    return [np.zeros(_count(rows), np.int64) for rows in sides], 2
+
+
+def _count(rows: Rows | None) -> int:
+    return 0 if rows is None else len(rows)
+
+
+def absence_stage(join: Join) -> Stage | str | None:
+    """Return the stage of a correlation of which something must not come after its one part."""
+    nevers = [one for one in join.installed if isinstance(one.node, Never)]
+    if not nevers or not {type(one.node) for one in join.installed} <= _KNOWN:
+        return None
+    never, pattern = nevers[0], join.pattern
+    if len(nevers) > 1 or len(join.slots) != 2 or never.node.when != "after":  # type: ignore[attr-defined]  # it is one
+        return "more than one event must not come, or not after the one part of a row"
+    if not isinstance(join.batch.output, Events) or pattern.alternative is not None or join.batch.versions is not None:
+        return "its results are no events of its own"
+    if any(slot.is_table or slot.n is not None or slot.shared is not None for slot in join.slots):
+        return "a slot is no plain stream"
+    if (
+        any(slot.reactive.pattern is not None for slot in join.slots)
+        or join.slots[0].reactive is join.slots[1].reactive
+    ):
+        return "a slot is bound to results, or both to one source"
+    if never.floor_slots:
+        return "what is decided waits for what gates hold"
+    if pattern.where is not None or pattern.is_generator or not isinstance(pattern.yields, Expression):
+        return "conditions are asked, or its body runs as written"
+    if never.node.slot.name in slots_of(pattern.yields):  # type: ignore[attr-defined]  # as above
+        return "its results name what is not there"
+    keys = Keys(join)
+    components = keys.components()
+    if isinstance(components, str):
+        return components
+    return NotAfter(join, never, keys, components)
