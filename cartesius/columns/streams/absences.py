@@ -23,6 +23,7 @@ from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
 from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.zipping import flow_of
+from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar
 from cartesius.data.events import EARLIEST
 from cartesius.expressions.expressions import Expression, slots_of
@@ -116,10 +117,12 @@ class NotAfter(Stage):
             decided = decided[~_forbidden(held, mine, decided, absent, others, count, self.duration)]
         due = held.end[decided] + self.duration
         position = np.searchsorted(clock, due, side="right")
-        asked = self._asked(held, mine, absent, others)[decided]
-        sign = 1 if self.join.batch.rank.is_oldest_first else -1
-        order = np.lexsort((sign * decided, asked, due))
-        return self._given(held, decided[order], position[order], due[order])
+        if (np.diff(due) <= 0).any():
+            asked = self._asked(held, mine, absent, others)[decided]
+            sign = 1 if self.join.batch.rank.is_oldest_first else -1
+            order = np.lexsort((sign * decided, asked, due))
+            decided, position, due = decided[order], position[order], due[order]
+        return self._given(held, decided, position, due)
 
     def _asked(self, held: Rows, mine: Ints, absent: Rows | None, others: Ints) -> Ints:
         """Return for each row that waits who has asked for its deadline first, as a number of arrival."""
@@ -212,16 +215,17 @@ def _forbidden(
         reason = "keys and times take more than 64 bits together"
         raise NotColumnar(reason)
     places = others * span + (absent.end - first)
-    order = np.argsort(places, kind="stable")
+    is_in_order = not (np.diff(absent.end) < 0).any()
+    order = by_code(others, count) if is_in_order else np.argsort(places, kind="stable")
     ordered = places[order]
     end, code = held.end[decided], mine[decided]
     asked = code * span + (end - first)
-    after = np.searchsorted(ordered, asked, side="right")
+    after = bisected(ordered, asked)
     there = after < len(ordered)
     next_ = np.where(there, ordered[np.minimum(after, len(ordered) - 1)], -1)
     found: NDArray[np.bool_] = there & (next_ // span == code) & (next_ - asked <= duration)
     is_point = absent.start == absent.end
-    if is_point.any():  # of one time: what has come later forbids, if both are points
+    if (ordered[after - 1] == asked).any() and is_point.any():  # of one time, what has come later forbids
         points = order[is_point[order]]
         tied = np.searchsorted(places[points], asked, side="right") - 1
         last = points[np.maximum(tied, 0)]
