@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
+import pyarrow as pa
 
 from bench import by_hand
 from bench.sheets import Sheet, verdict
@@ -32,6 +33,7 @@ from cartesius import (
     memory,
     push,
 )
+from cartesius.columns.results import events_of
 from cartesius.plan import Newest, Node
 from restrictions import in_sequence, key_by, most_recently, sliding, tumbling, within, without
 from restrictions.tables import aggregate, foreign_join, sum_
@@ -78,6 +80,7 @@ class Case:
         at_least: What share of the other's rate is wanted, and with whole rows.
         aim: What would be well.
         step: Events come so many units of time apart.
+        batch: What share is wanted of a batch of columns, and the aim; None: it is not measured.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Case:
     at_least: tuple[float, float]
     aim: float
     step: int = 1
+    batch: tuple[float, float] | None = None
 
     def trace(self, events: int, seed: int) -> Trace:
         """Return events in order of time."""
@@ -133,9 +137,9 @@ CASES: Final = (
          lambda whole: by_hand.Latest(A, B, whole=whole), (A, B), (0.5, 0.4), 0.8),
     Case("band of 10 s", _band, lambda whole: by_hand.Band(A, B, 10_000, whole=whole), (A, B), (0.4, 0.4), 0.7, 5),
     Case("A → B → C within 60 s", _sequence, lambda whole: by_hand.Sequence(A, B, 60_000, whole=whole),
-         (A, B, C), (0.4, 0.4), 0.7, 20),
+         (A, B, C), (0.4, 0.4), 0.7, 20, (5, 10)),
     Case("A without B within 30 s", _without, lambda whole: by_hand.Without(A, 30_000, whole=whole),
-         (A, B), (0.4, 0.4), 0.7, 20),
+         (A, B), (0.4, 0.4), 0.7, 20, (5, 10)),
     Case("tumbling sum", lambda whole: aggregate(A, sum_.of("v"), by="k", restrict=tumbling(60_000)),
          lambda whole: by_hand.Sums(60_000, 60_000), (A,), (0.4, 0.4), 0.7, 20),
     Case("sliding sum", lambda whole: aggregate(A, sum_.of("v"), by="k", restrict=sliding(60_000, 20_000)),
@@ -217,11 +221,56 @@ def measure(events: int, repetitions: int, seed: int, tell: Callable[[str], None
             yield Figure(name, median(ours), median(theirs), case.at_least[whole], case.aim)
 
 
+def as_batch(case: Case, trace: Trace) -> dict[Reactive, pa.Table]:
+    """Return the events as a table an input, with the order of their arrival."""
+    return {
+        reactive: pa.table(
+            {
+                "k": [payload["k"] for source, payload, _ in trace if source is reactive],
+                "v": [payload["v"] for source, payload, _ in trace if source is reactive],
+                "at": [at for source, _, at in trace if source is reactive],
+                "order": [number for number, (source, _, _) in enumerate(trace) if source is reactive],
+            }
+        )
+        for reactive in case.inputs
+    }
+
+
+def measure_batches(events: int, repetitions: int, seed: int, tell: Callable[[str], None]) -> Iterator[Figure]:
+    """Measure the cases of which a batch is computed by columns, as one batch, beside pushing by hand."""
+    for case in CASES:
+        if case.batch is None:
+            continue
+        tell(f"pushes: {case.name}, as a batch")
+        trace, ours, theirs = case.trace(events, seed), [], []
+        batch = as_batch(case, trace)
+        for number in range(repetitions + 1):
+            engine, other = Engine(case.program(False), lateness=0), case.other(False)
+            gc.collect()
+            begun = time.process_time()
+            table, took = engine.push_many(batch), time.process_time() - begun
+            if not number:  # to warm up, and to compare
+                _agree_on(case, table, trace)
+                continue
+            ours.append(events / took)
+            theirs.append(events / seconds(other.push, trace))
+        yield Figure(f"{case.name}, push_many", median(ours), median(theirs), *case.batch)
+
+
+def _agree_on(case: Case, table: pa.Table, trace: Trace) -> None:
+    other = case.other(False)
+    theirs = sorted(repr(one.value) for item in trace for one in other.push(*item))
+    ours = sorted(repr(event.value) for event in events_of(table))
+    if ours != theirs:
+        message = f"{case.name}: a batch gives {len(ours)} results and, by hand, {len(theirs)}, or others"
+        raise Disagreement(message)
+
+
 def growth(events: int, seed: int, tell: Callable[[str], None]) -> Figure:
     """Measure what a push of the sequence costs after few events, and after a hundred times as many."""
     case, tail = CASES[2], max(events // 100, 30)
     tell(f"pushes: the sequence after {events:,} events")
-    costs = []
+    costs: list[float] = []
     for before in (tail, events):
         engine = Engine(case.program(False), lateness=0)
         trace = case.trace(before + tail, seed)

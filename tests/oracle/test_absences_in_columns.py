@@ -108,5 +108,5 @@ def test_what_a_batch_has_decided_comes_at_the_event_that_moved_the_clock() -> N
     rows = {"k": ["p", "q", "r", "s"], "at": [0, 1, 9, 10], "order": [0, 1, 3, 4]}
     found = engine.push_many({a: rows, b: {"k": ["q"], "at": [4], "order": [2]}})
     assert found.column("value").to_pylist() == ["p"]
-    assert "compiled: the kernel of absences" in engine.explain()
+    assert "compiled: the kernel of absent events" in engine.explain()
     assert [event.value for event in engine.advance(16)] == ["r", "s"]

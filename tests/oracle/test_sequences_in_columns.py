@@ -1,7 +1,7 @@
 """Sequences as batches of columns against pushing the rows one by one: random programs, times, cuts and clocks.
 
-Times ascend, mostly: then the kernel of sequences computes what is next; where they do not, or events last, it must
-leave a batch to the rows, and any way may follow any other on the same state.
+Times ascend, mostly: then the kernel computes what is next; where they do not, or events last, it must leave a batch to
+the rows, and any way may follow any other on the same state.
 """
 
 from __future__ import annotations
@@ -120,4 +120,4 @@ def test_a_sequence_goes_on_from_batch_to_batch(contiguity: str) -> None:
             "any": [(2, 3), (1, 3), (2, 4), (1, 4)],
         }[contiguity]
     )
-    assert "compiled: the kernel of sequences" in engine.explain()
+    assert "compiled: the kernel of parts in sequence" in engine.explain()

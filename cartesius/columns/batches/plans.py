@@ -9,10 +9,10 @@ from cartesius.columns.judgements.judging_plans import judging_stage
 from cartesius.columns.judgements.sifting import sifting_stage
 from cartesius.columns.loops.consuming_plans import consuming_stage
 from cartesius.columns.loops.stepping import stepping_stage
-from cartesius.columns.streams.absences import absence_stage
+from cartesius.columns.streams.absent_events import absence_stage
 from cartesius.columns.streams.bands import band_stage
 from cartesius.columns.streams.merging import merge_stage
-from cartesius.columns.streams.sequences import sequence_stage
+from cartesius.columns.streams.parts_in_sequence import sequence_stage
 from cartesius.columns.streams.versions import version_stage
 from cartesius.columns.streams.zipping import zip_stage
 from cartesius.columns.tables.announcements import announcing_stage

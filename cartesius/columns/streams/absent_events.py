@@ -76,7 +76,7 @@ class NotAfter(Stage):
 
     def source(self) -> str:
         """Return the code of the body, below the function that decides."""
-        return heading(self.join, "absences.NotAfter") + "".join(f"\n{code.text}" for code in self.body.codes)
+        return heading(self.join, "absent_events.NotAfter") + "".join(f"\n{code.text}" for code in self.body.codes)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Decide what is due, and let what comes wait."""

@@ -43,7 +43,7 @@ _KNOWN: Final = KNOWN_OF_BANDS | {InSequence}
 class Following(Near):
     """`in_sequence` beside `within`."""
 
-    kernel = "sequences.Following"
+    kernel = "parts_in_sequence.Following"
 
     def __init__(self, join: Join, shape: Shape) -> None:
         super().__init__(join, shape)
