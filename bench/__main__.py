@@ -163,7 +163,7 @@ def _measure_tables(
 ) -> None:
     if "pushes" in wanted:
         costs = list(pushes.measure(extent.pushes, repetitions, seed, _tell))
-        costs += pushes.measure_batches(10 * extent.pushes, repetitions, seed, _tell)
+        costs += pushes.measure_batches(15 * extent.pushes, repetitions, seed, _tell)
         costs.append(pushes.growth(extent.pushes_before, seed, _tell))
         show(pushes.as_sheet(costs, extent.pushes, repetitions).as_table())
     if "tables" in wanted:

@@ -55,8 +55,13 @@ class Following(Near):
         self, rows: list[Rows], codes: list[Ints], nobody: int, moment: Moment
     ) -> tuple[int, Ints, Sequence[Ints]]:
         """Return how many candidates there are, and the steps and rows of those that are in sequence."""
-        found = self._in_any_order(rows, codes, nobody) if self.contiguity == "any" else self._next(rows, codes, nobody)
-        return len(found[0]), *in_order(rows, found, is_oldest_first=self.shape.is_oldest_first)
+        if self.contiguity == "any":
+            found = self._in_any_order(rows, codes, nobody)
+            return len(found[0]), *in_order(rows, found, is_oldest_first=self.shape.is_oldest_first)
+        found = self._next(rows, codes, nobody, moment.steps)
+        position = rows[-1].position[found[-1]]
+        order = np.lexsort((found[0] if self.shape.is_oldest_first else -found[0], position))  # the first decides all
+        return len(order), position[order], [chosen[order] for chosen in found]
 
     def _in_any_order(self, rows: list[Rows], codes: list[Ints], nobody: int) -> Sequence[Ints]:
         starts, ends = [one.start for one in rows], [one.end for one in rows]
@@ -66,18 +71,16 @@ class Following(Near):
             follow &= _precede(rows[before], found[before], rows[after], found[after])
         return [chosen[follow] for chosen in found]
 
-    def _next(self, rows: list[Rows], codes: list[Ints], nobody: int) -> Sequence[Ints]:
-        line = _line(rows, codes, nobody)
-        last = len(rows) - 1
+    def _next(self, rows: list[Rows], codes: list[Ints], nobody: int, steps: int) -> Sequence[Ints]:
+        line = _line(rows, codes, nobody, steps)
         at = np.flatnonzero(line.slot == 0)
         parts = [at]
         for slot in range(1, len(rows)):
-            following = line.next_of(slot) if self.contiguity == "relaxed" else line.next_of_any(slot)
-            at = following[parts[-1]]
+            at = line.next_of(slot, at) if self.contiguity == "relaxed" else line.next_of_any(slot, at)
             is_there = at != MISSING
-            parts = [*(part[is_there] for part in parts), at[is_there]]
+            parts = [*(part[is_there] for part in parts), at := at[is_there]]
         found = [line.row[part] for part in parts]
-        kept = rows[last].position[found[last]] > BEFORE  # else it was given before
+        kept = rows[-1].position[found[-1]] > BEFORE  # else it was given before
         for bound in self.bounds:
             since = rows[bound.since].start if bound.from_start else rows[bound.since].end
             kept &= rows[bound.of].end[found[bound.of]] - since[found[bound.since]] <= bound.most
@@ -86,55 +89,62 @@ class Following(Near):
 
 @attrs.frozen(eq=False)
 class Line:
-    """The rows of all slots that have a key, key by key, in the order in which they came."""
+    """The rows of all slots that have a key, key by key, in the order in which they came.
+
+    Args:
+        code: Their keys, and behind them one that is no key.
+        slot: Of which slot they are.
+        row: Which of its rows.
+    """
 
     code: Ints
-    slot: Ints
+    slot: NDArray[np.int8]
     row: Ints
 
-    def next_of(self, slot: int) -> Ints:
-        """Return, for each, the place of the next row of a slot under its key."""
-        places = np.arange(len(self.code))
-        found = np.where(self.slot == slot, places, len(places))
-        found = np.minimum.accumulate(found[::-1])[::-1]
-        return self._under_its_key(found)
+    def next_of(self, slot: int, at: Ints) -> Ints:
+        """Return the places of the next rows of a slot under the keys of those at some places."""
+        n = len(self.slot)
+        found = np.where(self.slot == slot, np.arange(n), n)
+        return self._under_their_keys(np.minimum.accumulate(found[::-1])[::-1][at], at)
 
-    def next_of_any(self, slot: int) -> Ints:
-        """Return, for each, the place of the next row under its key, if it is of a slot."""
-        found = np.arange(1, len(self.code) + 1)
-        found[:-1][self.slot[1:] != slot] = len(found)
-        return self._under_its_key(found)
+    def next_of_any(self, slot: int, at: Ints) -> Ints:
+        """Return the places of the next rows under the keys of those at some places, if they are of a slot."""
+        found = np.where(np.append(self.slot, -1)[at + 1] == slot, at + 1, len(self.slot))
+        return self._under_their_keys(found, at)
 
-    def _under_its_key(self, found: Ints) -> Ints:
-        code = np.append(self.code, -1)
-        return np.where(code[found] == self.code, found, MISSING)
+    def _under_their_keys(self, found: Ints, at: Ints) -> Ints:
+        return np.where(self.code[found] == self.code[at], found, MISSING)
 
 
-def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int) -> Line:
+def _line(rows: Sequence[Rows], codes: Sequence[Ints], nobody: int, steps: int) -> Line:
     """Put the rows of all slots in line; `NotColumnar` if they are no points that come in order of time."""
     if any(one.end is not one.start and (one.end != one.start).any() for one in rows):
         reason = "events last, so that the next one is not the one that comes next"
         raise NotColumnar(reason)
-    time, position, number, code = (
-        np.concatenate(columns)
-        for columns in (
-            [one.end for one in rows],
-            [one.position for one in rows],
-            [one.number for one in rows],
-            list(codes),
-        )
+    time, position, code = (
+        np.concatenate(columns) for columns in ([one.end for one in rows], [one.position for one in rows], list(codes))
     )
-    slot = np.repeat(np.arange(len(rows)), [len(one) for one in rows])
-    row = np.concatenate([np.arange(len(one)) for one in rows])
-    retained = np.flatnonzero(position == BEFORE)
-    fresh = np.flatnonzero(position != BEFORE)
-    order = np.concatenate([retained[np.argsort(number[retained])], fresh[np.argsort(position[fresh], kind="stable")]])
-    order = order[code[order] != nobody]
+    lengths = [len(one) for one in rows]
+    slot = np.repeat(np.arange(len(rows), dtype=np.int8), lengths)
+    row = np.concatenate([np.arange(length) for length in lengths])
+    is_fresh = position != BEFORE
+    place = np.full(steps, MISSING, np.int64)  # a step has one event
+    fresh = np.flatnonzero(is_fresh)
+    place[position[fresh]] = fresh
+    order = place[place != MISSING]
+    if len(fresh) < len(row):
+        retained = np.flatnonzero(~is_fresh)
+        number = np.concatenate([one.number for one in rows])[retained]
+        order = np.concatenate([retained[np.argsort(number)], order])
+    code = code[order]
+    if (code == nobody).any():
+        order, code = order[code != nobody], code[code != nobody]
     if (np.diff(time[order]) < 0).any():
         reason = "events do not come in order of time, so that others may come between"
         raise NotColumnar(reason)
-    order = order[by_code(code[order], nobody)]
-    return Line(code[order], slot[order], row[order])
+    by_key = by_code(code, nobody)
+    order = order[by_key]
+    return Line(np.append(code[by_key], -1), slot[order], row[order])
 
 
 def _precede(before: Rows, these: Ints, after: Rows, those: Ints) -> NDArray[np.bool_]:
