@@ -98,17 +98,25 @@ class Decisions:
         self._met: list[tuple[Deadline[Any], list[tuple[Entry, Places]]]] = []
 
     def find(self, before: Time, out: list[Event]) -> bool:
-        """Take the deadlines below a time, and add what is decided to ``out``; or return False, as another is due."""
+        """Take the deadlines below a time, and add what is decided to ``out``; or return False, as another is due.
+
+        The journal is open from then on, as who is interrupted here does not know what has been taken.
+        """
         heap = self._world.deadlines.heap
         if self._world.deadlines.cancelled:
             return False
-        while heap and heap[0][0] < before:
-            if heap[0][3] is not self._never:
-                self.put_back()
-                return False
-            item = heapq.heappop(heap)
-            self._met.append((item, []))
-            self._decide(item, out)
+        self._world.journal.is_open = True
+        try:
+            while heap and heap[0][0] < before:
+                if heap[0][3] is not self._never:
+                    self.put_back()
+                    return False
+                item = heapq.heappop(heap)
+                self._met.append((item, []))
+                self._decide(item, out)
+        except Exception:
+            self.put_back()
+            raise
         return True
 
     def _decide(self, item: Deadline[Any], out: list[Event]) -> None:
@@ -128,10 +136,11 @@ class Decisions:
             self._met[-1][1].append((entry, memory.places_of(entry)))
 
     def put_back(self) -> None:
-        """Take all back that was found."""
+        """Take all back that was found, and close the journal."""
         for item, _ in self._met:
             heapq.heappush(self._world.deadlines.heap, item)
         self._met.clear()
+        self._world.journal.is_open = False
 
     def do(self) -> None:
         """Forget the rows that are decided, and the events that nothing needs."""
@@ -191,6 +200,7 @@ class DirectAbsenceCode(DirectText):
             if type(value) not in plain:
                 value = wrap(value)
             dropped = -1
+            is_found = False
         """)
         if self._is_anchor:
             self._lines.add("""
@@ -202,8 +212,10 @@ class DirectAbsenceCode(DirectText):
     def _find_out(self) -> None:
         if self._lateness is not None:
             self._lines.add("""
-                if heap and heap[0][0] < passed and not decisions.find(passed, out):
-                    return steps.given_up.leave("something is due before")
+                if heap and heap[0][0] < passed:
+                    is_found = decisions.find(passed, out)
+                    if not is_found:
+                        return steps.given_up.leave("something is due before")
             """)
         self._keys()
         for gate, one in self._filters:
@@ -225,7 +237,8 @@ class DirectAbsenceCode(DirectText):
     def _fail(self) -> None:
         self._lines.add(f"""
             except BaseException as error:
-                decisions.put_back()
+                if is_found:
+                    decisions.put_back()
                 if isinstance(error, Exception):
                     {FAILING}
                 raise
@@ -233,7 +246,7 @@ class DirectAbsenceCode(DirectText):
 
     def _change(self) -> None:
         count, key = self._slot.ledger.text, "".join(f"key{space}, " for space in self._never.prefix)
-        self._lines.add("decisions.do()")
+        self._lines.add("if is_found:\n    decisions.do()")
         self._lines.add(count(Fate.DELIVERED))
         for gate, _ in self._filters:
             self._lines.add(f"if dropped == {gate}:\n    {count(None, gate=gate)}")
@@ -251,4 +264,4 @@ class DirectAbsenceCode(DirectText):
             else:
                 self._places.put(self._lines, self._dues)
                 self._lines.add(_ASK.replace("KEY", key))
-        self._lines.add("decisions.finish()")
+        self._lines.add("if is_found:\n    decisions.finish()")
