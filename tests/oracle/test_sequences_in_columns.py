@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columns.results import events_of
 from restrictions import fifo, in_sequence, key_by, only, within
 from restrictions.time.duration import lasting
+from tests.oracle.columns_beside_rows import a_trace, agree
 
 NAMES = "xyz"
 BODIES: dict[int, Any] = {2: lambda x, y: (x.n, y.n), 3: lambda x, y, z: (x.n, y.n, z.n)}
@@ -25,7 +25,7 @@ WHERE: dict[int, Any] = {2: lambda x, y: x.n <= y.n, 3: lambda x, y, z: x.n <= z
 
 def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
     names = NAMES[: draw.choice([2, 2, 3])]
-    inputs = [Reactive(name, fields=("n", "k")) for name in "abc"[: len(names)]]
+    inputs = [Reactive(name, fields=("n", "k", "j")) for name in "abc"[: len(names)]]
     contiguity = draw.choice(["relaxed", "relaxed", "strict", "any"])
     order = names if draw.random() < 0.85 else draw.sample(names, len(names))
     restrict: Any = in_sequence(*order, contiguity=contiguity)
@@ -41,57 +41,11 @@ def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive]:
     return inputs, correlate(slots=slots, where=where, yields=BODIES[len(names)], restrict=restrict, name="out")
 
 
-def a_trace(draw: random.Random, inputs: list[Reactive]) -> list[tuple[Reactive, dict[str, Any]]]:
-    now, stride = 0, draw.choice([0, 1, 1, 2])
-    disorder, lasts = draw.random() < 0.15, draw.random() < 0.15
-    keys: list[Any] = draw.choice([["p"], ["p", "q"], ["p", "q", None]])
-    rows = []
-    for number in range(30):
-        now += draw.randrange(stride + 1)
-        start = now - (draw.randrange(4) if disorder else 0)
-        end = start + (draw.randrange(3) if lasts else 0)
-        rows.append((draw.choice(inputs), {"n": number % 7, "k": draw.choice(keys), "start": start, "end": end}))
-    return rows
-
-
-def shown(events: Any) -> list[Any]:
-    return [(event.value, event.start, event.end, event.weight) for event in events]
-
-
 def run(seed: Any) -> bool:
     """Run one program in both ways; return whether columns computed it."""
     draw = random.Random(seed)
     inputs, output = a_program(draw)
-    rows = a_trace(draw, inputs)
-    lateness = draw.choice([None, 0, 0, 2])
-    one, other = Engine(output, lateness=lateness), Engine(output, lateness=lateness)
-    place = 0
-    while place < len(rows):
-        size = draw.choice([1, 3, 10, 30])
-        batch: dict[Reactive, dict[str, list[Any]]] = {}
-        expected = []
-        for number, (reactive, row) in enumerate(rows[place : place + size]):
-            payload = {"n": row["n"], "k": row["k"]}
-            expected += shown(one.push(reactive, payload, at=(row["start"], row["end"])))
-            columns = batch.setdefault(reactive, {name: [] for name in ("n", "k", "start", "end", "order")})
-            for name, value in {**row, "order": number}.items():
-                columns[name].append(value)
-        if size == 1 and draw.random() < 0.5:  # what one way has done the other goes on from
-            reactive, row = rows[place]
-            found = shown(other.push(reactive, {"n": row["n"], "k": row["k"]}, at=(row["start"], row["end"])))
-        else:
-            found = shown(events_of(other.push_many(batch)))
-        assert found == expected
-        place += size
-        if draw.random() < 0.2:
-            time = rows[min(place, len(rows)) - 1][1]["end"]
-            assert shown(one.advance(time)) == shown(other.advance(time))
-        if draw.random() < 0.2:
-            other = Engine.restore(other.snapshot(), output, lateness=lateness)
-    is_computed = "compiled" in other.explain()
-    assert (one.stats.tuples, one.stats.slots) == (other.stats.tuples, other.stats.slots)
-    assert len(one.late) == len(other.late)
-    return is_computed
+    return agree(draw, output, a_trace(draw, inputs, 0.15, 0.15))
 
 
 @given(st.integers(0, 2**32))

@@ -156,6 +156,13 @@ class Near(Stage):
         firsts = [int(times.min()) for times in due if times is not None]
         return min(firsts, default=None)
 
+    def load(self, arriving: Mapping[int, Rows]) -> State:
+        """Return the state that the objects hold; `NotColumnar` if a deadline is that of an event that has left."""
+        if self.leaves_twice and any(map(asked_by_none, self.settled)):
+            reason = "an event that has left by one restriction is waited for by another"
+            raise NotColumnar(reason)
+        return super().load(arriving)
+
     def store(self, state: State, stored: set[int]) -> None:
         """Store the memories, and ask for the deadlines that their entries wait for."""
         super().store(state, stored)
@@ -209,6 +216,16 @@ def due_of(installed: Installed, slot: int, rows: Rows) -> Ints | None:
     if delay is None:
         return None
     return (rows.start if isinstance(installed.node, Within) else rows.end) + delay
+
+
+def asked_by_none(installed: Installed) -> list[tuple[Any, int]]:
+    """Return the deadlines that nothing in memory waits for, with the keys of their copies."""
+    mine = {
+        (installed.key_of(slot, entry), type(installed.restriction).due(installed.stateless, slot, entry))
+        for slot in installed.named
+        for entry in slot.memory.all()
+    }
+    return [(key, time) for key, due in installed.due.items() for time in due if (key, time) not in mine]
 
 
 def all_alike(rows: Sequence[Rows]) -> tuple[list[Ints], int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from cartesius.columns.stages.rows import joined
 from cartesius.columns.stages.stages import entries_of
-from cartesius.columns.streams.bands import due_of
+from cartesius.columns.streams.bands import asked_by_none, due_of
 from cartesius.columns.vectors.vectors import Leaf
 from cartesius.data.events import Window
 
@@ -110,12 +110,7 @@ class Expiring:
         """Return the deadlines that nothing in memory waits for."""
         asked = []
         for number, one in enumerate(self.settled):
-            mine = {
-                (one.key_of(slot, entry), type(one.restriction).due(one.stateless, slot, entry))
-                for slot in one.named
-                for entry in slot.memory.all()
-            }
-            asked += [(number, key, time) for key, due in one.due.items() for time in due if (key, time) not in mine]
+            asked += [(number, key, time) for key, time in asked_by_none(one)]
         return Ghosts(tuple([{} for _ in self.settled]), tuple(asked))
 
     def ghosts(

@@ -177,3 +177,20 @@ def test_instants_of_this_century_and_many_keys_are_compiled(inputs: tuple[React
         found.append(given_back)
     assert found[0] == found[1]
     assert len(found[0]) > 8_000
+
+
+def test_what_is_asked_for_by_an_event_that_has_left_is_not_forgotten_by_the_next_batch() -> None:
+    """Of two restrictions the one lets it go first; the other's deadline stands, and whoever asks sees it."""
+    a, b = Reactive("a"), Reactive("b")
+    near = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=lasting("x", 4) | within(1, "x", "y"))
+    rows, columns = Engine(near), Engine(near)
+    for event, value in ((a, 1), (b, 2)):
+        rows.push(event, value, at=0)
+    columns.push_many({a: {"value": [1], "at": [0], "order": [0]}, b: {"value": [2], "at": [0], "order": [1]}})
+    rows.advance(2)
+    columns.advance(2)
+    rows.push(b, 3, at=2)
+    columns.push_many({b: {"value": [3], "at": [2], "order": [0]}})
+    assert rows.next_deadline == columns.next_deadline == 4
+    assert rows.advance(4) == columns.advance(4) == []
+    assert rows.next_deadline == columns.next_deadline == 5
