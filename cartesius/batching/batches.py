@@ -397,7 +397,7 @@ class Batch:
         self._leaving.clear()
         self.taken_back.clear()
         self.recalled.clear()
-        self.is_reconsidered = False
+        self.is_reconsidered = self.is_behind = False
         self.spent.clear()
         self.output.clear()
         for part in (self.partial, self.versions, self.absences, *[slot.shared for slot in self.slots]):

@@ -273,7 +273,6 @@ class Join:
 
     def _run(self, work: Callable[[], object], arrived: frozenset[int] = frozenset()) -> list[Event]:
         def run() -> list[Event]:
-            self.batch.is_behind = False
             work()
             self.runner.run()
             for index in sorted(arrived):
@@ -283,6 +282,7 @@ class Join:
             if may_be_over and not self.is_done and self.bindings.operations[completes](arrived):
                 self.world.journal.append(lambda: setattr(self, "is_done", False))
                 self.is_done = True
+            self.batch.is_behind = False  # what comes next, and whoever asks between steps, goes by the clock again
             events = self.batch.output.settle()
             if self.world.provenance is not None:
                 self.world.provenance.given(events)

@@ -12,6 +12,7 @@ from cartesius.errors import InvalidArgument, SnapshotMismatch
 from restrictions import (
     affinely,
     as_table,
+    cumulative,
     earliest,
     first_match,
     key_by,
@@ -22,11 +23,13 @@ from restrictions import (
     retracting,
     separately,
     take,
+    tumbling,
     versioned,
     within,
     without,
 )
 from restrictions.streams import merge
+from restrictions.windows import on_close
 
 
 def drive(engine: Engine, *steps: Any) -> list[Any]:
@@ -677,3 +680,14 @@ def test_a_condition_on_two_absent_slots_is_refused():
         "correlate: expected conditions on one slot that is absent but got (b.id == c.id), which mentions b and c;"
         " write one condition for each"
     )
+
+
+def test_what_a_window_has_held_back_is_decided_as_soon_as_the_clock_is_past_it_beside_a_gate_too() -> None:
+    """Until all that a window held is there the clock decides nothing; in the very next step it does again."""
+    a, b, c = Reactive("a"), Reactive("b"), Reactive("c")
+    absent = without("c", after="a", within=3)
+    stack = tumbling(3, lateness=3, report=on_close) | absent | cumulative("a", "b")
+    output = correlate(a=a, b=b, c=c, yields=lambda a, b: (a, b), restrict=stack, name="out")
+    for tier in ("reference", "in_place"):
+        engine = Engine(output, tier=tier)
+        assert drive(engine, (a, 1, 0), (a, 2, 0), (b, 3, 1), 3, 4) == [[], [], [], [], [([1, 2], 3)]]
