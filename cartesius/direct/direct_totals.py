@@ -43,9 +43,10 @@ _IN_WINDOWS: Final = """
     if type(start) is not int or type(end) is not int:
         return steps.given_up.leave("its time is no number")
     first, last = (end - size - offset) // period + 1, (start - offset) // period
-    if first != ahead.first or last != ahead.last:
-        ahead.look(first, last)
-    windows = ahead.windows
+    known = ahead.known
+    if first != known[0] or last != known[1]:
+        known = ahead.look(first, last)
+    windows = known[2]
     copy = opener.copies.get(())
     if copy is None or not windows:
         return steps.given_up.leave("a window opens, or there is none")
@@ -82,16 +83,14 @@ class Ahead:
 
     def __init__(self, node: Regular) -> None:
         self._node = node
-        self.first = self.last = 0
-        self.windows: tuple[Window, ...] = ()
-        self.look(0, -1)
+        self.known: tuple[int, int, tuple[Window, ...]] = (0, -1, ())  # at once, as who looks may be interrupted
 
-    def look(self, first: int, last: int) -> None:
-        """Look at the windows from one number to another."""
+    def look(self, first: int, last: int) -> tuple[int, int, tuple[Window, ...]]:
+        """Return the windows from one number to another, behind these."""
         size, period, offset = self._node.size, self._node.period, self._node.offset
         starts = (offset + number * period for number in range(first, last + 1))
-        self.windows = tuple(Window(start, start + size) for start in starts)
-        self.first, self.last = first, last
+        self.known = first, last, tuple(Window(start, start + size) for start in starts)
+        return self.known
 
 
 @attrs.frozen(eq=False)
