@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.vectors.vectors import DICT, MISSING, PACKED, RECORD, TUPLE, Leaf, NotColumnar, Struct, pack_text
+from cartesius.columns.vectors.vectors import DICT, MISSING, PACKED, RECORD, TUPLE, Leaf, NotColumnar, Struct, packed
 from cartesius.data.events import Interval, Window
 from cartesius.data.records import Record, fields_of
 
@@ -38,16 +38,12 @@ def _inferred(values: Sequence[Any]) -> Vector:
             return found
     if not kinds:
         return Leaf(pa.nulls(len(values)))
-    return _packed(values)
+    return packed(values)
 
 
 _PLAIN = {bool, int, float, str, bytes}
 _CHECKED = {date, datetime, timedelta}
 _WITH_FIELDS = {Record, dict, tuple, Interval, Window}
-
-
-def _packed(values: Sequence[Any]) -> Leaf:
-    return Leaf(pa.array([None if value is None else pack_text(value) for value in values], pa.string()), PACKED)
 
 
 def _leaf_of(values: Sequence[Any], kind: type) -> Leaf | None:
@@ -102,7 +98,7 @@ def _like(values: Sequence[Any], like: Vector) -> Vector:
         items = [_like(mine.to_list(), its) for mine, its in zip(found.items, like.items, strict=True)]
         return Struct(like.kind, like.names, items, len(values), found.valid)
     if like.kind == PACKED:
-        return _packed(values)
+        return packed(values)
     if like.type == pa.null() and not like.kind:  # all that come are missing: that goes with any type
         return _inferred(values)
     try:

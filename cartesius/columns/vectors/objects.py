@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.vectors.vectors import MISSING, PACKED, Leaf, pack_text
+from cartesius.columns.vectors.vectors import MISSING, PACKED, Leaf, packed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Objects(Leaf):
         """Return the array of texts, which is made when it is first asked for."""
         if name != "array":
             raise AttributeError(name)
-        self.array = pa.array([None if one is None else pack_text(one) for one in self.values], pa.string())
+        self.array = packed(self.values).array
         return self.array
 
     def __len__(self) -> int:

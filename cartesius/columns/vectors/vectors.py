@@ -211,13 +211,7 @@ Vector: TypeAlias = Leaf | Struct
 def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Vector:
     """Return the vector of an Arrow array; a struct stands for a record unless its field says otherwise."""
     if isinstance(array, pa.ChunkedArray):
-        array = (
-            array.chunk(0)
-            if array.num_chunks == 1
-            else pa.concat_arrays(array.chunks)
-            if array.num_chunks
-            else pa.array([], array.type)
-        )
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     kind = (field.metadata or {}).get(KIND, b"").decode() if field is not None else ""
     if isinstance(array, pa.DictionaryArray):
         array = array.dictionary_decode()
@@ -232,6 +226,11 @@ def from_arrow(array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None)
 def pack_text(value: Any) -> str:
     """Return plain data as text, of the kind `PACKED`."""
     return json.dumps(pack(value), separators=(",", ":"))
+
+
+def packed(values: Iterable[Any]) -> Leaf:
+    """Return plain data of any types as texts."""
+    return Leaf(pa.array([None if value is None else pack_text(value) for value in values], pa.string()), PACKED)
 
 
 _WIDEST: Final = (
@@ -272,11 +271,13 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
         return some[0]
     first = min(some, key=_vagueness)
     if isinstance(first, Leaf):
-        leaves = [vector for vector in some if isinstance(vector, Leaf) and vector.kind == first.kind]
-        if len(leaves) != len(some):
+        leaves = [vector for vector in some if isinstance(vector, Leaf)]
+        if any(leaf.kind == PACKED for leaf in leaves):  # a snapshot packs decimals; those that come are columns
+            leaves = [leaf if leaf.kind == PACKED else packed(leaf.to_list()) for leaf in leaves]
+        if len(leaves) != len(some) or len({leaf.kind for leaf in leaves}) > 1:
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
-        return first.joined(leaves)
+        return leaves[0].joined(leaves)
     none = [vector for vector in some if _is_none(vector)]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]

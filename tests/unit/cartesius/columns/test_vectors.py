@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -108,7 +110,6 @@ def test_ints_of_several_widths_are_put_together_and_floats():
     [
         ([1], [1.5], "values of the types double, int64 are mixed"),
         ([1], [True], "values of the types bool, int64 are mixed"),
-        ([-1], [2**64], "values with fields and without are mixed"),
         ([1], [(1,)], "values with fields and without are mixed"),
         ([(1,)], [(1, 2)], "values with different fields are mixed"),
         ([{"a": 1}], [Record({"a": 1})], "values with different fields are mixed"),
@@ -117,6 +118,21 @@ def test_ints_of_several_widths_are_put_together_and_floats():
 def test_types_that_mix_are_refused(one, other, why):
     with pytest.raises(NotColumnar, match=why):
         concatenated([of_values(one), of_values(other)])
+
+
+@pytest.mark.parametrize(
+    ("kept", "coming"),
+    [
+        ([None, Decimal("0.00")], pa.array([Decimal("0.5"), None], pa.decimal128(9, 2))),
+        ([Decimal("0.00")], pa.array([None], pa.decimal128(9, 2))),
+        ([2**64], pa.array([-1, None])),
+        ([2**64], pa.array([None, None])),
+    ],
+)
+def test_what_a_snapshot_has_packed_goes_with_what_comes_as_columns(kept, coming):
+    before, after = of_values(kept), Leaf(coming)
+    assert all_told(concatenated([before, after]).to_list()) == all_told([*kept, *coming.to_pylist()])
+    assert all_told(concatenated([after, before]).to_list()) == all_told([*coming.to_pylist(), *kept])
 
 
 def test_a_struct_has_its_fields_by_name():
