@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cartesius import Event
+    from cartesius.data.events import Time
     from cartesius.columns.stages.rows import Flow
     from spark_bridge.columns.schemas import ResultSchema
 
@@ -175,6 +176,11 @@ def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
+def _instants(times: Sequence[Time]) -> pa.Array:
+    """Return times as Spark has them: what has always been so (`now`) has no instant."""
+    return pa.array([time if isinstance(time, int) else None for time in times], pa.int64())
+
+
 class Emission:
     """What one call of a bucket gives.
 
@@ -238,8 +244,8 @@ class Emission:
         arrays = [
             pa.array(changes, pa.int8()),
             to_arrow(keys, schema.key, f"the key of {name}"),
-            pa.array([event.start for event in events], pa.int64()),
-            pa.array([event.end for event in events], pa.int64()),
+            _instants([event.start for event in events]),
+            _instants([event.end for event in events]),
             to_arrow(values, own, name),
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.layout.part(place))

@@ -26,12 +26,6 @@ LINES = 4
 STREAMS, TABLES = ("in0", "in1", "in2"), ("t", "u")
 
 
-NOT_YET: dict[str, str] = {
-    "now on the bridge": "its results begin at -inf, which is no instant of Spark: Arrow raises in its own words",
-}
-"""What is not drawn, and why."""
-
-
 Draw: TypeAlias = "Callable[[Sketch], Any]"
 Entering: TypeAlias = "Callable[[Draw], Draw]"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Update
 from cartesius.columns.results import events_of
-from tests.laws.catalogue import NOT_YET, TABLES, Sketch, declared
+from tests.laws.catalogue import TABLES, Sketch, declared
 from tests.laws.catalogue_scope import scope
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def check_plain(seed: str) -> None:
 
 
 def _check_sessions(draw: random.Random, items: list[Item]) -> None:
-    gap, is_keyed = draw.choice([1, 2]) * UNIT, draw.random() < 0.5 and "sessions by key" not in NOT_YET
+    gap, is_keyed = draw.choice([1, 2]) * UNIT, draw.random() < 0.5
     by = ", by='k'" if is_keyed else ""
     text = f"aggregate(in0, count{by}, restrict=session({gap}))"
     expected: Counter[Any] = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import attrs
@@ -10,6 +11,7 @@ import pytest
 from pyspark.sql import types as t
 
 from cartesius import Delete, Event, Update
+from cartesius.data.events import EARLIEST
 from spark_bridge.columns.schemas import ResultSchema
 from spark_bridge.running.queries import Share, log_warnings
 from spark_bridge.transport.emission import LETTER, LETTERS, PART, Emission, Layout
@@ -47,6 +49,14 @@ def emission():
     emission.letter("late", "gauge", "too late", 2, "{}")
     emission.letter("dead", "gauge", "no good", None, "[]")
     return emission
+
+
+def test_what_has_always_been_so_has_no_start():
+    emission = Emission(LAYOUT, frozenset())
+    emission.add([Event({"n": n}, EARLIEST, end, reactive="alarms") for n, end in enumerate([EARLIEST, 5])])
+    found = rows_of([parts_of(emission, 0)], LAYOUT.result_schema)
+    microsecond = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=5)
+    assert [(row["value_0"], row["start"], row["end"]) for row in found] == [(0, None, None), (1, None, microsecond)]
 
 
 def test_results_and_letters_have_only_columns_of_their_own(emission):
