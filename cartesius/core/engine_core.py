@@ -262,9 +262,10 @@ class EngineCore:
 
     def _interrupted(self, error: BaseException, emitted: list[Event] | None) -> None:
         """Let an error that comes out of a call that stands carry what it has emitted: nothing is lost in silence."""
-        self._steps.is_running = False
-        if emitted is not None and not carried(error, emitted):
+        is_done = emitted is not None and not carried(error, emitted)
+        if is_done or self._steps.is_running:  # likewise what was interrupted before it was undone
             self._journal.is_open = True
+        self._steps.is_running = False
 
     def _begin(self) -> list[Event]:
         self._journal.append(partial(self._prefixes.settle, succeeded=False))

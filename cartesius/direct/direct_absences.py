@@ -111,10 +111,13 @@ class Decisions:
                 if heap[0][3] is not self._never:
                     self.put_back()
                     return False
-                item = heapq.heappop(heap)
-                self._met.append((item, []))
+                item = heap[0]
+                self._met.append((item, []))  # `put_back` knows it then, wherever somebody interrupts
+                heapq.heappop(heap)
                 self._decide(item, out)
         except Exception:
+            if self._met and heap and heap[0] is self._met[-1][0]:
+                self._met.pop()
             self.put_back()
             raise
         return True

@@ -43,8 +43,9 @@ class Met:
 
     def meet(self, item: Deadline[Any], found: Sequence[Found]) -> None:
         """Meet the first deadline of all."""
-        time, _, _, installed, key = heapq.heappop(self._world.deadlines.heap)
-        self._items.append(item)
+        time, _, _, installed, key = item
+        self._items.append(item)  # `undo` knows it then, wherever somebody interrupts
+        heapq.heappop(self._world.deadlines.heap)
         times = installed.due[key]
         del times[time]
         if not times:
@@ -56,8 +57,8 @@ class Met:
             if due is None:
                 continue
             for entry in tuple(due.values()) if type(due) is dict else (due,):
-                take(entry)
                 self._gone.append((slot, entry))
+                take(entry)
 
     def finish(self) -> None:
         """Count steps and what has left; forget copies that wait for nothing, once the push has asked for its own."""
@@ -71,13 +72,18 @@ class Met:
 
     def undo(self) -> None:
         """Take all back, and close the journal, which was opened when the first was met."""
+        heap = self._world.deadlines.heap
+        if self._items and heap and heap[0] is self._items[-1]:  # an error came before it was taken
+            self._items.pop()
+        if self._gone and self._gone[-1][1].number in self._gone[-1][0].memory.parts()[0]:  # likewise
+            self._gone.pop()
         for slot, entry in self._gone:
             slot.memory.put_back(entry)
         for slot, _ in self._gone:
             slot.memory.restore_order()
         for item in self._items:
             time, _, number, installed, key = item
-            heapq.heappush(self._world.deadlines.heap, item)
+            heapq.heappush(heap, item)
             installed.due.setdefault(key, {})[time] = number
         self._world.journal.is_open = False
 

@@ -139,7 +139,9 @@ class Memory:
         self._leave(entry, places)
 
     def put_back(self, entry: Entry) -> None:
-        """Add an entry that was taken out for good; `restore_order` once all are there."""
+        """Add an entry that was taken out for good, if only in part; `restore_order` once all are there."""
+        if self._identities is not None and entry in (alike := self._identities.get(entry.identity, [])):
+            alike.remove(entry)
         self.put(entry, self.places(entry))
         self._is_disordered = True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ROOT = str(Path(cartesius.__file__).resolve().parent.parent)
 OURS = tuple(f"{ROOT}/{name}/" for name in ("cartesius", "restrictions", "dsl", "tests/laws/catalogue"))
 GENERATED = "<"
+Place: TypeAlias = tuple[str, int]
+"""A file, and the number of a line in it."""
 
 
 class Alarm(Exception):
@@ -54,6 +56,8 @@ class Lines:
         self.lines = set() if at is None else {at} if again is None else {at, at + again}
         self.seen = 0
         self.where = ""
+        self.places: list[Place] = []
+        """Where each line is, if none is interrupted."""
 
     def run(self, call: Callable[[], Any]) -> Any:
         """Do ``call``."""
@@ -69,7 +73,9 @@ class Lines:
     def _step(self, frame: FrameType, what: str, _: object) -> Any:
         if what == "line" and not _is_destroying(frame):
             self.seen += 1
-            if self.seen - 1 in self.lines:
+            if self.at is None:
+                self.places.append((frame.f_code.co_filename, frame.f_lineno))
+            elif self.seen - 1 in self.lines:
                 self.where += f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name} "
                 raise self.kind(self.where)
         return self._step
@@ -124,10 +130,10 @@ class Scene:
                 out.append(repr(error))
         return out
 
-    def did(self, engine: Engine) -> list[str]:
-        """Do the call; return what comes of it."""
+    def did(self, engine: Engine, call: Callable[[Engine], Any] | None = None) -> list[str]:
+        """Do the call, or another one; return what comes of it."""
         try:
-            return told(_events(self.call(engine)))
+            return told(_events((call or self.call)(engine)))
         except EngineBroken:
             raise
         except Exception as error:  # of a body
@@ -142,7 +148,7 @@ class Scene:
         """
         found: list[Any] = [engine.snapshot()] if is_saved else []
         found += [engine.stats, engine.clock, engine.next_deadline, engine.done, list(map(repr, engine.late))]
-        found += [self.follow(engine, self.after), engine.stats, told(engine.close())]
+        found += [self.follow(engine, self.after), engine.stats, self.did(engine, Engine.close)]
         conservation.check(engine)
         return found if self.tier is None else [*found, engine.stats.fates]  # columns may not tell all of them
 
@@ -163,12 +169,12 @@ def _carried(error: BaseException) -> list[str]:
     return [] if emitted is None else told(_events(emitted))
 
 
-def lines_of(scene: Scene) -> int:
-    """How many lines the call executes."""
+def lines_of(scene: Scene) -> list[Place]:
+    """Return the lines that the call executes, one after the other."""
     lines = Lines()
     engine = scene.engine()
     lines.run(lambda: scene.did(engine))
-    return lines.seen
+    return lines.places
 
 
 def check(scene: Scene, kind: type[BaseException], at: int, again: int | None = None) -> str:

@@ -39,9 +39,10 @@ from tests.laws.catalogue_tiers import _batch, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cartesius import Restriction
+    from tests.laws.interruption import Place
     from tests.oracle.tier_programs import Row
 
 
@@ -50,6 +51,7 @@ SCENES = min(12, max(3, settings().max_examples // 50))
 LINES = max(5, settings().max_examples // 10)
 """How many of the calls are interrupted, and at how many lines of each; at all, if there are no more."""
 LONGEST = 100_000
+INTERRUPTED: set[Place] = set()
 
 
 @pytest.fixture(autouse=True)
@@ -104,12 +106,11 @@ def wrapped(output: Reactive) -> Reactive:
 def test_a_call_is_done_or_undone_or_says_that_the_engine_is_broken(export, pytestconfig):
     seed = f"interruption/{pytestconfig.getoption('--hypothesis-seed') or 0}/{export}"
     draw, outcomes = random.Random(seed), Counter()
-    there = list(scenes(export, seed))
-    for scene in draw.sample(there, min(SCENES, len(there))):
-        number = lines_of(scene)
-        if number > LONGEST:
+    for scene in sampled(scenes(export, seed), SCENES, draw):
+        lines = lines_of(scene)
+        if len(lines) > LONGEST:
             continue  # the same lines again and again
-        for at in draw.sample(range(number), min(LINES, number)):
+        for at in chosen(lines, draw):
             kind = draw.choice(KINDS)
             try:
                 outcomes[check(scene, kind, at, draw.choice([None, draw.randint(1, 60)]))] += 1
@@ -117,6 +118,37 @@ def test_a_call_is_done_or_undone_or_says_that_the_engine_is_broken(export, pyte
                 error.add_note(f"{scene.program.text}\n{scene.tier}, after {scene.before}")
                 raise
     print(outcomes)
+
+
+def chosen(lines: list[Place], draw: random.Random) -> list[int]:
+    """Choose lines of a call: first those that have not been interrupted in this process."""
+    order = draw.sample(range(len(lines)), len(lines))
+    fresh = {lines[at]: at for at in order if lines[at] not in INTERRUPTED}
+    found = [*fresh.values()][:LINES]
+    found += order[: LINES - len(found)]
+    INTERRUPTED.update(lines[at] for at in found)
+    return found
+
+
+@pytest.mark.slow  # some minutes: every line once
+def test_every_line_of_all_calls_is_interrupted(pytestconfig):
+    seed = f"every line/{pytestconfig.getoption('--hypothesis-seed') or 0}"
+    draw, interrupted, outcomes = random.Random(seed), set(), Counter()
+    for export in sorted(EXPORTS):
+        for scene in sampled(scenes(export, f"{seed}/{export}"), 10, draw):
+            lines = lines_of(scene)
+            for at in draw.sample(range(len(lines)), len(lines)):
+                if lines[at] not in interrupted and len(lines) <= LONGEST:
+                    interrupted.add(lines[at])
+                    outcomes[check(scene, draw.choice(KINDS), at)] += 1
+    print(f"{len(interrupted)} lines: {outcomes}")
+    assert outcomes["broken"] < outcomes.total() / 10
+
+
+def sampled(every: Iterable[Scene], most: int, draw: random.Random) -> list[Scene]:
+    """Choose some, all if there are no more."""
+    found = list(every)
+    return draw.sample(found, min(most, len(found)))
 
 
 MISTAKES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
@@ -141,8 +173,12 @@ def calls() -> Iterator[tuple[Scene, int]]:
     """Calls of some programs, row by row, and lines at which they are interrupted."""
     for number, export in enumerate(["most_recently", "affinely", "inner_join", "within"] * 9):
         for scene in scenes(export, f"planted/{number}"):
-            if scene.tier is not None and scene.name not in ("add", "remove") and (lines := lines_of(scene)) <= LONGEST:
-                yield from ((scene, at) for at in random.Random(number).sample(range(lines), min(10, lines)))
+            if (
+                scene.tier is not None
+                and scene.name not in ("add", "remove")
+                and (n := len(lines_of(scene))) <= LONGEST
+            ):
+                yield from ((scene, at) for at in random.Random(number).sample(range(n), min(10, n)))
 
 
 @pytest.mark.parametrize("name", MISTAKES)
