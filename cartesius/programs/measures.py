@@ -43,7 +43,8 @@ class Fates:
         withdrawn: Taken back by their source.
         late: Came after their time.
         set_aside: By a restriction, or as a key of theirs is null.
-        untold: Left while a batch of columns was computed, where several restrictions let events go.
+        untold: Left while a batch of columns was computed, where several restrictions let events go, and columns keep
+            no count of it.
         dropped: By gates, by the name of the restriction. One that makes several events of one gives more than it
             takes: that counts below zero.
     """

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cartesius import Event
-    from cartesius.data.events import Time
     from cartesius.columns.stages.rows import Flow
+    from cartesius.data.events import Time
     from spark_bridge.columns.schemas import ResultSchema
 
 CHANGES: Final = ("event", "retract", "update", "delete")

@@ -1,8 +1,8 @@
 """Fates: what becomes of the deliveries of a batch, as far as columns tell.
 
 What comes, what is late, set aside, or a deletion, is counted batch by batch. What has left meanwhile is known when the
-objects own the state again, as nothing is lost: of a slot that only one kind of restriction lets go, by that; of others
-it is not told why (`Fate.UNTOLD`).
+objects own the state again, as nothing is lost: of a slot of which a stage tells all ways but one (`Stage.tells`), by
+that one; of others it is not told why (`Fate.UNTOLD`).
 
 Invariant: once the objects own the state, all deliveries are accounted for.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from cartesius.columns.tables.table_stages import DROPPING
 from cartesius.correlations.gates import count_late, number_held
 from cartesius.plan import facts
 from cartesius.plan.nodes import (
@@ -31,6 +32,7 @@ from cartesius.plan.nodes import (
     Separate,
     TakeBack,
     TakeOrder,
+    Upsert,
     Uses,
     Visit,
 )
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cartesius.columns.stages.rows import Rows
-    from cartesius.columns.stages.stages import Late, Outcome
+    from cartesius.columns.stages.stages import Late, Outcome, Stage
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
     from cartesius.programs.programs import Program
@@ -59,7 +61,7 @@ _BY: Final[Mapping[type[Node], Fate]] = {
 _KEEP: Final = frozenset(
     {
         KeyBy, Lockstep, May, TakeBack, AsTable, Complete, TakeOrder,
-        Visit, Separate, Aggregate, Fold,
+        Visit, Separate, Aggregate, Fold, Upsert,
     }
 )  # fmt: skip
 """What lets nothing leave."""
@@ -71,6 +73,7 @@ class Counting:
     def __init__(self) -> None:
         self._found: list[tuple[Ledger, Fate, int]] = []
         self._late: list[Iterable[tuple[Join, int]]] = []  # of each late event the slots
+        self._dropped: list[tuple[Ledger, int]] = []
         self._known: set[int] = set()  # of memories that slots share, those that have been counted
 
     def come_late(self, program: Program, late: Sequence[tuple[int, Late]]) -> None:
@@ -78,22 +81,25 @@ class Counting:
         for _, (_, name, _) in late:
             self._late += [program.bound.get(program.inputs[name], ())]
 
-    def come(self, join: Join, arriving: Mapping[int, Rows], aside: Mapping[int, int], outcome: Outcome) -> None:
+    def come(self, stage: Stage, arriving: Mapping[int, Rows], aside: Mapping[int, int], outcome: Outcome) -> None:
         """Note what has come to a correlation, and how many of each slot were set aside before it."""
-        for slot in join.slots:
+        for slot in stage.join.slots:
             if id(slot.ledger) in self._known:
                 continue
             self._known.add(id(slot.ledger))
             self._note(slot.ledger, Fate.SET_ASIDE, aside.get(slot.index, 0))
             self._note(slot.ledger, Fate.SET_ASIDE, sum(name == slot.name for _, (_, name, _) in outcome.late))
-            rows = arriving.get(slot.index)
+            rows, told = arriving.get(slot.index), {} if aside.get(slot.index) else outcome.fates.get(slot.index, {})
             if outcome.delivered is not None and slot.has_windows:
                 self._found.append((slot.ledger, Fate.DELIVERED, outcome.delivered.get(slot.index, 0)))
             elif rows is not None:
                 self._found.append((slot.ledger, Fate.DELIVERED, len(rows)))
-                if rows.deletes is not None:  # a gate may have dropped one that deletes nothing
-                    fate = Fate.UNTOLD if join.gates[slot.index] else Fate.EXPIRED
+                if rows.deletes is not None and Fate.EXPIRED not in told:
+                    may_drop = any(type(gate.node) in DROPPING for gate in stage.join.gates[slot.index])
+                    fate = Fate.UNTOLD if may_drop else Fate.EXPIRED
                     self._found.append((slot.ledger, fate, int(rows.deletes.sum())))
+            self._dropped += [(slot.ledger, n) for fate, n in told.items() if fate is None]
+            self._found += [(slot.ledger, fate, n) for fate, n in told.items() if fate is not None]
 
     def _note(self, ledger: Ledger, fate: Fate, n: int) -> None:
         self._found += [(ledger, Fate.DELIVERED, n), (ledger, fate, n)]
@@ -102,6 +108,8 @@ class Counting:
         """Count it, as the batch stands."""
         for ledger, fate, n in self._found:
             ledger.count(fate, n)
+        for ledger, n in self._dropped:
+            ledger.give(0, -n)
         for bound in self._late:
             count_late(bound)
 
@@ -111,10 +119,10 @@ def held_of(joins: Sequence[Join]) -> dict[tuple[int, int], tuple[Slot, list[int
     return {(join.number, slot.index): (slot, number_held(join, slot)) for join in joins for slot in join.slots}
 
 
-def balance(joins: Sequence[Join], held: Mapping[tuple[int, int], tuple[Slot, list[int]]]) -> None:
+def balance(stages: Sequence[Stage], held: Mapping[tuple[int, int], tuple[Slot, list[int]]]) -> None:
     """Account for what has left while columns owned the state; ``held``: what gates held before that."""
-    ways = {join.number: join for join in joins}
-    for place, (slot, now) in held_of(joins).items():
+    ways = {stage.join.number: stage for stage in stages}
+    for place, (slot, now) in held_of([stage.join for stage in stages]).items():
         for gate, (after, before) in enumerate(zip(now, held[place][1], strict=True)):
             slot.ledger.give(gate, before - after)
         lost = slot.unaccounted
@@ -126,13 +134,16 @@ def balance(joins: Sequence[Join], held: Mapping[tuple[int, int], tuple[Slot, li
                 slot.ledger.give(gate, -lost)
 
 
-def _way_out(join: Join, slot: Slot) -> tuple[Fate | None, int]:
-    """Return the only fate that what leaves a slot has, or None and the only gate that drops it."""
+def _way_out(stage: Stage, slot: Slot) -> tuple[Fate | None, int]:
+    """Return the only fate, of which it is not told, that what leaves a slot has, or None and the only gate."""
+    join, told = stage.join, stage.tells(slot)
     fates = {Fate.DISPLACED} if slot.is_table else set()
     gates = []
     for one in join.installed:
         node = type(one.node)
         if node in _KEEP or (one.named and slot not in one.named):
+            continue
+        if node in DROPPING and None in told:
             continue
         if node is Let and not slot.is_table:
             gates.append(join.gates[slot.index].index(one))
@@ -140,6 +151,7 @@ def _way_out(join: Join, slot: Slot) -> tuple[Fate | None, int]:
             fates.add(Fate.EXPIRED)
         else:
             fates.add(_BY.get(node, Fate.UNTOLD))
+    fates -= told
     if isinstance(slot.memory, VersionMemory) or len(fates) + len(gates) != 1:
         return Fate.UNTOLD, 0
     return (None, gates[0]) if gates else (fates.pop(), 0)

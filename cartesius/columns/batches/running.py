@@ -86,7 +86,7 @@ class Compiled:
         changes, self.kept = self.kept, {}
         for table, rows in changes.items():
             keep(self.program.kept[table], rows)
-        balance(self.program.joins, held)
+        balance(self.stages, held)
         journal.clear()
         journal.is_open = False
 
@@ -154,7 +154,7 @@ class Compiled:
             states.append(outcome.state)
             tuples += outcome.tuples
             late += outcome.late
-            counting.come(stage.join, arriving, without, outcome)
+            counting.come(stage, arriving, without, outcome)
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         kept = {

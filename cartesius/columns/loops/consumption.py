@@ -32,6 +32,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import define
+from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.shapes import Shape
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
 NOTHING: Final = 255
 """The kind of a step in which nothing comes."""
@@ -141,6 +143,10 @@ class Consuming(Stage):
         uses = [None if left is None else left[stays] for left, (_, stays) in zip(rest.uses, found, strict=True)]
         return State(tuple([rows for rows, _ in found]), Rest(tuple(held), tuple(uses)))
 
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell what results have used up."""
+        return frozenset() if self.plan.uses[slot.index] is None else frozenset({Fate.USED_UP})
+
     # -- a batch -------------------------------------------------------------------------------------------------------
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
@@ -183,14 +189,17 @@ class Consuming(Stage):
             reason = f"a condition raises {type(error).__name__}"
             raise NotColumnar(reason) from error
         found = np.array(out, np.int64).reshape(-1, n)
-        retained, remaining = [], []
+        retained, remaining, fates = [], [], dict[int, dict[Fate | None, int]]()
         for slot in range(n):
             mine, chosen = rows[slot], self._rows_of(slot, kept[slot])
             retained.append(None if mine is None else mine.take(chosen).as_retained())
             limited = left[slot]
             remaining.append(None if limited is None else np.array(limited, np.int64)[chosen])
+            if limited is not None:
+                spent = np.bincount(found[:, slot], minlength=len(limited))
+                fates[slot] = {Fate.USED_UP: int(np.count_nonzero(spent == uses[slot]))}
         flow = self.flow(rows, found, asked) if len(found) else nothing()
-        return Outcome(flow, State(tuple(retained), Rest(held, tuple(remaining))), tuples)
+        return Outcome(flow, State(tuple(retained), Rest(held, tuple(remaining))), tuples, fates=fates)
 
     def codes(self, components: list[Any], rows: list[Rows | None]) -> tuple[list[NDArray[np.int64]], int]:
         """Return the codes of the key that components are, and how many there are."""

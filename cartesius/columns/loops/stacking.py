@@ -19,6 +19,8 @@ from cartesius.columns.stages.stages import Outcome, State
 if TYPE_CHECKING:
     from cartesius.columns.loops.loop_texts import Plan
     from cartesius.columns.stages.rows import Rows
+    from cartesius.language.families import Slot
+    from cartesius.storage.conservation import Fate
 
 
 class Stacking(Consuming):
@@ -27,6 +29,10 @@ class Stacking(Consuming):
     def source(self) -> str:
         """Return the code of what is yielded, below the functions that find the candidates."""
         return heading(self.join, "stacks.used_once") + "".join(f"\n{code.text}" for code in self.body.codes[-1:])
+
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell nothing, as nothing leaves but what is used."""
+        return frozenset()
 
     def find(
         self, state: State, rows: list[Rows | None], held: tuple[dict[int, Rows | None], ...], steps: int

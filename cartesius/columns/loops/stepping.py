@@ -37,6 +37,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import define
 from cartesius.results.outputs import Rows as Table
+from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.streams.expiring import Ghosts
     from cartesius.correlations.join_shape import Join
+    from cartesius.language.families import Slot
 
     Ints = NDArray[np.int64]
 
@@ -131,6 +133,10 @@ class Stepping(Stage):
         if self.table is not None and rest.shown is not None:
             self.table.store(rest.shown)
 
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell what results have used up."""
+        return frozenset() if self.plan.uses[slot.index] is None else frozenset({Fate.USED_UP})
+
     # -- a batch -------------------------------------------------------------------------------------------------------
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
@@ -171,7 +177,10 @@ class Stepping(Stage):
         if shown is not None:
             shown = attrs.evolve(shown, windows=expiring.open_windows(shown.windows, moment))
         rest = Rest(held, tuple(left), tuple(marks), ghosts, shown)
-        return Outcome(flow, State(tuple(retained), rest), tuples)
+        spent: dict[int, dict[Fate | None, int]] = {
+            slot: {Fate.USED_UP: one.count(0)} for slot, one in enumerate(uses) if one is not None
+        }
+        return Outcome(flow, State(tuple(retained), rest), tuples, fates=spent)
 
     def _come(
         self, rest: Rest, arriving: Mapping[int, Rows], moment: Moment

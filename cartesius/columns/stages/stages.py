@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.join_shape import Join
     from cartesius.data.events import Event
     from cartesius.language.families import Slot
+    from cartesius.storage.conservation import Fate
 
     Late: TypeAlias = "tuple[Event, str, str]"
 
@@ -63,6 +64,8 @@ class Outcome:
         tuples: How many candidates there were.
         late: What it sets aside, as ``engine.late`` has it, each with its step.
         delivered: Of windows: how many deliveries there were to each slot, by its index.
+        fates: Of slots by their index, what became of how many deliveries, if the stage ``tells`` it; None: its gate
+            has dropped them.
     """
 
     flow: Flow
@@ -70,6 +73,7 @@ class Outcome:
     tuples: int
     late: Sequence[tuple[int, Late]] = ()
     delivered: Mapping[int, int] | None = None
+    fates: Mapping[int, Mapping[Fate | None, int]] = attrs.field(factory=dict)
 
 
 UNKNOWN: Final = -1 << 63
@@ -128,6 +132,10 @@ class Stage:
     def deadline(self, state: State) -> int | None:
         """Return the time after which the next thing is due; `UNKNOWN` if only the objects know, None if none is."""
         return UNKNOWN if self.keeps_time else None
+
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Return by which fates, or by its gate (None), an outcome tells how many deliveries to a slot have left."""
+        return frozenset()
 
     def source(self) -> str:
         """Return the generated code, with the pattern it came from."""

@@ -35,6 +35,7 @@ class Announcing(TableStage):
     """The changes of one table as events."""
 
     how = "sort by key, compare with the row before"
+    tells_gates = True
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Leave out what changes nothing."""
@@ -44,16 +45,16 @@ class Announcing(TableStage):
         (codes,), count = encoded([[one.key]], skips_null=False)
         ordered = by_key(one, codes, count, hot_codes(codes, one.position != BEFORE, count))
         is_change = (one.position[ordered.rows] != BEFORE) & changes_something(one, ordered)
-        rows = one.rows.take(np.sort(ordered.rows[is_change]))
+        rows, fates = one.rows.take(np.sort(ordered.rows[is_change])), self.passed_on(one, is_change)
         after = State((one.live(codes, count),), state.more)
         if not len(rows):
-            return Outcome(nothing(), after, 0)
+            return Outcome(nothing(), after, 0, fates=fates)
         assert rows.key is not None  # Invariant: rows of a table have keys
         deletes = np.zeros(len(rows), np.bool_) if rows.deletes is None else rows.deletes
         names, items = ("key", "value", "deleted"), [rows.key, rows.payload, Leaf(pa.array(deletes))]
         rows = attrs.evolve(rows, payload=Struct(CHANGE, names, items, len(rows)))
         flow = flow_of(self.body, [Parts(rows, np.arange(len(rows)))], rows.position)
-        return Outcome(flow, after, len(rows))
+        return Outcome(flow, after, len(rows), fates=fates)
 
 
 def announcing_stage(join: Join) -> Stage | str | None:

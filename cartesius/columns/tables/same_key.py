@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cartesius.columns.stages.stages import Moment
     from cartesius.columns.tables.causes import Causes
     from cartesius.columns.tables.table_rows import Versions
+    from cartesius.columns.tables.table_stages import Fates
     from cartesius.columns.vectors.vectors import Indices
 
 
@@ -38,6 +39,7 @@ class SameKey(TableStage):
     """Rows of equal keys."""
 
     how = "sort by key, carry the row of each slot forward"
+    tells_gates = True
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Carry the rows of each key forward."""
@@ -50,9 +52,10 @@ class SameKey(TableStage):
         if self.is_read_only:
             return Outcome(nothing(), State(tuple(retained), state.more), 0)
         alone = len(them) == 1
-        what = self._alone(them[0], codes[0], count) if alone else self._together(them, codes, count, moment.steps)
+        found = self._alone(them[0], codes[0], count) if alone else self._together(them, codes, count, moment.steps)
+        what, fates = found
         flow, more = self.output.given(what, state.more, moment.steps)
-        return Outcome(flow, State(tuple(retained), more), what.shown.timeline.tuples)
+        return Outcome(flow, State(tuple(retained), more), what.shown.timeline.tuples, fates=fates)
 
     def _codes(self, them: list[Versions], there: list[int]) -> tuple[dict[int, NDArray[np.int64]], int]:
         """Return the codes of the keys of each slot. The key None matches nothing: each slot has a code for it."""
@@ -66,8 +69,8 @@ class SameKey(TableStage):
             codes[slot] = np.where(codes[slot] == NEVER, count + place, codes[slot])
         return codes, count + len(nulls)
 
-    def _alone(self, one: Versions, codes: NDArray[np.int64], count: int) -> Found:
-        """Return the states of a single table: its versions, by key."""
+    def _alone(self, one: Versions, codes: NDArray[np.int64], count: int) -> tuple[Found, Fates]:
+        """Return the states of a single table: its versions, by key; and what became of those that a gate takes."""
         ordered = by_key(one, codes, count, hot_codes(codes, one.position != BEFORE, count))
         position, part = one.position[ordered.rows], one.target[ordered.rows]
         changed = position != BEFORE
@@ -75,10 +78,13 @@ class SameKey(TableStage):
             changed &= changes_something(one, ordered)
         timeline = Timeline(position, ordered.first, [part], part != MISSING, changed, may_miss=False)
         arrival = ordered.rows if self.is_transient else None
-        return Found(shown(timeline, [one], self.body), [one], OfRows(one, ordered.rows), arrival)
+        fates = self.passed_on(one, changed) if self.is_transient else self.told([one], {0: ordered.vain})
+        return Found(shown(timeline, [one], self.body), [one], OfRows(one, ordered.rows), arrival), fates
 
-    def _together(self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int) -> Found:
-        """Return the states of several tables: which row of each is there."""
+    def _together(
+        self, them: list[Versions], codes: Mapping[int, NDArray[np.int64]], count: int, steps: int
+    ) -> tuple[Found, Fates]:
+        """Return the states of several tables: which row of each is there; and, likewise, what became of some."""
         there = sorted(codes)
         hot = np.logical_or.reduce([hot_codes(codes[one], them[one].position != BEFORE, count) for one in there])
         rows = [np.flatnonzero(hot[codes[one]]) for one in there]  # of keys of which nothing changes there is no state
@@ -93,8 +99,10 @@ class SameKey(TableStage):
         code, slot, target, position = every[order], slot[order], target[order], position[order]
         first = begins(code)
         parts = _carried(slot, target, first, len(them))
+        vain: dict[int, int] = {}
         if any(one.has_deletions for one in them):
             keep = ~_in_vain(slot, target, first, parts)
+            vain = dict(enumerate(np.bincount(slot[~keep]).tolist()))
             code, position, parts = code[keep], position[keep], [part[keep] for part in parts]
             first = begins(code)
         if not is_single:
@@ -103,7 +111,7 @@ class SameKey(TableStage):
             first = begins(code)
         timeline = Timeline(position, first, parts, self._exists(parts), position != BEFORE, any(self.missing))
         causes: Causes = OfSteps(them, steps) if is_single else self._of_parts(them, codes, count, steps)
-        return Found(shown(timeline, them, self.body), them, causes, None)
+        return Found(shown(timeline, them, self.body), them, causes, None), self.told(them, vain)
 
     def _exists(self, parts: list[Indices]) -> NDArray[np.bool_]:
         """Return which states are a candidate: no part is missing that may not, and not all are."""

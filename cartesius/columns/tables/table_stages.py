@@ -8,7 +8,7 @@ Source: SEMANTICS 2.1 to 2.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import attrs
 import numpy as np
@@ -21,17 +21,20 @@ from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.stages import Stage, State, checked_keys, load_rows, store_rows
 from cartesius.columns.tables.table_rows import is_nan_or_null, versions
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
+from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct
 from cartesius.data.generated import commented
 from cartesius.data.null_values import is_null
 from cartesius.data.records import wrap
 from cartesius.expressions.value_functions import of_value
 from cartesius.language.lists import equality_of
 from cartesius.language.reactives import Undeclared
-from cartesius.plan.nodes import Fold, Recall, Upsert
+from cartesius.plan.nodes import Announce, Fold, Let, Recall, Upsert
+from cartesius.storage.conservation import Fate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from cartesius.columns.stages.rows import Flow
     from cartesius.columns.tables.table_rows import Versions
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
     from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
+
+    Fates: TypeAlias = Mapping[int, Mapping[Fate | None, int]]
+
+
+DROPPING: Final = frozenset({Let, Recall, Announce})
+"""What drops changes: of a table those that change nothing."""
 
 
 class Output(Protocol):
@@ -66,6 +75,7 @@ class TableStage(Stage):
     """
 
     how = ""
+    tells_gates = False  # whether it tells what a gate of one slot has dropped
 
     def __init__(self, join: Join, output: Output, missing: Sequence[bool]) -> None:
         super().__init__(join)
@@ -128,6 +138,29 @@ class TableStage(Stage):
                 stored.add(id(slot.memory))
                 store_rows(self.join, slot, rows)
         self.output.store(self.join, state.more)
+
+    def tells(self, slot: Slot) -> frozenset[Fate | None]:
+        """Tell what a gate drops, if there is one; what it lets through of deletions expires.
+
+        Once rows without a key have been set aside, that is not told: to delete such a row is not in vain.
+        """
+        gates = [type(gate.node) for gate in self.join.gates[slot.index] if type(gate.node) in DROPPING]
+        is_known = self.tells_gates and len(gates) == 1 and not slot.ledger.of(Fate.SET_ASIDE)
+        return frozenset({None, Fate.EXPIRED}) if is_known else frozenset()
+
+    def told(self, them: Sequence[Versions], vain: Mapping[int, int]) -> Fates:
+        """Return what `tells` promises, given how many of the deletions of each slot deleted nothing."""
+        found: dict[int, Mapping[Fate | None, int]] = {}
+        for slot, one in zip(self.join.slots, them, strict=True):
+            if self.tells(slot) and len(one):
+                gone = int(np.count_nonzero(one.target == MISSING))
+                found[slot.index] = {None: vain.get(slot.index, 0), Fate.EXPIRED: gone - vain.get(slot.index, 0)}
+        return found
+
+    def passed_on(self, one: Versions, changed: NDArray[np.bool_]) -> Fates:
+        """Return what `tells` promises of a table that keeps no rows: which of its versions go on."""
+        n, changes = int(np.count_nonzero(one.position != BEFORE)), int(np.count_nonzero(changed))
+        return {0: {None: n - changes, Fate.EXPIRED: changes}} if self.tells(self.join.slots[0]) else {}
 
     def with_keys(self, arriving: Mapping[int, Rows]) -> Mapping[int, Rows]:
         """Return what arrives, with the keys of the rows that a stream becomes."""

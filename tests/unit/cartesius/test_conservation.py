@@ -14,6 +14,7 @@ from restrictions import (
     affinely,
     aligning,
     as_table,
+    at_most,
     cartesian,
     combine_latest,
     key_by,
@@ -27,7 +28,7 @@ from restrictions import (
 )
 from restrictions.basics.filters import only
 from restrictions.stream_operators.competing import either
-from restrictions.tables import changelog, filter_table
+from restrictions.tables import changelog, combine_updates, count, filter_table, inner_join, map_table, reduce
 from tests.conservation import check
 
 TIERS: Any = pytest.mark.parametrize("tier", ["reference", "in_place"])
@@ -185,6 +186,10 @@ def test_slots_that_share_a_memory_count_once_and_each_has_all():
     [
         (most_recently("a", "b"), {}),
         (affinely("a", "b"), {}),
+        (most_recently("a") | affinely("a"), {}),
+        (most_recently("a", n=2) | at_most(2, "a", "b"), {}),
+        (momentarily("a") | affinely("a", "b"), {}),
+        (affinely("a") | within(3, "a", "b"), {"lateness": 0}),
         (aligning("a", "b") | most_recently("a", "b"), {}),
         (within(3, "a", "b"), {"lateness": 0}),
         (tumbling(4), {"lateness": 0}),
@@ -213,24 +218,41 @@ def test_slots_of_one_correlation_that_share_a_memory_count_once_in_a_batch_too(
 
 
 def test_where_columns_do_not_tell_why_events_left_the_sum_is_right():
-    pairs = cartesian(a, b, restrict=most_recently("a") | affinely("a"))
-    compiled, pushed = Engine(pairs), Engine(pairs, tier="reference")
-    compiled.push_many({a: {"value": [1, 2], "order": [0, 1]}, b: {"value": [3], "order": [2]}})
-    run(pushed, (a, 1), (a, 2), (b, 3))
-    assert fates(pushed, "a") == {"delivered": 2, "displaced": 1, "used_up": 1}
-    assert fates(compiled, "a") == {"delivered": 2, "untold": 2}
+    pairs = cartesian(a, b, restrict=most_recently("a", n=2) | within(3, "a", "b"))
+    compiled, pushed = Engine(pairs, lateness=0), Engine(pairs, lateness=0, tier="reference")
+    compiled.push_many({a: {"value": [1, 2, 3, 4], "at": [0, 1, 1, 9]}})
+    run(pushed, (a, 1, 0), (a, 2, 1), (a, 3, 1), (a, 4, 9))
+    assert fates(pushed, "a") == {"delivered": 4, "retained": 1, "displaced": 1, "expired": 2}
+    assert fates(compiled, "a") == {"delivered": 4, "retained": 1, "untold": 3}
+
+
+T, U = Reactive("t", table=True, key="id"), Reactive("u", table=True, key="id")
 
 
 @pytest.mark.parametrize(
-    "table", [lambda t: filter_table(t, lambda row: row.n > 0), changelog], ids=["rows", "changes"]
-)
-def test_where_a_gate_drops_deletions_of_nothing_columns_do_not_say_that_they_expired(table):
-    t = Reactive("t", table=True, key="id")
-    compiled, pushed = Engine(table(t)), Engine(table(t), tier="reference")
-    compiled.push_many({t: {"id": [1, 2, 2], "n": [1, 1, 1], "deleted": [True, False, True]}})
-    run(pushed, (t, Delete(1)), (t, Update(2, {"id": 2, "n": 1})), (t, Delete(2)))
-    assert sum(fates(pushed, "x")["dropped"].values()) == 1
-    assert fates(compiled, "x") == {"delivered": 3, "untold": 3}
+    "made",
+    [
+        filter_table(T, lambda row: row.n > 0),
+        inner_join(filter_table(T, lambda row: row.n > 0), U),
+        changelog(T),
+        map_table(T, lambda row: row.n),
+        reduce(T, count),
+        combine_updates(T, 0, lambda total, row: total + row.n),
+    ],
+    ids=["filter", "join of a filter", "changes", "map", "reduce", "fold"],
+)  # fmt: skip
+def test_columns_tell_what_has_become_of_the_changes_of_a_table(made):
+    """Deletions of what is there and of what is not, rows that a filter stops, and updates that change nothing."""
+    rows = [(1, 1, True), (2, 1, False), (2, 1, False), (2, 0, False), (3, 0, False), (3, 2, False), (3, 2, True)]
+    compiled, pushed = Engine(made), Engine(made, tier="reference")
+    for part in (rows, rows[::-1], rows):
+        ids, values, gone = ([row[place] for row in part] for place in range(3))
+        compiled.push_many({T: {"id": ids, "n": values, "deleted": gone}})
+        run(pushed, *[(T, Delete(key) if is_gone else Update(key, {"id": key, "n": n})) for key, n, is_gone in part])
+    assert compiled._compiled is not None
+    assert not compiled._compiled.reason
+    assert compiled.stats.fates == pushed.stats.fates
+    assert not any(one.untold for one in compiled.stats.fates.values())
 
 
 def test_what_vanishes_and_what_is_in_two_places_is_noticed():
