@@ -195,6 +195,8 @@ def _shape(join: Join, slot: Slot) -> Shape | str:
         reason = _of_sequence(join, sequence, steps)
         if reason or rules or uses or momentary or orders or len(sequences) > 1:
             return reason or f"something stands beside {sequence.restriction!r} that says what stays, or follows"
+    if (orders or sequences) and any(one.notes_door for one in join.slots):
+        return "an event of several slots has a number in each, which does not say what it follows"
     if gate is not None and (orders or sequences):
         return f"{gate.restriction!r} aligns what follows each other"
     shape = Shape(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cartesius import Engine
@@ -29,8 +29,15 @@ README = readme()
 
 
 def nearest(rows: list[tuple[int, str, int, int]]) -> list[tuple[int, int]]:
-    """Pairs of numbers: an echo, as soon as all that is near has come, and the nearest report that is left."""
+    """Pairs of numbers: an echo, as soon as all that is near has come, and the nearest report that is left.
+
+    What the clock decides at one time comes cell by cell, that first which waited first.
+    """
     found, used = [], set[int]()
+    first: dict[tuple[int, int], int] = {}
+    for at, kind, cell, number in rows:
+        if kind == "echo":
+            first.setdefault((at, cell), number)
     for at, kind, cell, number in rows:
         if kind != "echo":
             continue
@@ -41,11 +48,12 @@ def nearest(rows: list[tuple[int, str, int, int]]) -> list[tuple[int, int]]:
         ]
         if there:  # of two that are equally near, the one that came last
             used.add(min(there)[2])
-            found.append((number, min(there)[2]))
-    return found
+            found.append((at, first[at, cell], number, min(there)[2]))
+    return [(number, which) for _, _, number, which in sorted(found)]
 
 
 @given(drawn=ROWS)
+@example(drawn=[(0, "echo", 1), *[(0, "report", 1)] * 2, (0, "echo", 0), (0, "echo", 1), (0, "report", 0)])
 def test_each_echo_has_the_report_nearest_in_time_in_every_tier(drawn):
     rows, now = [], 0
     for number, (gap, kind, cell) in enumerate(drawn):
