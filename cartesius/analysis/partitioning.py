@@ -12,7 +12,7 @@ Source: DESIGN.md, section 7; SEMANTICS 1.13 (what is left of a `key_by` is comm
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from cartesius.analysis.lineage import (
@@ -46,10 +46,9 @@ from cartesius.language.families import (
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from cartesius.analysis.lineage import Origin
-    from cartesius.expressions.expressions import Expression
     from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction
@@ -144,30 +143,30 @@ class Partitioning:
 
     def _check_meeting(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that the parts from partitioned sources have one key."""
-        scope = InPattern(pattern, of_each=True)
-        joined = {slot: {slot} for slot in split}
-        pairs = [
-            (left, right)
-            for (left, left_side), (right, right_side) in pattern.equalities
-            if left in joined and right in joined and self._are_partitions(left_side, right_side, scope)
-        ]
-        linked = {slot for pair in pairs for slot in pair}
+        equal = self._equal(pattern, split)
+        linked = {slot for pair in equal for slot in pair}
         for restriction in pattern.restrictions:
             space = key_space(pattern, restriction)
-            same = [slot for slot, found in space.items() if slot in joined and self._is_partition(found)]
-            pairs += list(pairwise(same))
+            same = [slot for slot, found in space.items() if slot in split and self._is_partition(found)]
+            equal |= {frozenset(pair) for pair in combinations(same, 2)}
             linked |= set(same)
-        for left, right in pairs:
-            both = joined[left] | joined[right]
-            joined.update(dict.fromkeys(both, both))
-        apart = [slot for slot in split if joined[slot] != set(split)]
-        apart += [slot for slot in split if (pattern.lists.get(slot) or 0) > 1 and slot not in linked]
+        apart = set(split) - _meeting(split, equal, pattern.absent.names, optional_slots(pattern))
+        apart |= {slot for slot in split if (pattern.lists.get(slot) or 0) > 1 and slot not in linked}
         if apart:
             reason = f"events of {' and '.join(split)} meet without being equal in the column of the partition"
             raise Unsplittable(reactive.name, reason, "key them by it: key_by(…)")
 
-    def _are_partitions(self, left: Expression, right: Expression, scope: InPattern) -> bool:
-        return self._is_partition(origin(left, scope)) and self._is_partition(origin(right, scope))
+    def _equal(self, pattern: Pattern, split: Collection[str]) -> set[frozenset[str]]:
+        """Return the pairs of slots that ``where`` equates in the column of the partition."""
+        scope = InPattern(pattern, of_each=True)
+        return {
+            frozenset((left, right))
+            for (left, left_side), (right, right_side) in pattern.equalities
+            if left in split
+            and right in split
+            and self._is_partition(origin(left_side, scope))
+            and self._is_partition(origin(right_side, scope))
+        }
 
     def _check_restrictions(self, reactive: Reactive, pattern: Pattern, split: list[str]) -> None:
         """Check that no restriction weighs events of several buckets against each other."""
@@ -242,15 +241,12 @@ class Partitioning:
         order = [slot for name in facts.in_order(restriction) for slot in slots_named(pattern, name)]
         if not facts.weighs_by_where(restriction):
             return order
-        scope = InPattern(pattern, of_each=True)
-        equal = {
-            frozenset((left, right))
-            for (left, left_side), (right, right_side) in pattern.equalities
-            if left in split and right in split and self._are_partitions(left_side, right_side, scope)
-        }
-        bound = [slot for slot in split if slot not in order] + order[:1]
+        equal = self._equal(pattern, split)
+        missing = optional_slots(pattern) | pattern.absent.names  # what is not there equates nothing
+        bound = [slot for slot in split if slot not in order]
         for place, slot in enumerate(order[1:], 1):
-            if slot in split and not any(frozenset((slot, one)) in equal for one in (*bound, *order[:place])):
+            known = {*bound, *order[:place]} - missing
+            if slot in split and not any(frozenset((slot, one)) in equal for one in known):
                 return order
         return []
 
@@ -260,3 +256,23 @@ def keyable(restriction: Restriction) -> bool:
     if facts.opens_windows(restriction):
         return facts.reports_by_key(restriction)
     return any(kind in ("slot", "slots") for kind in restriction._fields.values())
+
+
+def _meeting(
+    split: Collection[str], equal: Collection[frozenset[str]], absent: Collection[str], optional: Collection[str]
+) -> set[str]:
+    """Return the slots whose parts have one value of the column in every row, whatever else is missing in it.
+
+    >>> sides = [frozenset("ac"), frozenset("cb")]
+    >>> sorted(_meeting("abc", sides, (), ())), sorted(_meeting("abc", sides, ("c",), ()))
+    (['a', 'b', 'c'], ['a', 'c'])
+    """
+    always = [slot for slot in split if slot not in absent and slot not in optional]
+    others = [slot for slot in split if slot not in always]
+    if not always:
+        pairs = [frozenset(pair) for pair in combinations(others, 2) if not set(pair) <= set(absent)]
+        return set(others) if set(pairs) <= set(equal) else set()
+    found = {always[0]}
+    for _ in always:
+        found |= {slot for slot in always if any(frozenset((slot, one)) in equal for one in found)}
+    return found | {slot for slot in others if any(frozenset((slot, one)) in equal for one in found)}

@@ -20,7 +20,7 @@ from cartesius.results.relations import Relations
 from cartesius.results.totals import Totals
 from cartesius.results.version_outputs import VersionTotals, VersionView
 from cartesius.storage.stored import check_storable, load_entry, load_fields, save_entry, save_fields
-from cartesius.storage.version_memories import Version, VersionMemory
+from cartesius.storage.version_memories import Kind, Version, VersionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -126,7 +126,7 @@ def save_join(
             for slot in join.slots
             for home in [homes.setdefault(id(slot.memory), (place, slot.index))]
         ],
-        "deletions": [[save_entry(entry, places) for entry in _deletions(slot)] for slot in join.slots],
+        "deletions": [[save_entry(entry, places) for entry in _not_in_memory(slot)] for slot in join.slots],
         "ended": [slot.ended for slot in join.slots],
         "forgotten": [list(slot.forgotten.items()) for slot in join.slots],
         "fates": [slot.ledger.saved() for slot in join.slots],
@@ -223,16 +223,20 @@ def load_join(
         join.batch.output.shown = dict(state["shown"])
 
 
-def _deletions(slot: Slot) -> list[Version]:
-    histories = slot.memory.histories.values() if isinstance(slot.memory, VersionMemory) else ()
-    found = [version for history in histories for version in history if version.deletes]
+def _not_in_memory(slot: Slot) -> list[Version]:
+    """Return the deletions, and what has been used up: those that came before it held until then, and still do."""
+    memory = slot.memory
+    histories = (
+        memory.histories.values() if isinstance(memory, VersionMemory) and memory.kind is not Kind.POINTS else ()
+    )
+    found = [version for history in histories for version in history if not memory.holds(version)]
     return sorted(found, key=lambda version: version.number)
 
 
-def _load_histories(join: Join, deletions: list[list[Stored]]) -> None:
+def _load_histories(join: Join, others: list[list[Stored]]) -> None:
     if join.batch.versions is None:
         return
-    for slot, stored in zip(join.slots, deletions, strict=True):
+    for slot, stored in zip(join.slots, others, strict=True):
         assert isinstance(slot.memory, VersionMemory)
         slot.memory.load_histories([load_entry(one) for one in stored])
     join.batch.versions.watch_all()

@@ -149,11 +149,11 @@ class VersionMemory(Memory):
         """Make ``history`` the versions of the key of ``entry``."""
         put(self.histories, self._key(entry), history, self.journal)
 
-    def load_histories(self, deletions: Iterable[Entry]) -> None:
-        """Bring the histories back, of the entries that are there and the ``deletions``."""
+    def load_histories(self, others: Iterable[Entry]) -> None:
+        """Bring the histories back, of the entries that are there and of ``others``: deletions, and what is used up."""
         if self.kind is Kind.POINTS:
             return
-        for version in (*super().all(), *deletions):
+        for version in (*super().all(), *others):
             assert isinstance(version, Version)
             self.histories.setdefault(self._key(version), []).append(version)
         for history in self.histories.values():

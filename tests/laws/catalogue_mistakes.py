@@ -147,7 +147,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @mistake("a snapshot forgets deletions", "versioned")
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(snapshots, "_deletions", lambda slot: [])
+    others = snapshots._not_in_memory
+    patch.setattr(snapshots, "_not_in_memory", lambda slot: [one for one in others(slot) if not one.deletes])
+
+
+@mistake("a snapshot forgets versions that are used up", "versioned", "affinely")
+def _(patch: pytest.MonkeyPatch) -> None:
+    others = snapshots._not_in_memory
+    patch.setattr(snapshots, "_not_in_memory", lambda slot: [one for one in others(slot) if one.deletes])
 
 
 @mistake("of an update and a deletion of one time the update holds")

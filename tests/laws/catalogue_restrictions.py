@@ -160,8 +160,10 @@ def optionally(sketch: Sketch) -> str:
 
 @restriction("versioned", "versions")
 def versioned(sketch: Sketch) -> str:
-    sketch.sources[-1] = sketch.table()
     last, retention = sketch.slots[-1], sketch.time(2, 5, 20)
+    if sketch.chance(0.3):  # of events, each the version of its key: results are facts, and events may be used up
+        return f"versioned({sketch.all() if sketch.chance(0.5) else repr(last)}, retention={retention})"
+    sketch.sources[-1] = sketch.table()
     if len(sketch.slots) > 1:
         sketch.conditions.append(f"{sketch.slots[0]}.k == key_{last}")
     more = "" if sketch.chance(0.5) else f" | {sketch.write('optionally')}({last!r})" * (len(sketch.slots) > 1)

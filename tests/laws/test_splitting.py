@@ -66,6 +66,8 @@ OTHERS: dict[str, Any] = {
     "versions of one": lambda: r.versioned("b"),
     "absent after": lambda: r.without(C, after="a", within=3 * UNIT),
     "absent between": lambda: r.without(C, between=("a", "b")),
+    "perhaps": lambda: r.optionally("b") | r.retracting(),
+    "perhaps the third": lambda: r.optionally("c") | r.retracting(),
 }
 STACKS = SEQUENCES | OTHERS
 WHERE: dict[str, Any] = {
@@ -77,6 +79,7 @@ WHERE: dict[str, Any] = {
     "all": lambda a, b, c: (a.k == b.k) & (b.k == c.k),
 }
 OF_THREE = ("by a third", "all")
+NEED_THREE = {"three", "three strict", "with what has no key", "perhaps the third"}
 KEYS: dict[str, dict[str, Any]] = {
     "none": {},
     "both": {"a": "k", "b": "k"},
@@ -100,7 +103,7 @@ def of_a_list(a, b):
 
 def program(names, where, keys, binding, place):
     """Return a program, or raise what refuses it: restrictions in their order, with key_by at a place among them."""
-    has_third = bool({"three", "three strict", "with what has no key"} & set(names)) or where in OF_THREE
+    has_third = bool(NEED_THREE & set(names)) or where in OF_THREE
     stack = [STACKS[name]() for name in names]
     if KEYS[keys]:
         stack.insert(min(place, len(stack)), r.key_by(**KEYS[keys]))
@@ -231,6 +234,16 @@ FOUND = [
 @pytest.mark.parametrize("made", [made for _, made in FOUND], ids=[name for name, _ in FOUND])
 def test_what_is_common_to_all_keys_is_not_split(made):
     assert answers(program(*made), 2) == (None, None, None)
+
+
+@pytest.mark.parametrize("what", ["absent after", "perhaps the third"])
+def test_slots_are_not_equal_by_way_of_what_may_not_be_there(what):
+    by_third = program([what], "by a third", "none", "an event", 0)
+    with pytest.raises(Unsplittable, match="meet without being equal"):
+        Partitioning((by_third,), {"in0": "k", "in1": "k", "in2": "k"})
+    assert Partitioning((by_third,), {"in0": "k", "in2": "k"}).is_split(by_third)
+    every = program([what], "all", "none", "an event", 0)
+    assert Partitioning((every,), {"in0": "k", "in1": "k", "in2": "k"}).is_split(every)
 
 
 def test_what_is_next_by_a_condition_on_a_part_that_comes_later_is_not_split():

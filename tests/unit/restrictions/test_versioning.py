@@ -407,3 +407,18 @@ def test_what_comes_late_to_one_slot_meets_what_is_over_in_another():
     assert engine.versions(joined) == {6: {"k": ("a1", "b6")}, 8: {"k": ("a8", "b6")}}
     engine.push(a, Update("k", "a7"), at=7)
     assert [slot for _, slot, _ in engine.late] == ["left"]
+
+
+def test_what_is_used_up_still_ends_what_came_before_it_after_a_snapshot():
+    of_key = key_by(x="k", y="k") | versioned("x", retention=100) | affinely("x", "y")
+    output = correlate(x=r, y=s, yields=lambda x, y: (x.n, y.n), restrict=of_key)
+    engine = Engine(output)
+    engine.push(r, {"k": 0, "n": 1}, at=5)
+    assert values(engine.push(s, {"k": 0, "n": 0}, at=6)) == [(1, 0)]
+    blob = engine.snapshot()
+    engine = Engine.restore(blob, output)
+    assert engine.snapshot() == blob
+    engine.push(r, {"k": 0, "n": 1}, at=5)  # the same again: of two alike the first holds
+    engine.push(r, {"k": 0, "n": 2}, at=2)  # holds from 2 to 5
+    assert values(engine.push(s, {"k": 0, "n": 3}, at=7)) == []
+    assert values(engine.push(s, {"k": 0, "n": 4}, at=4)) == [(2, 4)]
