@@ -103,6 +103,36 @@ class Sequence:
         return [Made((one, two, value), start, at) for start, one, two in half if start >= since]
 
 
+class Rising(Sequence):
+    """The same, where each value is greater than the one before."""
+
+    def push(self, reactive: Reactive, payload: dict[str, Any], at: int) -> list[Made]:
+        """Take an event."""
+        key, value, since = payload["k"], payload["v"], at - self._width
+        item = payload if self._whole else value
+        if reactive is self._first:
+            begun = self._begun[key] = [one for one in self._begun[key] if one[0] >= since]
+            begun.append((at, item))
+            return []
+        if reactive is self._second:
+            half, left = [one for one in self._half[key] if one[0] >= since], []
+            for start, one in self._begun[key]:
+                if start >= since and (one["v"] if self._whole else one) < value:
+                    half.append((start, one, item))
+                elif start >= since:
+                    left.append((start, one))
+            self._half[key], self._begun[key] = half, left
+            return []
+        made, waiting = [], []
+        for start, one, two in self._half[key]:
+            if start >= since and (two["v"] if self._whole else two) < value:
+                made.append(Made((one, two, item), start, at))
+            elif start >= since:
+                waiting.append((start, one, two))
+        self._half[key] = waiting
+        return made
+
+
 class Without:
     """An event after which none of another kind comes for some time: known when that is over."""
 

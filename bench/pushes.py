@@ -121,10 +121,14 @@ def _band(whole: bool) -> Any:
     return correlate(x=A, y=B, where=lambda x, y: x.k == y.k, yields=_pair(whole), restrict=within(10_000, "x", "y"))
 
 
-def _sequence(whole: bool) -> Any:
+def _sequence(whole: bool, where: Any = None) -> Any:
     yields = (lambda x, y, z: (x, y, z)) if whole else (lambda x, y, z: (x.v, y.v, z.v))
     stack = key_by(x="k", y="k", z="k") | in_sequence("x", "y", "z") | within(60_000, "x", "y", "z")
-    return correlate(x=A, y=B, z=C, yields=yields, restrict=stack)
+    return correlate(x=A, y=B, z=C, where=where, yields=yields, restrict=stack)
+
+
+def _rising(whole: bool) -> Any:
+    return _sequence(whole, lambda x, y, z: (x.v < y.v) & (y.v < z.v))
 
 
 def _without(whole: bool) -> Any:
@@ -138,6 +142,8 @@ CASES: Final = (
     Case("band of 10 s", _band, lambda whole: by_hand.Band(A, B, 10_000, whole=whole), (A, B), (0.4, 0.4), 0.7, 5),
     Case("A → B → C within 60 s", _sequence, lambda whole: by_hand.Sequence(A, B, 60_000, whole=whole),
          (A, B, C), (0.4, 0.4), 0.7, 20, (5, 10)),
+    Case("A → B → C within 60 s, rising", _rising, lambda whole: by_hand.Rising(A, B, 60_000, whole=whole),
+         (A, B, C), (0.4, 0.4), 0.7, 20),
     Case("A without B within 30 s", _without, lambda whole: by_hand.Without(A, 30_000, whole=whole),
          (A, B), (0.4, 0.4), 0.7, 20, (5, 10)),
     Case("tumbling sum", lambda whole: aggregate(A, sum_.of("v"), by="k", restrict=tumbling(60_000)),

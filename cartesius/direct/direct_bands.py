@@ -191,7 +191,11 @@ class DirectBands:
         for step in self._shape.steps:
             self._look_up(step)
         sequence = DirectSequence(self._shape, self._lines)
-        sequence.write([(bound.slots, self._near(bound)) for bound in self._bounds])
+        near = [(bound.slots, self._near(bound)) for bound in self._bounds]
+        if sequence.has_conditions:
+            sequence.write_chains(near, self._limits(0) if self._own else [], self._constants)
+        else:
+            sequence.write(near)
         with self._lines.under(sequence.head):
             self._loops.give()
 

@@ -4,6 +4,9 @@ Of parts that are next to each other each decides the one after it. So from a ne
 one, and then, going back, those parts that it, or one of them, is next to. What follows a part is looked for from the
 newest on; where times ascend (`leaving.Ascent`) a search ends as soon as all that is older comes before the part.
 
+Where conditions say which part is next, by what is bound before it, rows are followed from each first part on. They are
+asked at least where the clauses ask them: so a condition that raises is left to those.
+
 Invariant: the combinations are those that `in_sequence` admits, in the order of the product.
 
 Source: DESIGN 4; SEMANTICS 1.17 and 3.11.
@@ -15,11 +18,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from cartesius.direct.direct_loops import table_name
+from cartesius.expressions.expression_texts import Texts
+from cartesius.expressions.expressions import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from cartesius.data.code_lines import Lines
+    from cartesius.data.generated import Constants
     from cartesius.direct.direct_shapes import Shape
 
 FEW: Final = 8
@@ -104,6 +110,62 @@ class DirectSequence:
             is_reversed = not self._shape.join.batch.rank.is_oldest_first
             self._lines.add(f"if len(rows) > 1:\n    rows.sort(key=number_of_first, reverse={is_reversed})")
         self._lines.add("tuples = len(rows)")
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether ``where`` says which part is next."""
+        return not self._is_strict and self._shape.join.pattern.where is not None
+
+    def write_chains(self, near: Sequence[tuple[set[int], str]], limits: Sequence[str], constants: Constants) -> None:
+        """Write what follows each first part that the ``limits`` do not leave out, to a row that has the new event."""
+        first, *others = self._slots
+        self._look_up_own()
+        self._lines.add("rows = []")
+        known = [f"found{slot}" for slot in self._slots if slot != self._own]
+        with self._lines.under(f"if {' and '.join(known)}:"), ExitStack() as nested:
+            for slot in others:
+                self._look(slot)
+            if first != self._own:
+                is_oldest_first = self._shape.join.batch.rank.is_oldest_first
+                found = f"found{first}" if is_oldest_first else f"reversed(found{first})"
+                nested.enter_context(self._lines.under(f"for part{first} in {found}:"))
+                self._lines.add(f"visited{first} += 1")
+                for skip in limits:
+                    self._lines.add(skip)
+            for slot in others:
+                self._next(slot, constants)
+                is_found = "is_next" if slot == self._own else f"part{slot} is not None"
+                nested.enter_context(self._lines.under(f"if {is_found}:"))
+            bounds = " and ".join(text for _, text in near)
+            with self._lines.under(f"if {bounds}:" if bounds else ""):
+                self._lines.add(f"rows.append({self._row})")
+        self._lines.add("tuples = len(rows)")
+
+    def _next(self, slot: int, constants: Constants) -> None:
+        """Write what finds the first part after that of the slot before that fits; of its own, whether it is that."""
+        part, before, is_own = f"part{slot}", f"part{slot - 1}", slot == self._own
+        end = "end" if slot - 1 == self._own else f"{before}.end"
+        is_first = f"{part} is None or {self._order.is_earlier('other', part)}"
+        if is_own:
+            self._lines.add(f"is_next = {self._order.precedes(before, part)}{self._fits(slot, part, constants)}")
+            is_first = f"not is_next or {self._order.is_earlier('other', part)}"
+        else:
+            self._lines.add(f"{part} = None")
+        self._lines.add(f"""
+            for other in reversed(found{slot}):
+                {"" if is_own else f"visited{slot} += 1"}
+                if other.start + rise{slot} < {end}:
+                    break
+                if {self._order.precedes(before, "other")} and ({is_first}){self._fits(slot, "other", constants)}:
+                    {"is_next = False" if is_own else f"{part} = other"}
+        """)
+
+    def _fits(self, slot: int, part: str, constants: Constants) -> str:
+        """Return the text that asks all conditions on a slot, and on those before it, of a part of that slot."""
+        pattern, indexes = self._shape.join.pattern, {one.name: one.index for one in self._shape.join.slots}
+        asked = [one for one in pattern.conditions() if max(indexes[name] for name in slots_of(one)) == slot]
+        called = {index: part if index == slot else "None" for index in self._slots if index >= slot}
+        return f" and {Texts(indexes, constants, called).of_all(asked)}" if asked else ""
 
     @property
     def head(self) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cartesius.expressions.expressions import slots_of
 from cartesius.expressions.value_functions import of_value
 from cartesius.plan.nodes import (
     BANDS,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.language.families import Slot
+    from cartesius.language.patterns import Pattern
     from cartesius.language.reactives import Reactive
     from cartesius.programs.programs import Program
     from cartesius.rows.enumeration import Step
@@ -217,8 +219,14 @@ def _of_sequence(join: Join, sequence: Installed, steps: Iterable[Step]) -> str:
     assert isinstance(node, InSequence)  # Invariant: it is a sequence's
     if node.after_match is not None or [slot.index for slot in node.slots] != [slot.index for slot in join.slots]:
         return f"{sequence.restriction!r} chooses among matches, or does not name all slots in their order"
-    if node.contiguity != "strict" and (pattern.where is not None or pattern.is_generator):
-        return f"conditions say what {sequence.restriction!r} takes to be next"
+    is_asked = pattern.where is not None or pattern.is_generator
+    if node.contiguity != "strict" and is_asked and not _are_of_slots(pattern):
+        return f"a condition of which nothing is known says what {sequence.restriction!r} takes to be next"
     if any({*step.positions} != {*sequence.prefixes[step.slot]} for step in steps):
         return f"slots are linked by more than the keys to the left of {sequence.restriction!r}"
     return ""
+
+
+def _are_of_slots(pattern: Pattern) -> bool:
+    """Whether all conditions are known, and each reads a part."""
+    return pattern.has_traced_where and not pattern.is_generator and all(map(slots_of, pattern.conditions()))

@@ -126,11 +126,17 @@ class Texts:
     """Writes expressions over parts that are called ``part0``, ``part1``, … by slot index; none of them is missing.
 
     The names ``Record`` and ``Interval`` must be bound in the text.
+
+    Args:
+        slots: The index of each slot.
+        constants: What the text names.
+        called: How parts are called that have another name, by slot index.
     """
 
-    def __init__(self, slots: Mapping[str, int], constants: Constants) -> None:
+    def __init__(self, slots: Mapping[str, int], constants: Constants, called: Mapping[int, str] | None = None) -> None:
         self._slots = slots
         self._constants = constants
+        self._called = called or {}
         self._operations = Operations(constants)
 
     def of_all(self, conditions: Sequence[Expression]) -> str:
@@ -161,7 +167,7 @@ class Texts:
             case Fields(names=names, items=items):
                 pairs = zip(map(self._constants.quoted, names), map(self.of, items), strict=True)
                 return f"{{{', '.join(f'{name}: {item}' for name, item in pairs)}}}"
-        row = "".join(f"part{index}, " for index in sorted(self._slots.values()))
+        row = "".join(f"{self._name(index)}, " for index in sorted(self._slots.values()))
         return f"{self._constants.name(evaluator(expression, self._slots))}(({row}))"
 
     def field(self, target: str, name: str) -> str:
@@ -173,4 +179,7 @@ class Texts:
         return f"({target}._fields[{quoted}] if type({target}) is Record else {other})"
 
     def _part(self, slot: str) -> str:
-        return f"part{self._slots[slot]}"
+        return self._name(self._slots[slot])
+
+    def _name(self, index: int) -> str:
+        return self._called.get(index, f"part{index}")

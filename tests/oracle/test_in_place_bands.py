@@ -77,10 +77,25 @@ def a_restriction(draw: random.Random, kind: str, names: tuple[str, ...]) -> Any
 
 BANDS = ["within", "within", "lasting", "apart"]
 OTHERS = ["keys", "keys", "newest", "oldest", "uses", "aligned", "passing", "filter", "fifo"]
-BODY_OF_ALL: dict[int, dict[str, Any]] = {
-    2: {"yields": lambda x, y: (x.n, y.n)},
-    3: {"yields": lambda x, y, z: (x.n, y.n, z.n)},
+BODIES_OF_ALL: dict[int, list[dict[str, Any]]] = {
+    2: [
+        {"yields": lambda x, y: (x.n, y.n)},
+        {"yields": lambda x, y: (x.n, y.n), "where": lambda x, y: x.j < y.j},
+        {"yields": lambda x, y: (x.n, y.n), "where": lambda x, y: (x.j != 1) & (6 / (y.n - 2) > x.j)},
+        {
+            "yields": lambda x, y: (x.n, y.n),
+            "where": lambda y, time_x, time_y: (time_x.end < time_y.end - 1) | (y.j == 0),
+        },
+    ],
+    3: [
+        {"yields": lambda x, y, z: (x.n, y.n, z.n)},
+        {"yields": lambda x, y, z: (x.n, y.n, z.n), "where": lambda x, y, z: (x.j <= y.j) & (y.j <= z.j)},
+        {"yields": lambda x, y, z: (x.n, y.n, z.n), "where": lambda x, z: (x.j != z.j) & (z.n > 1)},
+        {"yields": lambda x, y, z: (x.n, y.n, z.n), "where": lambda x, y, z: (x.j < 2) & (x.n + y.n + z.n > 4)},
+        {"yields": lambda x, y, z: (x.n, y.n, z.n), "where": lambda y, z: 6 / (y.n - z.n) < 3},
+    ],
 }
+"""Bodies that take no link by an equality: so a sequence is followed by its keys alone."""
 
 
 def a_program(
@@ -104,7 +119,7 @@ def a_program(
             restrict = one if restrict is None else restrict | one
         body = draw.choice(list((PAIR if len(names) == 2 else BODIES).values()))
         if has_sequence and draw.random() < 0.7:
-            body = BODY_OF_ALL[len(names)]
+            body = draw.choice(BODIES_OF_ALL[len(names)])
         inputs = [Reactive(name) for name in "abc"[: len(names)]]
         if len(names) == 3 and draw.random() < 0.2:  # one comes to two slots, and so never by a function
             inputs[draw.randrange(3)] = draw.choice(inputs)
