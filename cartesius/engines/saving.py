@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from cartesius.columns.batches.kept import keep
+from cartesius.columns.batches.keyed_state import whole
 from cartesius.columns.batches.running import Compiled
 from cartesius.columns.stages.stages import State, entries_of, rows_of
 from cartesius.columns.vectors.vectors import NotColumnar
@@ -64,8 +65,8 @@ def save(engine: Engine) -> dict[str, Any]:
         return save_engine(engine, _in_rows)
     assert engine._compiled is not None  # Invariant: it holds the columns
     changes, engine._compiled.kept = engine._compiled.kept, {}
-    for table, rows in changes.items():
-        keep(engine._program.kept[table], rows)
+    for table, parts in changes.items():
+        keep(engine._program.kept[table], parts)
     engine._program.world.journal.clear()
     return {**save_engine(engine, lambda join, slot, places: []), "columns": [list(state.retained) for state in states]}
 
@@ -101,7 +102,7 @@ def _columns(engine: Engine) -> list[State] | None:
     slots = [slot for join in engine._program.joins for slot in join.slots]
     if any(isinstance(slot.memory, VersionMemory) for slot in slots):
         return None
-    return compiled.states if all(state.more is None for state in compiled.states) else None
+    return list(map(whole, compiled.states)) if all(state.more is None for state in compiled.states) else None
 
 
 def _in_rows(join: Join, slot: Slot, places: dict[int, int]) -> Any:

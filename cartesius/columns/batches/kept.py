@@ -5,10 +5,11 @@ Source: SEMANTICS 2.3 (operators that add no state).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from cartesius.columns.batches.keyed_state import LONGER
 from cartesius.columns.stages.rows import Flow, Rows, joined
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import last_of_each
@@ -18,25 +19,35 @@ from cartesius.data.entries import ABSENT
 if TYPE_CHECKING:
     from cartesius.storage.kept_rows import KeptRows
 
+Parts: TypeAlias = "tuple[Rows, ...]"
 
-def latest(before: Rows | None, coming: Rows) -> Rows:
-    """Return the latest change of each key."""
-    rows = coming if before is None else joined([before, coming])
+
+def latest(before: Parts, coming: Rows) -> Parts:
+    """Return the latest changes of each key in few parts, of which the later ones hold, each longer than the next."""
+    parts = (*before, _of_each(coming))
+    while len(parts) > 1 and len(parts[-2]) < LONGER * len(parts[-1]):
+        parts = (*parts[:-2], _of_each(joined(parts[-2:])))
+    return parts
+
+
+def _of_each(rows: Rows) -> Rows:
+    """Return the last row of each key."""
     assert rows.key is not None  # Invariant: rows of a table have keys
     (codes,), count = encoded([[rows.key]], skips_null=False)
     last = last_of_each(codes, count)
     return rows.take(np.sort(last[last != MISSING]))
 
 
-def keep(kept: KeptRows, changes: Rows) -> None:
+def keep(kept: KeptRows, parts: Parts) -> None:
     """Bring the rows that are kept up to date."""
-    assert changes.key is not None  # Invariant: rows of a table have keys
-    deletes = [False] * len(changes) if changes.deletes is None else changes.deletes.tolist()
-    for key, value, is_deleted in zip(changes.key.to_list(), changes.payload.to_list(), deletes, strict=True):
-        if is_deleted:
-            kept.present.pop(key, ABSENT)
-        else:
-            kept.present[key] = value
+    for changes in parts:
+        assert changes.key is not None  # Invariant: rows of a table have keys
+        deletes = [False] * len(changes) if changes.deletes is None else changes.deletes.tolist()
+        for key, value, is_deleted in zip(changes.key.to_list(), changes.payload.to_list(), deletes, strict=True):
+            if is_deleted:
+                kept.present.pop(key, ABSENT)
+            else:
+                kept.present[key] = value
 
 
 def as_flow(rows: Rows) -> Flow:

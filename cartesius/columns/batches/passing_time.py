@@ -9,36 +9,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cartesius.columns.stages.stages import UNKNOWN
+from cartesius.columns.batches.keyed_state import KeyedState, whole
+from cartesius.columns.stages.stages import UNKNOWN, State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cartesius.columns.batches.running import Compiled
-    from cartesius.columns.stages.stages import State
 
 
-def advanced(compiled: Compiled, states: Sequence[State], clock: int) -> bool:
+def advanced(compiled: Compiled, states: Sequence[State | KeyedState], clock: int) -> bool:
     """Move the clock if that decides nothing; return whether it was moved."""
     if not _is_all_known(compiled):
         return False
-    passed = [stage.passed(state, clock) for stage, state in zip(compiled.stages, states, strict=True)]
+    pairs = zip(compiled.stages, states, strict=True)
+    passed = [state if isinstance(state, KeyedState) else stage.passed(state, clock) for stage, state in pairs]
     after = [state for state in passed if state is not None]
-    if len(after) < len(passed):
+    if len(after) < len(passed) or not all(state.may_pass(clock) for state in after if isinstance(state, KeyedState)):
         return False
     world = compiled.program.world
     world.journal.is_open = True
+    for state in after:
+        if isinstance(state, KeyedState):
+            state.pass_time(clock)
     compiled.states = after
     world.clock = max(world.clock, clock)
     world.journal.is_open = False
     return True
 
 
-def next_deadline(compiled: Compiled, states: Sequence[State]) -> tuple[int | None] | None:
+def next_deadline(compiled: Compiled, states: Sequence[State | KeyedState]) -> tuple[int | None] | None:
     """Return the earliest clock at which something is due, or None; as a tuple, None if only the objects know."""
     if not _is_all_known(compiled):
         return None
-    times = [stage.deadline(state) for stage, state in zip(compiled.stages, states, strict=True)]
+    pairs = zip(compiled.stages, states, strict=True)
+    times = [stage.deadline(whole(state) if stage.keeps_time else State(())) for stage, state in pairs]
     return None if UNKNOWN in times else (min([time + 1 for time in times if time is not None], default=None),)
 
 

@@ -18,6 +18,7 @@ from cartesius.columns.batches.batch_times import by_the_clock, with_times
 from cartesius.columns.batches.fates import Counting, balance, held_of
 from cartesius.columns.batches.feeds import Feed, fed
 from cartesius.columns.batches.kept import as_flow, keep, latest
+from cartesius.columns.batches.keyed_state import ByKey, Change, whole
 from cartesius.columns.batches.keyless import Keyless
 from cartesius.columns.batches.passing_time import advanced, next_deadline
 from cartesius.columns.batches.plans import plan
@@ -35,6 +36,8 @@ from cartesius.errors import NotStorable, carried
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cartesius.columns.batches.kept import Parts
+    from cartesius.columns.batches.keyed_state import KeyedState
     from cartesius.columns.stages.stages import Late, Stage, State
     from cartesius.core.engine_core import EngineCore
     from cartesius.language.reactives import Reactive
@@ -69,8 +72,9 @@ class Compiled:
         self.reason = found if isinstance(found, str) else ""
         self.stages: list[Stage] = [] if isinstance(found, str) else found
         self._keyless = [Keyless(stage.join) for stage in self.stages]
-        self.states: list[State] | None = None  # None: the objects own the state
-        self.kept: dict[Reactive, Rows] = {}  # what has changed since then of the rows that are kept once for all
+        self.states: list[State | KeyedState] | None = None  # None: the objects own the state
+        self.kept: dict[Reactive, Parts] = {}  # what has changed since then of the rows that are kept once for all
+        self._by_key = [ByKey(stage) for stage in self.stages]
 
     def settle(self) -> None:
         """Bring the objects up to date: they own the state from now on."""
@@ -82,10 +86,10 @@ class Compiled:
         held = held_of(self.program.joins)
         stored: set[int] = set()
         for stage, state in zip(self.stages, states, strict=True):
-            stage.store(state, stored)
+            stage.store(whole(state), stored)
         changes, self.kept = self.kept, {}
-        for table, rows in changes.items():
-            keep(self.program.kept[table], rows)
+        for table, parts in changes.items():
+            keep(self.program.kept[table], parts)
         balance(self.stages, held)
         journal.clear()
         journal.is_open = False
@@ -106,8 +110,8 @@ class Compiled:
     @property
     def n_retained(self) -> int:
         """How many rows columns hold."""
-        states = sum(len(rows) for state in self.states or () for rows in state.retained if rows is not None)
-        return states + sum(map(len, self.kept.values()))
+        kept = sum(len(rows) for parts in self.kept.values() for rows in parts)
+        return kept + sum(state.n_retained for state in self.states or ())
 
     def source(self) -> str:
         """Return the generated code of all stages, each with its pattern, or why there is none."""
@@ -134,7 +138,7 @@ class Compiled:
         number, tuples = world.number + 1, 0
         rows = {reactive: _numbered(one, engine._events + 1, number) for reactive, one in feed.rows.items() if len(one)}
         number += moment.steps
-        states = []
+        states: list[State | KeyedState | Change] = []
         for place, stage in enumerate(self.stages):
             arriving: dict[int, Rows] = {}
             for slot in stage.join.slots:
@@ -149,21 +153,25 @@ class Compiled:
                 late += aside
                 without[index] = len(aside)
             arriving = {index: one for index, one in arriving.items() if len(one)}
+            if self.states is None:
+                self._by_key[place].begin()
             state = stage.load(arriving) if self.states is None else self.states[place]
-            outcome = stage.run(state, arriving, moment)
-            states.append(outcome.state)
+            outcome, after = self._by_key[place].run(state, arriving, moment)
+            states.append(after)
             tuples += outcome.tuples
             late += outcome.late
             counting.come(stage, arriving, without, outcome)
             flows.update(dict.fromkeys(stage.join.reactives, outcome.flow))
         check_distinct(flows[stage.join.reactives[0]] for stage in self.stages if isinstance(stage, Ageing))
         kept = {
-            reactive: latest(self.kept.get(reactive), one) for reactive, one in rows.items() if reactive in program.kept
+            reactive: latest(self.kept.get(reactive, ()), one)
+            for reactive, one in rows.items()
+            if reactive in program.kept
         }
         given = {reactive: as_flow(one) for reactive, one in rows.items()} | flows
         shaped = shape([(program.names[output], given.get(output) or nothing()) for output in program.outputs])
         world.journal.is_open = True
-        self.states = states
+        self.states = [one.made() if isinstance(one, Change) else one for one in states]
         engine._direct = {}  # it works on the objects
         self.kept |= kept
         world.number, world.candidates = number - 1, world.candidates + tuples

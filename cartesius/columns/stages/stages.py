@@ -53,6 +53,11 @@ class State:
         """How many bytes the rows take, beside payload and keys."""
         return sum(rows.nbytes for rows in self.retained if rows is not None)
 
+    @property
+    def n_retained(self) -> int:
+        """How many rows are held."""
+        return sum(len(rows) for rows in self.retained if rows is not None)
+
 
 @attrs.frozen(eq=False)
 class Outcome:
@@ -120,6 +125,13 @@ class Stage:
             NotColumnar: Columns cannot do it exactly.
         """
         raise NotImplementedError  # each subclass says
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return values such that rows of a slot meet none, and displace none, of another value; None: there are none.
+
+        Where it gives them, a batch changes nothing of the rows of other values, and no deadline does.
+        """
+        return None
 
     def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
         """Return the state without some rows."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.vectors import Vector
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
 
@@ -62,6 +63,10 @@ class Near(Stage):
         self.delays = [min([one for one in mine if one is not None], default=None) for mine in delays]
         self.body = ColumnarBody(join, linking(join))
         self.keys = [shape.keys.own(slot.index) for slot in join.slots]
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return what is equal in parts that meet."""
+        return None if self.leaves_twice or not self.shape.components else self.shape.components[0].columns[slot](rows)
 
     def source(self) -> str:
         """Return the code of the body, below the functions that find its candidates."""

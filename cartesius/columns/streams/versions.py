@@ -29,6 +29,7 @@ from cartesius.columns.vectors.arithmetic import truth
 from cartesius.columns.vectors.key_codes import NEVER, encoded
 from cartesius.columns.vectors.vectors import NotColumnar, concatenated
 from cartesius.expressions.expressions import Expression, KeyOf, children
+from cartesius.plan.nodes import Now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,6 +64,15 @@ class VersionJoin(Stage):
         """Return the code of the body, below the functions that find its candidates."""
         codes = [*(code for turn in self.plan.turns for code in turn.conditions), *self.body.codes]
         return heading(self.join, self.plan.functions) + "".join(f"\n{code.text}" for code in codes)
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of a space of all slots, under which all that is kept of them is kept."""
+        memories, spaces = self.plan.memories, self.join.bindings.spaces
+        for space, of_slots in enumerate(spaces):
+            keeps = all(one.kind in (None, Now) or space in one.spaces for one in memories)
+            if keeps and {*of_slots} == {one.slot.index for one in memories}:
+                return self.plan.keys.in_space(space, slot, rows)
+        return None
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Join the versions."""

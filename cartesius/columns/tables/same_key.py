@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.causes import Causes
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.table_stages import Fates
-    from cartesius.columns.vectors.vectors import Indices
+    from cartesius.columns.vectors.vectors import Indices, Vector
 
 
 class SameKey(TableStage):
@@ -40,6 +40,10 @@ class SameKey(TableStage):
 
     how = "sort by key, carry the row of each slot forward"
     tells_gates = True
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of the rows."""
+        return self.with_keys({slot: rows})[slot].key if rows.key is None else rows.key
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Carry the rows of each key forward."""
