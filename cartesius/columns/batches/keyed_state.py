@@ -138,12 +138,16 @@ class KeyedState:
     @property
     def whole(self) -> State:
         """All of it."""
-        every = State(tuple([shelf.all() for shelf in self._shelves]), self.more)
-        passed = None if self._clock is None else self.stage.passed(every, self._clock)
+        return self._of([shelf.all() for shelf in self._shelves])
+
+    def _of(self, retained: Sequence[Rows | None]) -> State:
+        """Return the state of some rows, without what the clock has passed."""
+        state = State(tuple(retained), self.more)
+        passed = None if self._clock is None else self.stage.passed(state, self._clock)
         if passed is None:
-            return every
-        pairs = zip(every.retained, passed.retained, strict=True)
-        return attrs.evolve(every, retained=tuple([self._left(rows, left) for rows, left in pairs]))
+            return state
+        pairs = zip(state.retained, passed.retained, strict=True)
+        return attrs.evolve(state, retained=tuple([self._left(rows, left) for rows, left in pairs]))
 
     def _left(self, rows: Rows | None, left: Rows | None) -> Rows | None:
         if rows is None or left is None or len(left) == len(rows):
@@ -178,9 +182,9 @@ class KeyedState:
         """
         coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
         codes = np.unique(np.concatenate(coming))
-        before = tuple([shelf.rows(shelf.of(codes)) for shelf in self._shelves])
-        outcome = self.stage.run(State(before, self.more), arriving, moment)
-        clock = int(moment.clock[-1]) if moment.meets_deadlines and moment.clock is not None else None
+        before = self._of([shelf.rows(shelf.of(codes)) for shelf in self._shelves])
+        outcome = self.stage.run(before, arriving, moment)
+        clock = moment.last_clock if moment.meets_deadlines else None
         after = outcome.state.retained
         if not all(rows is None or shelf.is_like(rows) for shelf, rows in zip(self._shelves, after, strict=True)):
             reason = "rows of other types have come"
@@ -197,7 +201,7 @@ class KeyedState:
         if change.clock is not None:
             self._clock = change.clock
             self._newest = [rows.number for rows in change.state.retained if rows is not None]
-        is_full = sum(shelf.n for shelf in self._shelves) > self._most
+        is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
 
     def _coded(self, retained: Sequence[Rows | None]) -> list[Ints]:

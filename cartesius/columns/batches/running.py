@@ -34,7 +34,7 @@ from cartesius.data.generated import commented
 from cartesius.errors import NotStorable, carried
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.columns.batches.kept import Parts
     from cartesius.columns.batches.keyed_state import KeyedState
@@ -140,13 +140,7 @@ class Compiled:
         number += moment.steps
         states: list[State | KeyedState | Change] = []
         for place, stage in enumerate(self.stages):
-            arriving: dict[int, Rows] = {}
-            for slot in stage.join.slots:
-                if slot.reactive in rows:
-                    arriving[slot.index] = rows[slot.reactive]
-                elif len(flows.get(slot.reactive, ())):
-                    arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
-                    number += len(flows[slot.reactive])
+            arriving, number = _arriving(stage, rows, flows, number)
             without: dict[int, int] = {}
             for index, one in arriving.items():
                 arriving[index], aside = self._keyless[place].set_aside(stage.join.slots[index], one)
@@ -179,13 +173,27 @@ class Compiled:
         counting.count()
         late.sort(key=itemgetter(0))
         world.late.extend(item for _, item in late)
-        if moment.clock is not None and len(moment.clock):
-            world.clock = max(world.clock, int(moment.clock[-1]))
+        if moment.last_clock is not None:
+            world.clock = max(world.clock, moment.last_clock)
         engine._events += moment.steps
         ends = [int(one.end.max()) for one in feed.rows.values() if len(one)]
         engine._latest = max([engine._latest, *ends])
         engine._is_touched = engine._has_begun = True
         return shaped, late
+
+
+def _arriving(
+    stage: Stage, rows: Mapping[Reactive, Rows], flows: Mapping[Reactive, Flow], number: int
+) -> tuple[dict[int, Rows], int]:
+    """Return what comes to each slot of a stage, and the number after those that have been given."""
+    arriving: dict[int, Rows] = {}
+    for slot in stage.join.slots:
+        if slot.reactive in rows:
+            arriving[slot.index] = rows[slot.reactive]
+        elif len(flows.get(slot.reactive, ())):
+            arriving[slot.index] = _given_on(flows[slot.reactive], number, stage)
+            number += len(flows[slot.reactive])
+    return arriving, number
 
 
 def _given_on(flow: Flow, number: int, stage: Stage) -> Rows:

@@ -101,6 +101,11 @@ class Moment:
     meets_deadlines: bool = False
     event: NDArray[np.int64] | None = None
 
+    @property
+    def last_clock(self) -> int | None:
+        """The clock after the batch; None: it has not moved."""
+        return int(self.clock[-1]) if self.clock is not None and len(self.clock) else None
+
     def after(self, position: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first step of the event after the one that comes in each step; of what was there before: 0."""
         if self.event is None:
