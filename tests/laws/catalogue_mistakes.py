@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.batching.null_keys import NullKeys
+from cartesius.columns.batches.keyed_state import KeyedState, Shelf
 from cartesius.columns.bodies.scalars import Scalars
 from cartesius.columns.vectors import key_codes as keys
 from cartesius.correlations import freed_windows
@@ -178,3 +179,19 @@ def _(patch: pytest.MonkeyPatch) -> None:
         return entry
 
     patch.setattr(snapshots, "load_entry", forgetful)
+
+
+@mistake("a small batch leaves what its keys had beside what they have", "most_recently", "key_by")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Shelf, "forget", lambda self, codes: None)
+
+
+@mistake("a small batch forgets which keys are equal", "most_recently", "key_by")
+def _(patch: pytest.MonkeyPatch) -> None:
+    coded = KeyedState._coded
+
+    def other(self: KeyedState, retained: Any) -> Any:
+        self._codes = {}
+        return coded(self, retained)
+
+    patch.setattr(KeyedState, "_coded", other)

@@ -35,7 +35,7 @@ from restrictions.tables import aggregate, count, inner_join, map_table
 from tests.laws import catalogue_operators, catalogue_restrictions, catalogue_windows  # noqa: F401 - they enter exports
 from tests.laws.catalogue import EXPORTS, program_of
 from tests.laws.catalogue_rows import fruitful_rows
-from tests.laws.catalogue_tiers import _batch, told
+from tests.laws.catalogue_tiers import _batch, often_by_key, told
 from tests.laws.interruption import KINDS, Scene, check, lines_of
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def _conserving() -> None:
 
 
 def sliced(length: int, rows: Sequence[Row], engine: Engine) -> Any:
-    """Push rows as a batch that is computed in slices of some length."""
-    with mock.patch.object(slicing, "SLICE", length):
+    """Push rows as a batch that is computed in slices of some length; the later ones touch the rows of their keys."""
+    with mock.patch.object(slicing, "SLICE", length), often_by_key():
         return engine.push_many(_batch(rows))
 
 

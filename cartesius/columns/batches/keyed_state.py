@@ -56,6 +56,11 @@ class Shelf:
         self._before = np.zeros(0, np.int64)  # of each row the one of its key before it; the array is longer
         self._last = np.zeros(0, np.int64)  # of each code; likewise
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its rows and chains take, beside payload and keys."""
+        return self._before.nbytes + self._last.nbytes + sum(part.nbytes for part in self.parts)
+
     def put(self, rows: Rows, codes: Ints) -> None:
         """Put rows behind those that are there, given the codes of their keys."""
         if not len(rows):
@@ -172,7 +177,7 @@ class KeyedState:
     @property
     def nbytes(self) -> int:
         """How many bytes the rows take, beside payload and keys."""
-        return sum(part.nbytes for shelf in self._shelves for part in shelf.parts)
+        return sum(shelf.nbytes for shelf in self._shelves)
 
     def run(self, arriving: Mapping[int, Rows], moment: Moment) -> tuple[Outcome, Change]:
         """Run the stage on the rows of the keys that come; return what makes the state after it: nothing has changed.

@@ -1,0 +1,170 @@
+"""A small batch touches the rows of the keys that come in it, and gives what it would give if all were looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Engine, Reactive, correlate
+from cartesius.columns.batches import keyed_state
+from cartesius.columns.batches.keyed_state import KeyedState
+from cartesius.columns.results import events_of
+from cartesius.columns.stages.rows import Rows, joined
+from restrictions import earliest, key_by, most_recently, within
+from restrictions.basics.separation import momentarily
+from restrictions.streams import interval_join
+from restrictions.tables import inner_join, left_join, outer_join, to_table
+from tests.unit.cartesius.columns import stream_traces, table_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cartesius.columns.stages.stages import Moment, Outcome, Stage, State
+
+A, B, C = map(Reactive, "abc")
+SAME = key_by(x="id", y="id")
+
+
+def pair(restrict: Any, where: Any = None) -> Reactive:
+    found: Reactive = correlate(x=A, y=B, where=where, yields=lambda x, y: (x, y.v), restrict=restrict)
+    return found
+
+
+STREAMS: dict[str, Callable[[], Reactive]] = {
+    "near": lambda: pair(within(6, "x", "y"), lambda x, y: x.id == y.id),
+    "near, with a condition": lambda: pair(SAME | within(4, "x", "y"), lambda x, y: x.v <= y.v),
+    "interval join": lambda: interval_join(A, B, -1, 4, key="id"),
+    "latest": lambda: pair(SAME | most_recently("x", "y")),
+    "the two latest": lambda: pair(SAME | most_recently("x", "y", n=2), lambda x, y: x.v <= y.v),
+    "the earliest": lambda: pair(SAME | earliest("x") | most_recently("y")),
+    "latest, two keys": lambda: pair(SAME | key_by(x="v", y="v") | most_recently("x", "y")),
+}
+THREE: dict[str, Callable[[], Reactive]] = {
+    "near": lambda: correlate(
+        x=A,
+        y=B,
+        z=C,
+        yields=lambda x, y, z: (x.v, y.v, z.v),
+        restrict=key_by(x="id", y="id", z="id") | within(9, "x", "y", "z"),
+    ),
+    "the latest of the latest": lambda: correlate(
+        x=pair(SAME | most_recently("x", "y")),
+        z=C,
+        yields=lambda x, z: (x, z),
+        restrict=key_by(x=lambda x: x[0].id, z="id") | most_recently("x", "z"),
+    ),
+}
+TABLES: dict[str, Callable[..., Reactive]] = {
+    "inner": inner_join,
+    "left": left_join,
+    "outer": outer_join,
+    "three": table_traces.triple,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _looks_at_keys() -> Iterator[None]:
+    """However little is held: in these tests that is little."""
+    with mock.patch.multiple(keyed_state, LEAST=0, SMALL=1):
+        yield
+
+
+@given(st.sampled_from(sorted(STREAMS)), stream_traces.traces(2, most=60), stream_traces.cuts(), st.none() | st.just(3))
+def test_streams_give_what_they_give_one_by_one(program, trace, cut, lateness):
+    late = {} if "latest" in program or "earliest" in program else {"lateness": lateness}
+    stream_traces.check(STREAMS[program], (A, B), trace, cut, **late)
+
+
+@given(st.sampled_from(sorted(THREE)), stream_traces.traces(3, most=60), stream_traces.cuts())
+def test_likewise_three_streams(program, trace, cut):
+    stream_traces.check(THREE[program], (A, B, C), trace, cut)
+
+
+@given(st.sampled_from(sorted(TABLES)), table_traces.traces(most=60, keys=5), stream_traces.cuts())
+def test_tables_give_what_they_give_change_by_change(name, trace, cut):
+    tables = [table_traces.LEFT, table_traces.RIGHT, to_table(table_traces.STREAM, key="key")]
+    table_traces.check([TABLES[name](*tables[: 3 if name == "three" else 2])], trace, cut)
+
+
+def batch(source: Reactive, keys: Any, at: int = 1, v: Any = 0) -> dict[Any, Any]:
+    rows = {"id": [*keys], "v": [v] * len(keys), "at": [at] * len(keys)}
+    return {source: rows if not source.table else {"key": rows["id"], "value": rows["v"], "at": rows["at"]}}
+
+
+def of_tables(name: str) -> tuple[Callable[[], Reactive], Reactive, Reactive]:
+    left, right = table_traces.LEFT, table_traces.RIGHT
+    return lambda: TABLES[name](left, right), left, right
+
+
+CASES = {name: (make, A, B) for name, make in STREAMS.items()} | {
+    f"tables, {name}": of_tables(name) for name in ("inner", "left", "outer")
+}
+
+
+def by_key(engine: Any) -> KeyedState:
+    (state,) = engine._compiled.states
+    assert isinstance(state, KeyedState)
+    return state
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_small_batch_touches_its_keys_alone(name):
+    make, left, right = CASES[name]
+    engine: Any = Engine(make())
+    held, few, batches = 30_000, 20, 200
+    engine.push_many(batch(left, range(held)))
+    kernel = type(engine._compiled.stages[0])
+    run = kernel.run
+    touched: list[int] = []
+    moved: list[int] = []
+
+    def running(stage: Stage, state: State, arriving: dict[int, Rows], moment: Moment) -> Outcome:
+        touched.append(state.n_retained)
+        return run(stage, state, arriving, moment)
+
+    def joining(parts: list[Rows]) -> Rows:
+        moved.append(sum(map(len, parts)))
+        return joined(parts)
+
+    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 14, SMALL=8, joined=joining)
+    with as_it_is, mock.patch.object(kernel, "run", running):
+        for first in range(0, batches * few, few):
+            assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == few
+    assert by_key(engine).n_retained == held + batches * few
+    first, _, *others = touched  # all is looked at, then the keys are found, then touched
+    assert first == held
+    assert max(others) == few
+    assert sum(moved) < 20 * batches * few  # a row is moved when a part becomes some times as long
+
+
+def test_what_has_left_and_keys_that_are_gone_take_no_memory():
+    engine: Any = Engine(STREAMS["near"](), lateness=0)
+    for time in range(2_000):
+        assert not events_of(engine.push_many(batch((A, B)[time % 2], [time, time + 1, time + 2], time, v=time)))[99:]
+    state = by_key(engine)
+    assert len(state._codes) < 500
+    assert sum(shelf.n for shelf in state._shelves) < 500
+    assert engine.stats.retained < 25
+
+
+def test_keys_under_which_nothing_is_kept_take_no_memory():
+    engine: Any = Engine(pair(SAME | most_recently("y") | momentarily("x")))
+    engine.push_many(batch(B, range(9)))
+    for key in range(1_000):
+        engine.push_many(batch(A, [key, key + 1], key))
+    assert len(by_key(engine)._codes) < 30
+
+
+@pytest.mark.parametrize("values", [(1, 2.5), (1, "one"), (None, 3), ((1, 2), "a")], ids=repr)
+def test_rows_of_other_types_lie_beside_what_is_there(values):
+    engine: Any = Engine(STREAMS["latest"]())
+    pushed = Engine(STREAMS["latest"]())
+    for time, (source, v) in enumerate([(A, 0), (A, 1), (B, 2), *((A, value) for value in values), (B, 1), (A, 7)]):
+        given = events_of(engine.push_many(batch(source, [1, 2, 3], time, v=v)))
+        expected = [event for key in (1, 2, 3) for event in pushed.push(source, {"id": key, "v": v}, at=time)]
+        assert stream_traces.exactly(given) == stream_traces.exactly(expected)
+    assert stream_traces.counts(engine.stats) == stream_traces.counts(pushed.stats)
