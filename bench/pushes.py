@@ -127,10 +127,6 @@ def _sequence(whole: bool, where: Any = None) -> Any:
     return correlate(x=A, y=B, z=C, where=where, yields=yields, restrict=stack)
 
 
-def _rising(whole: bool) -> Any:
-    return _sequence(whole, lambda x, y, z: (x.v < y.v) & (y.v < z.v))
-
-
 def _without(whole: bool) -> Any:
     stack = key_by(x="k", b="k") | without(B, after="x", within=30_000)
     return correlate(x=A, yields=(lambda x: x) if whole else (lambda x: x.v), restrict=stack)
@@ -142,8 +138,8 @@ CASES: Final = (
     Case("band of 10 s", _band, lambda whole: by_hand.Band(A, B, 10_000, whole=whole), (A, B), (0.4, 0.4), 0.7, 5),
     Case("A → B → C within 60 s", _sequence, lambda whole: by_hand.Sequence(A, B, 60_000, whole=whole),
          (A, B, C), (0.4, 0.4), 0.7, 20, (5, 10)),
-    Case("A → B → C within 60 s, rising", _rising, lambda whole: by_hand.Rising(A, B, 60_000, whole=whole),
-         (A, B, C), (0.4, 0.4), 0.7, 20),
+    Case("A → B → C within 60 s, rising", lambda whole: _sequence(whole, lambda x, y, z: (x.v < y.v) & (y.v < z.v)),
+         lambda whole: by_hand.Rising(A, B, 60_000, whole=whole), (A, B, C), (0.4, 0.4), 0.7, 20),
     Case("A without B within 30 s", _without, lambda whole: by_hand.Without(A, 30_000, whole=whole),
          (A, B), (0.4, 0.4), 0.7, 20, (5, 10)),
     Case("tumbling sum", lambda whole: aggregate(A, sum_.of("v"), by="k", restrict=tumbling(60_000)),

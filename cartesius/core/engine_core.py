@@ -70,6 +70,10 @@ class Columns(Protocol):
 
     def settle(self) -> None:
         """Bring the objects up to date."""
+        ...
+
+    def push(self, engine: Any, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event] | None:
+        """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
 
     def advance(self, time: int) -> bool:
         """Move the clock, if nothing is due by that that columns cannot do; return whether it has moved."""
@@ -203,15 +207,20 @@ class EngineCore:
                     self._interrupted(error, emitted)
                     raise
         left_by, failed_by = self._steps.given_up.taken()
-        self._check_thread("push")
+        self._check_own_thread("push")
         self._check_goes_on(reactive, "push")
-        checked_times(at, self._latest, self._world.clock)
+        start, end = checked_times(at, self._latest, self._world.clock)
         value = checked_value(reactive, value)
         if self._durable:
             check_storable(reactive, value)
-        self._pushes.learn(reactive)
         emitted = None
         try:
+            if self._compiled is not None:
+                emitted = self._compiled.push(self, reactive, value, start, end)
+                if emitted is not None:
+                    return emitted
+            self._settle()
+            self._pushes.learn(reactive)
             emitted = self._do(lambda: self._take(reactive, value, at))
             self._steps.given_up.count(reactive, left_by or self._pushes.why_not(reactive), failed_by)
             return emitted

@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius.batching.null_keys import NullKeys
-from cartesius.columns.batches.keyed_state import KeyedState, Shelf
+from cartesius.columns.batches.keyed_state import KeyedState
+from cartesius.columns.batches.shelves import Shelf
 from cartesius.columns.bodies.scalars import Scalars
 from cartesius.columns.vectors import key_codes as keys
 from cartesius.correlations import freed_windows

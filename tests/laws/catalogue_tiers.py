@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 from cartesius import Engine
-from cartesius.columns.batches import keyed_state, slicing
+from cartesius.columns.batches import keyed_state, single_rows, slicing
 from cartesius.columns.results import events_of
 from tests.conservation import agree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cartesius.programs.measures import Fates
     from tests.laws.catalogue import Program
@@ -63,9 +64,11 @@ def steps_of(rows: Sequence[Row], seed: str) -> list[Step]:
     return found
 
 
-def often_by_key() -> Any:
-    """Let batches touch the rows of their keys alone, however little is held."""
-    return mock.patch.multiple(keyed_state, LEAST=0, SMALL=1)
+@contextmanager
+def often_by_key() -> Iterator[None]:
+    """Let batches touch the rows of their keys alone, and pushes be batches of one row, however little is held."""
+    with mock.patch.multiple(keyed_state, LEAST=0, SMALL=1), mock.patch.multiple(single_rows, ROW=0, LOOK=1 << 60):
+        yield
 
 
 class Way:

@@ -65,6 +65,12 @@ def sliced(length: int, rows: Sequence[Row], engine: Engine) -> Any:
         return engine.push_many(_batch(rows))
 
 
+def pushed(row: Row, engine: Engine) -> Any:
+    """Push a row, as a batch of its own if columns own the state."""
+    with often_by_key():
+        return engine.push(row.reactive, row.pushed, row.at)
+
+
 def scenes(export: str, seed: str) -> Iterator[Scene]:
     """Calls into engines of a program that has an export."""
     for attempt in range(20):
@@ -83,7 +89,7 @@ def scenes(export: str, seed: str) -> Iterator[Scene]:
     more = [wrapped(output), *(interval_join(one, streams[-1], 0, program.unit) for one in streams)]
     other = draw.choice(more)
     calls: dict[str, Any] = {
-        "push": lambda engine: engine.push(row.reactive, row.pushed, row.at),
+        "push": partial(pushed, row),
         "advance": lambda engine: engine.advance(time),
         "close": lambda engine: engine.close(),
         "push_many": partial(sliced, draw.choice([1, 2, SLICE]), rows[at : at + 4]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cartesius.columns.batches.keyed_state import LONGER
+from cartesius.columns.batches.shelves import LONGER
 from cartesius.columns.stages.rows import Flow, Rows, joined
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import last_of_each

@@ -2,13 +2,10 @@
 
 A kernel looks at the whole state that it is given. Where rows meet under one key alone (`Stage.split`) a batch changes
 nothing under the keys that it does not bring: so the kernel is given the rows of its keys, and they are put back after
-it. They are found by chains: of each key the last row, and of each row the one of its key before it. Rows lie in few
-parts, one after the other, each much longer than the next: the last ones are put together until that is so. What the
-clock lets leave meanwhile leaves once all of the state is looked at, as it will when it has become twice as long.
+it. What the clock lets leave meanwhile leaves once all of the state is looked at, as it will when it has become twice
+as long.
 
-Invariant: what is held is what the chains lead to, but for what the clock has passed.
-
-Source: O'Neil et al., The log-structured merge-tree, doi:10.1007/s002360050048.
+Invariant: what is held is what is on the shelves, but for what the clock has passed.
 """
 
 from __future__ import annotations
@@ -17,11 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
-from cartesius.columns.stages.rows import Rows, joined
+from cartesius.columns.batches.shelves import Shelf
 from cartesius.columns.stages.stages import State
-from cartesius.columns.vectors.ordering import begins
 from cartesius.columns.vectors.vectors import Leaf, Struct
 
 if TYPE_CHECKING:
@@ -29,92 +24,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Outcome, Stage
 
     Ints = NDArray[np.int64]
 
-NONE: Final = -1
 LEAST: Final = 1 << 14
 """Of fewer rows a kernel looks at all in no time."""
 SMALL: Final = 8
 """A batch is small if so many times its rows are held."""
-LONGER: Final = 4
-"""So many times longer is a part than the one behind it, at least."""
 
 
 class NotSplit(Exception):
     """Rows cannot be kept by key."""
-
-
-class Shelf:
-    """The rows of one slot."""
-
-    def __init__(self) -> None:
-        self.parts: list[Rows] = []
-        self.n = 0
-        self.held = 0
-        self._before = np.zeros(0, np.int64)  # of each row the one of its key before it; the array is longer
-        self._last = np.zeros(0, np.int64)  # of each code; likewise
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes its rows and chains take, beside payload and keys."""
-        return self._before.nbytes + self._last.nbytes + sum(part.nbytes for part in self.parts)
-
-    def put(self, rows: Rows, codes: Ints) -> None:
-        """Put rows behind those that are there, given the codes of their keys."""
-        if not len(rows):
-            return
-        order = np.argsort(codes, kind="stable")
-        code, number = codes[order], self.n + order
-        first = begins(code)
-        self._last = _as_long(self._last, int(code[-1]) + 1)
-        self._before = _as_long(self._before, self.n + len(rows))
-        self._before[number[1:]] = number[:-1]
-        self._before[number[first]] = self._last[code[first]]
-        is_last = np.append(first[1:], True)
-        self._last[code[is_last]] = number[is_last]
-        self.n += len(rows)
-        self.held += len(rows)
-        self.parts.append(rows)
-        while len(self.parts) > 1 and len(self.parts[-2]) < LONGER * len(self.parts[-1]):
-            self.parts[-2:] = [joined(self.parts[-2:])]
-
-    def of(self, codes: Ints) -> Ints:
-        """Return the numbers of the rows of some keys, ascending."""
-        there = self._last[codes[codes < len(self._last)]]
-        found = [there[:0]]
-        while len(there := there[there != NONE]):
-            found.append(there)
-            there = self._before[there]
-        return np.sort(np.concatenate(found))
-
-    def forget(self, codes: Ints) -> None:
-        """Let the rows of some keys go."""
-        self.held -= len(self.of(codes))
-        self._last[codes[codes < len(self._last)]] = NONE
-
-    def rows(self, numbers: Ints) -> Rows | None:
-        """Return the rows of these numbers, in the order of arrival; None if none has ever been there."""
-        if not self.parts:
-            return None
-        firsts = np.cumsum([0, *map(len, self.parts)])
-        cuts = np.searchsorted(numbers, firsts)
-        found = [
-            part.take(numbers[since:until] - first)
-            for part, first, since, until in zip(self.parts, firsts.tolist(), cuts, cuts[1:], strict=False)
-        ]
-        rows = joined(found)
-        arrived = rows.number
-        return rows if (arrived[1:] >= arrived[:-1]).all() else rows.take(np.argsort(arrived, kind="stable"))
-
-    def is_like(self, rows: Rows) -> bool:
-        """Whether rows are of the types of those that are there: so they can lie beside them."""
-        return not self.parts or _types(self.parts[0]).equals(_types(rows), check_metadata=True)
-
-    def all(self) -> Rows | None:
-        """Return all that is held."""
-        return self.rows(self.of(np.arange(len(self._last))))
 
 
 class KeyedState:
@@ -179,22 +101,23 @@ class KeyedState:
         """How many bytes the rows take, beside payload and keys."""
         return sum(shelf.nbytes for shelf in self._shelves)
 
-    def run(self, arriving: Mapping[int, Rows], moment: Moment) -> tuple[Outcome, Change]:
+    def run(self, arriving: Mapping[int, Rows], moment: Moment) -> tuple[Outcome, Change] | None:
         """Run the stage on the rows of the keys that come; return what makes the state after it: nothing has changed.
 
-        Raises:
-            NotSplit: What stays cannot lie beside what is there.
+        None: what stays has other types than what is there.
         """
         coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
         codes = np.unique(np.concatenate(coming))
         before = self._of([shelf.rows(shelf.of(codes)) for shelf in self._shelves])
         outcome = self.stage.run(before, arriving, moment)
         clock = moment.last_clock if moment.meets_deadlines else None
-        after = outcome.state.retained
-        if not all(rows is None or shelf.is_like(rows) for shelf, rows in zip(self._shelves, after, strict=True)):
-            reason = "rows of other types have come"
-            raise NotSplit(reason)
-        return outcome, Change(self, codes, outcome.state, self._coded(after), clock)
+        after: list[Rows | None] = []
+        for shelf, rows in zip(self._shelves, outcome.state.retained, strict=True):
+            after.append(None if rows is None else shelf.fitting(rows))
+            if rows is not None and after[-1] is None:
+                return None
+        state = attrs.evolve(outcome.state, retained=tuple(after))
+        return outcome, Change(self, codes, state, self._coded(after), clock)
 
     def make(self, change: Change) -> KeyedState:
         """Let the rows of some keys be others; return the state, without garbage if that has become too much."""
@@ -270,7 +193,8 @@ class ByKey:
         if is_small and self._was_small and self._is_split:
             try:
                 keyed = state if isinstance(state, KeyedState) else KeyedState(self._stage, state)
-                return keyed.run(arriving, moment)
+                if (done := keyed.run(arriving, moment)) is not None:
+                    return done
             except NotSplit:
                 self._is_split = False
         self._was_small = is_small
@@ -281,17 +205,3 @@ class ByKey:
 def whole(state: State | KeyedState) -> State:
     """Return all of a state."""
     return state.whole if isinstance(state, KeyedState) else state
-
-
-def _as_long(array: Ints, n: int) -> Ints:
-    """Return an array with room for ``n`` values, those that are new `NONE`."""
-    if len(array) >= n:
-        return array
-    longer = np.full(2 * n, NONE, np.int64)
-    longer[: len(array)] = array
-    return longer
-
-
-def _types(rows: Rows) -> pa.Schema:
-    vectors = {"payload": rows.payload, "key": rows.key, "window": rows.window}
-    return pa.schema([one.field(name) for name, one in vectors.items() if one is not None])

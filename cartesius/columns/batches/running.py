@@ -8,7 +8,7 @@ Invariant: a batch that stages cannot do exactly has changed nothing when it is 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
@@ -23,9 +23,10 @@ from cartesius.columns.batches.keyless import Keyless
 from cartesius.columns.batches.passing_time import advanced, next_deadline
 from cartesius.columns.batches.plans import plan
 from cartesius.columns.batches.row_by_row import is_table, one_by_one
+from cartesius.columns.batches.single_rows import Rent, row_of
 from cartesius.columns.batches.slicing import between, slice_length, stacked
 from cartesius.columns.judgements.ageing import Ageing
-from cartesius.columns.results import as_table
+from cartesius.columns.results import as_table, events_of
 from cartesius.columns.stages.rows import Flow, Rows, nothing
 from cartesius.columns.stages.stages import checked_keys
 from cartesius.columns.stages.turns import check_distinct
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cartesius.columns.batches.keyed_state import KeyedState
     from cartesius.columns.stages.stages import Late, Stage, State
     from cartesius.core.engine_core import EngineCore
+    from cartesius.data.events import Event, Time
     from cartesius.language.reactives import Reactive
 
     Shape: TypeAlias = "Callable[[Sequence[tuple[str, Flow]]], T]"
@@ -75,6 +77,7 @@ class Compiled:
         self.states: list[State | KeyedState] | None = None  # None: the objects own the state
         self.kept: dict[Reactive, Parts] = {}  # what has changed since then of the rows that are kept once for all
         self._by_key = [ByKey(stage) for stage in self.stages]
+        self.rent = Rent()
 
     def settle(self) -> None:
         """Bring the objects up to date: they own the state from now on."""
@@ -93,6 +96,24 @@ class Compiled:
         balance(self.stages, held)
         journal.clear()
         journal.is_open = False
+
+    def push(self, engine: EngineCore, reactive: Reactive, value: Any, start: Time, end: Time) -> list[Event] | None:
+        """Push one event, if columns own the state and that is the cheaper way; None: nothing has changed."""
+        if self.states is None or not self.rent.is_paid(self.states):
+            return None
+        row = row_of(value, start, end, is_table=reactive.table)
+        if row is None:
+            return None
+        found: Attempt[list[Event]] = Attempt()
+        why, has_tables = engine._why_row_by_row, any(is_table(engine, output) for output in self.program.outputs)
+        try:
+            feed = Feed({reactive: row}, 1, is_timed=True)
+            attempt(engine, feed, lambda flows: events_of(as_table(flows, has_tables=has_tables)), found)
+            engine._why_row_by_row = why  # that is of batches
+            return found.made[0] if found.made else None
+        except BaseException as error:
+            engine._interrupted(error, found.made[0] if found.made else None)
+            raise
 
     def advance(self, clock: int) -> bool:
         """Move the clock, if columns own the state and that decides nothing; return whether it was moved."""
@@ -229,6 +250,7 @@ def push_many(engine: EngineCore, batch: object) -> pa.Table:
         if len(rows):
             engine._check_goes_on(reactive, "push_many")
     has_tables = any(is_table(engine, output) for output in program.outputs)
+    compiled_of(engine).rent.begin()
     found: Attempt[pa.Table] = Attempt()
     try:
         attempt(engine, feed, lambda flows: as_table(flows, has_tables=has_tables), found)

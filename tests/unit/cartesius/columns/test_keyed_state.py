@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.columns.batches import keyed_state
+from cartesius.columns.batches import keyed_state, shelves, single_rows
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.results import events_of
 from cartesius.columns.stages.rows import Rows, joined
@@ -18,6 +18,7 @@ from restrictions import earliest, key_by, most_recently, within
 from restrictions.basics.separation import momentarily
 from restrictions.streams import interval_join
 from restrictions.tables import inner_join, left_join, outer_join, to_table
+from tests.laws.catalogue_tiers import often_by_key
 from tests.unit.cartesius.columns import stream_traces, table_traces
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ TABLES: dict[str, Callable[..., Reactive]] = {
 
 @pytest.fixture(autouse=True, scope="module")
 def _looks_at_keys() -> Iterator[None]:
-    """However little is held: in these tests that is little."""
-    with mock.patch.multiple(keyed_state, LEAST=0, SMALL=1):
+    """However little is held: in these tests that is little; and a push between batches is one of one row."""
+    with often_by_key():
         yield
 
 
@@ -130,8 +131,8 @@ def test_a_small_batch_touches_its_keys_alone(name):
         moved.append(sum(map(len, parts)))
         return joined(parts)
 
-    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 14, SMALL=8, joined=joining)
-    with as_it_is, mock.patch.object(kernel, "run", running):
+    as_it_is = mock.patch.multiple(keyed_state, LEAST=1 << 14, SMALL=8)
+    with as_it_is, mock.patch.object(shelves, "joined", joining), mock.patch.object(kernel, "run", running):
         for first in range(0, batches * few, few):
             assert len(engine.push_many(batch(right, range(first, first + few)))["value"]) == few
     assert by_key(engine).n_retained == held + batches * few
@@ -139,6 +140,45 @@ def test_a_small_batch_touches_its_keys_alone(name):
     assert first == held
     assert max(others) == few
     assert sum(moved) < 20 * batches * few  # a row is moved when a part becomes some times as long
+
+
+@pytest.mark.parametrize("held", [100, 30_000])
+def test_pushes_between_batches_move_nothing_until_they_have_cost_as_much(held):
+    engine: Any = Engine(STREAMS["latest"]())
+    pushed = 0
+    with mock.patch.multiple(keyed_state, LEAST=1 << 14, SMALL=8), mock.patch.multiple(single_rows, ROW=64, LOOK=64):
+        engine.push_many(batch(A, range(held)))
+        for time in range(2, 20):
+            given = engine.push_many(batch(B, [3, 4], time))
+            assert len(given) == 2
+            assert [event.value for event in engine.push(B, {"id": 3, "v": time}, at=time)] == [
+                ({"id": 3, "v": 0}, time)
+            ]
+            assert engine._compiled.states is not None
+        while engine._compiled.states is not None:
+            engine.push(B, {"id": 5, "v": 9}, at=30)
+            pushed += 1
+    assert held // 128 <= pushed <= held // 64 + 2
+
+
+@pytest.mark.parametrize(
+    "value", [{"id": 3, "v": "x"}, {"id": 3, "v": 2**70}, {"id": 3}, {"id": 3, "v": None}, (3, 1), 7]
+)
+def test_what_columns_do_not_hold_is_pushed_as_ever(value):
+    engine, pushed = Engine(STREAMS["latest"]()), Engine(STREAMS["latest"]())
+    for one in (engine, pushed):
+        one.push_many(batch(A, range(9)))
+    pushed._settle()
+    assert told(engine, value) == told(pushed, value)
+    assert told(engine, {"id": 4, "v": 5}) == told(pushed, {"id": 4, "v": 5})
+    assert stream_traces.counts(engine.stats) == stream_traces.counts(pushed.stats)
+
+
+def told(engine: Engine, value: Any) -> Any:
+    try:
+        return stream_traces.exactly(engine.push(B, value, at=5))
+    except Exception as error:  # whatever it is
+        return type(error), str(error), getattr(error, "__notes__", None)
 
 
 def test_what_has_left_and_keys_that_are_gone_take_no_memory():
