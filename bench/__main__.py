@@ -1,8 +1,8 @@
 """`make bench`: print what our tiers and operators cost beside what a good engineer would write, from one run.
 
 First the speed figures of every workload, beside RxPY, hand-written Python and numpy; then pushes beside plain
-classes, tables of growing size beside dicts, the memory of a row, and packs of one and of forty rules. Progress goes to
-stderr. A run that is interrupted prints what it has.
+classes, small batches where much is held, tables of growing size beside dicts, the memory of a row, and packs of one
+and of forty rules. Progress goes to stderr. A run that is interrupted prints what it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 import click
 from rich.console import Console
 
-from bench import growth, memory, orientation, pushes, rules, sheets, speed, tables, tables_shown
+from bench import growth, memory, orientation, pushes, rules, sheets, small_batches, speed, tables, tables_shown
 from bench.speed_shown import Report
 from bench.table_cases import GROUP
 from bench.timing import CLOCKS
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 SPEED: Final = (*speed.NAMES, "programs", "orientation")
 """What ``--only speed`` measures."""
-PARTS: Final = ("speed", "pushes", "tables", "memory", "rules")
+PARTS: Final = ("speed", "pushes", "small", "tables", "memory", "rules")
 
 
 @attrs.frozen
 class Extent:
-    """How much of pushes, tables, memory and rules is measured; fewer in a quick run."""
+    """How much of pushes, small batches, tables, memory and rules is measured; fewer in a quick run."""
 
     sizes: tuple[int, ...] = (10, 100, 1_000, 10_000, 100_000)
     updates: int = 1_000
@@ -42,10 +42,12 @@ class Extent:
     rule_events: int = 2_000
     pushes: int = 20_000
     pushes_before: int = 300_000
+    held: tuple[int, int] = (10_000, 1_000_000)
+    small_batches: int = 100
 
 
 FILE: Final = click.Path(dir_okay=False, writable=True, path_type=Path)
-QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200, 500, 3_000)
+QUICK: Final = Extent((10, 1_000), 100, 10.0, 1_000, 200, 200, 500, 3_000, (20_000, 50_000), 10)
 
 
 def _sizes(context: click.Context, option: click.Parameter, given: str | None) -> tuple[int, ...] | None:
@@ -166,6 +168,9 @@ def _measure_tables(
         costs += pushes.measure_batches(15 * extent.pushes, repetitions, seed, _tell)
         costs.append(pushes.growth(extent.pushes_before, seed, _tell))
         show(pushes.as_sheet(costs, extent.pushes, repetitions).as_table())
+    if "small" in wanted:
+        asked = extent.held, extent.small_batches, repetitions
+        show(small_batches.as_sheet(list(small_batches.measure(*asked, seed, _tell)), *asked).as_table())
     if "tables" in wanted:
         sizes, updates = extent.sizes, extent.updates
         figures = list(tables.measure(sizes, updates, repetitions, seed, patience=extent.patience, tell=_tell))

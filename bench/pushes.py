@@ -283,10 +283,7 @@ def growth(events: int, seed: int, tell: Callable[[str], None]) -> Figure:
 
 def as_sheet(figures: Sequence[Figure], events: int, repetitions: int) -> Sheet:
     """Return the table of the figures."""
-    title = (
-        f"events/s of processor time by push, {events:,} events, medians of {repetitions}, garbage collector on;"
-        " ratio: ours / by hand"
-    )
+    title = f"events/s of processor time by push, {events:,} events, medians of {repetitions}, collector on"
     rows = [
         (
             one.name,

@@ -1,0 +1,100 @@
+"""What a small batch costs where much is held, beside the same where little is: alone, and with a push after each."""
+
+from __future__ import annotations
+
+import gc
+import time
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import numpy as np
+
+from bench.sheets import Sheet, verdict
+from cartesius import Engine, Reactive, Update, correlate
+from restrictions import key_by, most_recently, within
+from restrictions.tables import inner_join
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+A, B = Reactive("a"), Reactive("b")
+T, U = Reactive("t", table=True), Reactive("u", table=True)
+SAME: Final = key_by(x="k", y="k")
+PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
+    "keyed latest": (
+        lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | most_recently("x", "y")), A, B,
+    ),
+    "band": (
+        lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | within(10**12, "x", "y")), A, B,
+    ),
+    "join of tables by key": (lambda: inner_join(T, U), T, U),
+}  # fmt: skip
+MOST: Final = 2.0
+
+
+@attrs.frozen
+class Cost:
+    """Milliseconds of processor time of a batch, and the push after it if there is one."""
+
+    name: str
+    few: float
+    many: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as much."""
+        return self.many / self.few
+
+
+def batch(source: Reactive, keys: Any, first: int) -> dict[Any, Any]:
+    """Return rows of some keys, in the order of time."""
+    at = np.arange(first, first + len(keys))
+    return {source: {"key": keys, "value": at, "at": at} if source.table else {"k": keys, "v": at, "at": at}}
+
+
+def milliseconds(name: str, held: int, rows: int, times: int, draw: Any, *, pushes: bool) -> float:
+    """Return what a batch costs on average, after those that find where the keys are."""
+    make, left, right = PROGRAMS[name]
+    engine, now = Engine(make()), held
+    engine.push_many(batch(left, np.arange(held), 0))
+    costs = []
+    for _ in range(times + 3):
+        given = batch(right, draw.integers(0, held, rows), now)
+        now += rows + 1
+        value: Any = Update(int(draw.integers(held)), now) if right.table else {"k": int(draw.integers(held)), "v": now}
+        gc.collect(0)
+        begun = time.process_time()
+        engine.push_many(given)
+        if pushes:
+            engine.push(right, value, at=now)
+        costs.append(time.process_time() - begun)
+    return 1000 * sum(costs[3:]) / times
+
+
+def measure(
+    held: tuple[int, int], times: int, repetitions: int, seed: int, tell: Callable[[str], None]
+) -> Iterator[Cost]:
+    """Measure each program against few and against many held keys, one after the other in each repetition."""
+    for rows, pushes in ((1_000, False), (100, True)):
+        for name in PROGRAMS:
+            what = f"{name}, {rows:,} rows{' and a push' if pushes else ''}"
+            tell(f"small batches: {what}")
+            few: list[float] = []
+            many: list[float] = []
+            for number in range(repetitions):
+                for side, n in zip((few, many), held, strict=True):
+                    draw = np.random.default_rng(seed + number)
+                    side.append(milliseconds(name, n, rows, times, draw, pushes=pushes))
+            yield Cost(what, median(few), median(many))
+
+
+def as_sheet(costs: list[Cost], held: tuple[int, int], times: int, repetitions: int) -> Sheet:
+    """Return the table of the costs."""
+    few, many = (f"{n:,} held" for n in held)
+    title = f"milliseconds of processor time of a small batch, means of {times}, medians of {repetitions}"
+    rows = [
+        (one.name, f"{one.few:.2f}", f"{one.many:.2f}", f"{one.ratio:.2f}", f"{MOST:.0f}", verdict(one.ratio <= MOST))
+        for one in costs
+    ]
+    return Sheet(title, ("batch", few, many, "ratio", "at most", "ok?"), tuple(rows))
