@@ -1,9 +1,9 @@
 """State by key: of all that a correlation holds, a small batch touches the rows of the keys that come in it.
 
-A kernel looks at the whole state that it is given. Where rows meet under one key alone (`Stage.split`) a batch changes
-nothing under the keys that it does not bring: so the kernel is given the rows of its keys, and they are put back after
-it. What the clock lets leave meanwhile leaves once all of the state is looked at, as it will when it has become twice
-as long.
+A kernel looks at the whole state that it is given. Where rows meet under one key alone (`Stage.split`), or name each
+other by their keys (`Stage.links`), a batch changes nothing but under the keys that it brings, or that name these: so
+the kernel is given the rows of these keys, and they are put back after it. What the clock lets leave meanwhile leaves
+once all of the state is looked at, as it will when it has become twice as long.
 
 Invariant: what is held is what is on the shelves, but for what the clock has passed.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cartesius.columns.stages.rows import Rows
     from cartesius.columns.stages.stages import Moment, Outcome, Stage
+    from cartesius.columns.vectors.vectors import Vector
 
     Ints = NDArray[np.int64]
 
@@ -55,12 +56,12 @@ class KeyedState:
         self.more = state.more
         self._clock: int | None = None  # what it has passed has left,
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
-        self._most = 2 * state.n_retained + LEAST
         self._codes: dict[Any, int] = {}
-        self._shelves = [Shelf() for _ in state.retained]
+        self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
         for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained), strict=True):
             if rows is not None:
-                shelf.put(rows, codes)
+                shelf.put(rows, *codes)
+        self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
 
     @property
     def whole(self) -> State:
@@ -107,8 +108,8 @@ class KeyedState:
         None: what stays has other types than what is there.
         """
         coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
-        codes = np.unique(np.concatenate(coming))
-        before = self._of([shelf.rows(shelf.of(codes)) for shelf in self._shelves])
+        touched = self._touched(coming)
+        before = self._of([shelf.rows(shelf.of(codes)) for shelf, codes in zip(self._shelves, touched, strict=True)])
         outcome = self.stage.run(before, arriving, moment)
         clock = moment.last_clock if moment.meets_deadlines else None
         after: list[Rows | None] = []
@@ -117,36 +118,62 @@ class KeyedState:
             if rows is not None and after[-1] is None:
                 return None
         state = attrs.evolve(outcome.state, retained=tuple(after))
-        return outcome, Change(self, codes, state, self._coded(after), clock)
+        return outcome, Change(self, touched, state, self._coded(after), clock)
+
+    def _touched(self, coming: Sequence[Sequence[Ints]]) -> list[Ints]:
+        """Return the keys of the rows that a batch looks at, by slot, given the codes of what comes.
+
+        Where slots are linked: those of what comes, those that name them, by whatever way, and those that all these
+        name. What else names these stays as it is, as they do.
+        """
+        links = self.stage.links
+        if not links:
+            return [np.unique(np.concatenate([keys for keys, *_ in coming]))] * len(coming)
+        touched = [np.unique(keys) for keys, *_ in coming]
+        own = [sum(of == one for one, _ in links[:number]) for number, (of, _) in enumerate(links)]
+        for number, (of, slot) in reversed([*enumerate(links)]):
+            touched[of] = np.union1d(touched[of], self._shelves[of].naming(own[number], touched[slot]))
+        for number, (of, slot) in enumerate(links):
+            named = self._shelves[of].named(own[number], touched[of])
+            touched[slot] = np.unique(np.concatenate([touched[slot], named, coming[of][1 + own[number]]]))
+        return touched
 
     def make(self, change: Change) -> KeyedState:
         """Let the rows of some keys be others; return the state, without garbage if that has become too much."""
         self.more = change.state.more
-        for shelf, rows, codes in zip(self._shelves, change.state.retained, change.of_rows, strict=True):
-            shelf.forget(change.codes)
+        changes = zip(self._shelves, change.touched, change.state.retained, change.codes, strict=True)
+        for shelf, touched, rows, codes in changes:
+            shelf.forget(touched)
             if rows is not None:
-                shelf.put(rows, codes)
+                shelf.put(rows, *codes)
         if change.clock is not None:
             self._clock = change.clock
             self._newest = [rows.number for rows in change.state.retained if rows is not None]
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
 
-    def _coded(self, retained: Sequence[Rows | None]) -> list[Ints]:
-        """Return the codes of rows, equal where their keys are."""
+    def _coded(self, retained: Sequence[Rows | None]) -> list[list[Ints]]:
+        """Return of each slot the codes of the keys of rows, and of what they name: equal where these are."""
         found = []
         for slot, rows in enumerate(retained):
-            keys = None if rows is None else self.stage.split(slot, rows)
-            if rows is not None and (keys is None or not {type(keys), type(rows.payload)} <= {Leaf, Struct}):
+            named = [number for number, (of, _) in enumerate(self.stage.links) if of == slot]
+            if rows is None:
+                found.append([np.zeros(0, np.int64)] * (1 + len(named)))
+                continue
+            keys = self.stage.split(slot, rows)
+            if keys is None or not {type(keys), type(rows.payload)} <= {Leaf, Struct}:
                 reason = "its rows are not split by a key"
                 raise NotSplit(reason)
-            values = [] if keys is None else keys.to_list()
-            try:
-                found.append(np.array([self._codes.setdefault(key, len(self._codes)) for key in values], np.int64))
-            except TypeError as error:
-                reason = "a key cannot be hashed"
-                raise NotSplit(reason) from error
+            found.append([self._codes_of(one) for one in (keys, *(self.stage.named(link, rows) for link in named))])
         return found
+
+    def _codes_of(self, keys: Vector) -> Ints:
+        codes = self._codes
+        try:
+            return np.array([codes.setdefault(key, len(codes)) for key in keys.to_list()], np.int64)
+        except TypeError as error:
+            reason = "a key cannot be hashed"
+            raise NotSplit(reason) from error
 
 
 @attrs.frozen(eq=False)
@@ -155,16 +182,16 @@ class Change:
 
     Args:
         of: That state.
-        codes: The keys that have come.
+        touched: By slot, the keys of the rows that it has looked at.
         state: The rows of these keys after the batch, and what else is held.
-        of_rows: The codes of those rows.
+        codes: By slot, the codes of those rows.
         clock: Where the clock is then; None: it lets nothing leave.
     """
 
     of: KeyedState
-    codes: Ints
+    touched: Sequence[Ints]
     state: State
-    of_rows: Sequence[Ints]
+    codes: Sequence[Sequence[Ints]]
     clock: int | None
 
     def made(self) -> KeyedState:

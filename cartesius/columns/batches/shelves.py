@@ -1,9 +1,9 @@
-"""Shelves: the rows of one slot, to be found by their keys, taken away and put back.
+"""Shelves: the rows of one slot, to be found by their keys, and by those that they name, taken away and put back.
 
 They are found by chains: of each key the last row, and of each row the one of its key before it. Rows lie in few parts,
 one after the other, each much longer than the next: the last ones are put together until that is so.
 
-Invariant: what is held is what the chains lead to.
+Invariant: what is held is what the chains of keys lead to; those of what is named lead also to what was held.
 
 Source: O'Neil et al., The log-structured merge-tree, doi:10.1007/s002360050048.
 """
@@ -31,34 +31,78 @@ LONGER: Final = 4
 """So many times longer is a part than the one behind it, at least."""
 
 
-class Shelf:
-    """The rows of one slot."""
+class Chain:
+    """Rows by a code: of each code the last row, and of each row its code, and the one of it before."""
 
     def __init__(self) -> None:
-        self.parts: list[Rows] = []
-        self.n = 0
-        self.held = 0
-        self._before = np.zeros(0, np.int64)  # of each row the one of its key before it; the array is longer
-        self._last = np.zeros(0, np.int64)  # of each code; likewise
+        self._code, self._before, self._last = (np.zeros(0, np.int64) for _ in range(3))  # longer than they need be
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its rows and chains take, beside payload and keys."""
-        return self._before.nbytes + self._last.nbytes + sum(part.nbytes for part in self.parts)
+        """How many bytes it takes."""
+        return self._code.nbytes + self._before.nbytes + self._last.nbytes
 
-    def put(self, rows: Rows, codes: Ints) -> None:
-        """Put rows behind those that are there, given the codes of their keys."""
-        if not len(rows):
-            return
+    def put(self, codes: Ints, n: int) -> None:
+        """Put rows behind ``n`` others, given their codes."""
         order = np.argsort(codes, kind="stable")
-        code, number = codes[order], self.n + order
+        code, number = codes[order], n + order
         first = begins(code)
         self._last = _as_long(self._last, int(code[-1]) + 1)
-        self._before = _as_long(self._before, self.n + len(rows))
+        self._before = _as_long(self._before, n + len(codes))
+        self._code = _as_long(self._code, n + len(codes))
+        self._code[n : n + len(codes)] = codes
         self._before[number[1:]] = number[:-1]
         self._before[number[first]] = self._last[code[first]]
         is_last = np.append(first[1:], True)
         self._last[code[is_last]] = number[is_last]
+
+    def of(self, codes: Ints) -> Ints:
+        """Return the numbers of the rows of some codes."""
+        there = self._last[codes[codes < len(self._last)]]
+        found = [there[:0]]
+        while len(there := there[there != NONE]):
+            found.append(there)
+            there = self._before[there]
+        return np.concatenate(found)
+
+    def codes(self, numbers: Ints) -> Ints:
+        """Return the codes of some rows, each once."""
+        return np.unique(self._code[numbers])
+
+    def forget(self, codes: Ints) -> None:
+        """Let the rows of some codes go."""
+        self._last[codes[codes < len(self._last)]] = NONE
+
+
+class Shelf:
+    """The rows of one slot.
+
+    Args:
+        n_links: How many others they name by keys of theirs.
+    """
+
+    def __init__(self, n_links: int = 0) -> None:
+        self.parts: list[Rows] = []
+        self.n = 0
+        self.held = 0
+        self.keys = Chain()
+        self.links = [Chain() for _ in range(n_links)]
+        self._is_held = np.zeros(0, np.int64)  # longer than it need be
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its rows and chains take, beside payload and keys."""
+        chains = sum(one.nbytes for one in (self.keys, *self.links))
+        return chains + self._is_held.nbytes + sum(part.nbytes for part in self.parts)
+
+    def put(self, rows: Rows, codes: Ints, *links: Ints) -> None:
+        """Put rows behind those that are there, given the codes of their keys, and of those that they name."""
+        if not len(rows):
+            return
+        for chain, mine in zip((self.keys, *self.links), (codes, *links), strict=True):
+            chain.put(mine, self.n)
+        self._is_held = _as_long(self._is_held, self.n + len(rows))
+        self._is_held[self.n : self.n + len(rows)] = 1
         self.n += len(rows)
         self.held += len(rows)
         self.parts.append(rows)
@@ -67,17 +111,23 @@ class Shelf:
 
     def of(self, codes: Ints) -> Ints:
         """Return the numbers of the rows of some keys, ascending."""
-        there = self._last[codes[codes < len(self._last)]]
-        found = [there[:0]]
-        while len(there := there[there != NONE]):
-            found.append(there)
-            there = self._before[there]
-        return np.sort(np.concatenate(found))
+        return np.sort(self.keys.of(codes))
+
+    def naming(self, link: int, codes: Ints) -> Ints:
+        """Return the keys of the rows that name some, by codes."""
+        numbers = self.links[link].of(codes)
+        return self.keys.codes(numbers[self._is_held[numbers] == 1])
+
+    def named(self, link: int, codes: Ints) -> Ints:
+        """Return what the rows of some keys name."""
+        return self.links[link].codes(self.keys.of(codes))
 
     def forget(self, codes: Ints) -> None:
         """Let the rows of some keys go."""
-        self.held -= len(self.of(codes))
-        self._last[codes[codes < len(self._last)]] = NONE
+        gone = self.keys.of(codes)
+        self._is_held[gone] = 0
+        self.held -= len(gone)
+        self.keys.forget(codes)
 
     def rows(self, numbers: Ints) -> Rows | None:
         """Return the rows of these numbers, in the order of arrival; None if none has ever been there."""
@@ -105,14 +155,14 @@ class Shelf:
 
     def all(self) -> Rows | None:
         """Return all that is held."""
-        return self.rows(self.of(np.arange(len(self._last))))
+        return self.rows(np.flatnonzero(self._is_held[: self.n]))
 
 
 def _as_long(array: Ints, n: int) -> Ints:
     """Return an array with room for ``n`` values, those that are new `NONE`."""
     if len(array) >= n:
         return array
-    longer = np.full(2 * n, NONE, np.int64)
+    longer = np.full(2 * n, NONE, array.dtype)
     longer[: len(array)] = array
     return longer
 

@@ -119,6 +119,7 @@ class Stage:
 
     keeps_time = False  # whether it does what deadlines and late events ask for
     takes_turns = False  # whether it knows that what a deadline gives comes in a step of its own
+    links: Sequence[tuple[int, int]] = ()  # which slots name rows of which; who names is the root, or named before
 
     def __init__(self, join: Join) -> None:
         self.join = join
@@ -134,9 +135,14 @@ class Stage:
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return values such that rows of a slot meet none, and displace none, of another value; None: there are none.
 
-        Where it gives them, a batch changes nothing of the rows of other values, and no deadline does.
+        Where it gives them, a batch changes nothing of the rows of other values, and no deadline does. Where slots are
+        linked, they are the keys by which rows are named.
         """
         return None
+
+    def named(self, link: int, rows: Rows) -> Vector:
+        """Return, of a link, the keys that rows of the slot that names do name."""
+        raise NotImplementedError  # who has links says
 
     def without(self, state: State, are_gone: Callable[[Rows], NDArray[np.bool_]]) -> State:
         """Return the state without some rows."""

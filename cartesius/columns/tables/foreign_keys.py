@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cartesius.columns.tables.causes import Causes
     from cartesius.columns.tables.table_rows import Versions
     from cartesius.columns.tables.table_stages import Output
-    from cartesius.columns.vectors.vectors import Indices
+    from cartesius.columns.vectors.vectors import Indices, Vector
     from cartesius.correlations.join_shape import Join
     from cartesius.expressions.expressions import Expression
 
@@ -78,11 +78,23 @@ class ForeignKeys(TableStage):
         super().__init__(join, output, missing)
         self.root = root
         self.names = names
+        self.links = [(one.of, one.slot) for one in names]
         self.probes = [Code(f"key_{one.slot}_by_{one.of}", one.by, {join.slots[one.of].name: one.of}) for one in names]
 
     def source(self) -> str:
         """Return the generated code."""
         return "\n".join([super().source(), *(code.text for code in self.probes)])
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of the rows."""
+        return None if self.folds else self.keyed(slot, rows)
+
+    def named(self, link: int, rows: Rows) -> Vector:
+        """Return what rows name; of a deletion, and what a filter stops, nothing."""
+        rows = self._let_in(self.names[link].of, rows)
+        there = np.arange(len(rows)) if rows.deletes is None else np.flatnonzero(~rows.deletes)
+        found: Vector = self.probes[link].function(len(there), Parts(rows, there))
+        return found
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Split the versions of the first slot by those of the others."""

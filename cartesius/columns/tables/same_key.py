@@ -43,7 +43,7 @@ class SameKey(TableStage):
 
     def split(self, slot: int, rows: Rows) -> Vector | None:
         """Return the keys of the rows."""
-        return self.with_keys({slot: rows})[slot].key if rows.key is None else rows.key
+        return self.keyed(slot, rows)
 
     def run(self, state: State, arriving: Mapping[int, Rows], moment: Moment) -> Outcome:
         """Carry the rows of each key forward."""

@@ -171,6 +171,10 @@ class TableStage(Stage):
             for index, rows in arriving.items()
         }
 
+    def keyed(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys of rows of a slot."""
+        return self.with_keys({slot: rows})[slot].key if rows.key is None else rows.key
+
     def versions(self, state: State, arriving: Mapping[int, Rows]) -> list[Versions]:
         """Return the versions of each slot."""
         arriving = {index: self._let_in(index, rows) for index, rows in self.with_keys(arriving).items()}

@@ -59,6 +59,8 @@ THREE: dict[str, Callable[[], Reactive]] = {
         restrict=key_by(x=lambda x: x[0].id, z="id") | most_recently("x", "z"),
     ),
 }
+HELD = [(number, key, key, 0) for key in range(6) for number in range(3)]
+FEW = st.lists(st.integers(1, 2), min_size=6, max_size=12)
 TABLES: dict[str, Callable[..., Reactive]] = {
     "inner": inner_join,
     "left": left_join,
@@ -89,6 +91,26 @@ def test_likewise_three_streams(program, trace, cut):
 def test_tables_give_what_they_give_change_by_change(name, trace, cut):
     tables = [table_traces.LEFT, table_traces.RIGHT, to_table(table_traces.STREAM, key="key")]
     table_traces.check([TABLES[name](*tables[: 3 if name == "three" else 2])], trace, cut)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@given(stream_traces.traces(2, most=18, ids=6), FEW)
+def test_few_events_come_where_much_is_held(name, trace, cut):
+    ways = [("many", 12), *(("many", n) for n in cut)]
+    stream_traces.check(STREAMS[name], (A, B), [*[(n % 2, n // 2, 2, 0) for n in range(12)], *trace], ways)
+
+
+@given(table_traces.programs(), table_traces.traces(most=60, keys=4), stream_traces.cuts())
+def test_programs_of_tables_give_what_they_give_change_by_change(tree, trace, cut):
+    table_traces.check([table_traces.built(tree)], trace, cut)
+
+
+@pytest.mark.parametrize("name", sorted(table_traces.BINARY | table_traces.TERNARY))
+@given(table_traces.traces(most=18, keys=6), FEW)
+def test_few_changes_come_where_much_is_held(name, trace, cut):
+    tables = ("left", "right", "stream") if name in table_traces.TERNARY else ("left", "right")
+    ways = [("many", len(HELD)), *(("many", n) for n in cut)]
+    table_traces.check([table_traces.built((name, *tables))], [*HELD, *trace], ways)
 
 
 def batch(source: Reactive, keys: Any, at: int = 1, v: Any = 0) -> dict[Any, Any]:
