@@ -10,7 +10,7 @@ Source: O'Neil et al., The log-structured merge-tree, doi:10.1007/s002360050048.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -87,7 +87,7 @@ class Shelf:
         self.held = 0
         self.keys = Chain()
         self.links = [Chain() for _ in range(n_links)]
-        self._is_held = np.zeros(0, np.int64)  # longer than it need be
+        self._is_held = np.zeros(0, np.int8)  # longer than it need be
 
     @property
     def nbytes(self) -> int:
@@ -158,11 +158,11 @@ class Shelf:
         return self.rows(np.flatnonzero(self._is_held[: self.n]))
 
 
-def _as_long(array: Ints, n: int) -> Ints:
+def _as_long(array: Any, n: int) -> Any:
     """Return an array with room for ``n`` values, those that are new `NONE`."""
     if len(array) >= n:
         return array
-    longer = np.full(2 * n, NONE, array.dtype)
+    longer = np.full(max(n, 3 * len(array) // 2), NONE, array.dtype)
     longer[: len(array)] = array
     return longer
 

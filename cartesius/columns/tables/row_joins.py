@@ -77,6 +77,10 @@ class RowJoin(VersionJoin):
 
     # -- state ---------------------------------------------------------------------------------------------------------
 
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return nothing: results of several keys may be rows of one."""
+        return None
+
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return the memories, and what is shown.
 
