@@ -18,7 +18,8 @@ import attrs
 from cartesius.columns.batches.kept import keep
 from cartesius.columns.batches.keyed_state import whole
 from cartesius.columns.batches.running import Compiled
-from cartesius.columns.stages.stages import State, entries_of, rows_of
+from cartesius.columns.stages.stages import State
+from cartesius.columns.stages.stored_rows import entries_of, rows_of
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.entries import ABSENT, Entry
 from cartesius.engines.engine import Engine

@@ -28,7 +28,7 @@ from cartesius.columns.batches.slicing import between, slice_length, stacked
 from cartesius.columns.judgements.ageing import Ageing
 from cartesius.columns.results import as_table, events_of
 from cartesius.columns.stages.rows import Flow, Rows, nothing
-from cartesius.columns.stages.stages import checked_keys
+from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.stages.turns import check_distinct
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import commented

@@ -15,7 +15,7 @@ import numpy as np
 
 from cartesius.columns.batches.keyed_state import KeyedState
 from cartesius.columns.stages.rows import FAR, Rows
-from cartesius.columns.stages.stages import checked_keys
+from cartesius.columns.stages.stored_rows import checked_keys
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.events import Delete, Update

@@ -18,7 +18,7 @@ from cartesius.columns.bodies.lanes import Lane, lane, spread, truth
 from cartesius.columns.bodies.linked import Linked
 from cartesius.columns.stages.held import collected, load_held
 from cartesius.columns.stages.rows import FAR, Rows
-from cartesius.columns.stages.stages import load_bare, load_rows
+from cartesius.columns.stages.stored_rows import load_bare, load_rows
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, RECORD, Leaf, NotColumnar, Struct
 from cartesius.data.records import fields_of

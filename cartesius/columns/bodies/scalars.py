@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.columns.bodies.computed import of_expression
-from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import Constants
 from cartesius.expressions.expression_texts import Operations

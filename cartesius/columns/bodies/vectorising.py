@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cartesius.columns.bodies.guards import indices_of, lazily
 from cartesius.columns.stages.candidates import window
-from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.arithmetic import apply, truth
 from cartesius.columns.vectors.conversions import of_values, repeated
 from cartesius.columns.vectors.vectors import DICT, TUPLE, Leaf, NotColumnar, Struct, Vector

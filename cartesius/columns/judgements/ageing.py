@@ -17,7 +17,8 @@ import numpy as np
 
 from cartesius.columns.bodies.phasing import NEVER, Phase, PhaseCode, marked, together
 from cartesius.columns.stages.rows import BEFORE, LAST, Flow, Rows, joined, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, rows_of, store_deadlines, store_entries
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import entries_of, rows_of, store_deadlines, store_entries
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins, by_code
 from cartesius.columns.vectors.sameness import unchanged

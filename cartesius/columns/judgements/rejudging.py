@@ -16,7 +16,8 @@ import attrs
 
 from cartesius.columns.judgements.judging import Judging
 from cartesius.columns.stages.object_rows import left, store_beside
-from cartesius.columns.stages.stages import Outcome, State, rows_of
+from cartesius.columns.stages.stages import Outcome, State
+from cartesius.columns.stages.stored_rows import rows_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar, Struct
 from cartesius.expressions.expressions import Apply, children

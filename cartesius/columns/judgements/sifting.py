@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from cartesius.columns.stages.object_rows import left, store_beside
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, rows_of
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import rows_of
 from cartesius.columns.stages.turns import numbered
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.ordering import begins, by_code

@@ -26,7 +26,8 @@ from cartesius.columns.loops.loops import loop
 from cartesius.columns.stages.aligned_rows import load_held, store_held
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, joined, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, left_of, load_uses, rows_of, store_uses
+from cartesius.columns.stages.stages import Outcome, Stage, State, left_of
+from cartesius.columns.stages.stored_rows import check_noted, load_uses, rows_of, store_uses
 from cartesius.columns.streams.gate_columns import Gate, filtered, through
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import NEVER

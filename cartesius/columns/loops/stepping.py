@@ -31,7 +31,8 @@ from cartesius.columns.loops.stepping_texts import written
 from cartesius.columns.stages.aligned_rows import load_held, store_held
 from cartesius.columns.stages.candidates import Parts, hull
 from cartesius.columns.stages.rows import Flow, Rows, joined, no_rows, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, check_noted, load_uses, rows_of, store_uses
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import check_noted, load_uses, rows_of, store_uses
 from cartesius.columns.streams.gate_columns import through
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from cartesius.columns.stages.rows import BEFORE
-from cartesius.columns.stages.stages import entries_of, rows_of
+from cartesius.columns.stages.stored_rows import entries_of, rows_of
 from cartesius.data.queues import Queue
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pyarrow as pa
 
-from cartesius.columns.stages.stages import load_bare
+from cartesius.columns.stages.stored_rows import load_bare
 from cartesius.columns.vectors.objects import Objects
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.expressions.phases import collected_of

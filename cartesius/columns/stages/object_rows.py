@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cartesius.columns.stages.rows import Rows, joined
-from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.vectors import NotColumnar
 
 if TYPE_CHECKING:

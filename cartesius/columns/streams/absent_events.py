@@ -21,7 +21,8 @@ from cartesius.columns.bodies.computed import Keys
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.stages.candidates import Parts
 from cartesius.columns.stages.rows import joined, no_rows, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, load_rows, rows_of, store_rows
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import entries_of, load_rows, rows_of, store_rows
 from cartesius.columns.streams.zipping import flow_of
 from cartesius.columns.vectors.ordering import bisected, by_code
 from cartesius.columns.vectors.vectors import MISSING, NotColumnar

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from cartesius.columns.stages.rows import joined
-from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.streams.bands import asked_by_none, due_of
 from cartesius.columns.vectors.vectors import Leaf
 from cartesius.data.events import Window

@@ -14,7 +14,8 @@ import numpy as np
 
 from cartesius.columns.stages.held import Held, load_held
 from cartesius.columns.stages.rows import BEFORE, Flow, Rows, nothing
-from cartesius.columns.stages.stages import Outcome, Stage, State, entries_of, store_deadlines, store_entries
+from cartesius.columns.stages.stages import Outcome, Stage, State
+from cartesius.columns.stages.stored_rows import entries_of, store_deadlines, store_entries
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.generated import commented

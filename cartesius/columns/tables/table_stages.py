@@ -18,7 +18,8 @@ from cartesius.columns.bodies.computed import of_predicates, once
 from cartesius.columns.bodies.vectorising import ColumnarBody
 from cartesius.columns.lifetimes.lifetimes import predicates_of
 from cartesius.columns.stages.rows import BEFORE, Rows
-from cartesius.columns.stages.stages import Stage, State, checked_keys, load_rows, store_rows
+from cartesius.columns.stages.stages import Stage, State
+from cartesius.columns.stages.stored_rows import checked_keys, load_rows, store_rows
 from cartesius.columns.tables.table_rows import is_nan_or_null, versions
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import MISSING, Leaf, NotColumnar, Struct

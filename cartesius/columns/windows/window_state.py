@@ -15,7 +15,7 @@ import numpy as np
 from cartesius.columns.groups.totalling import chosen
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.spans import clock_of
-from cartesius.columns.stages.stages import entries_of
+from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import NotColumnar
 from cartesius.data.queues import Queue
