@@ -89,8 +89,19 @@ class DirectPushes:
         return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
 
     def ready(self, *, is_watched: bool, latest: Time) -> Direct:
-        """Return the functions, if nothing stands in the way of using them."""
-        return self._functions if not is_watched and latest > EARLIEST else {}
+        """Return the functions, if nothing stands in the way of using them; none knows a correlation that is over."""
+        if is_watched or latest == EARLIEST:
+            return {}
+        over = {reactive for join in self._program.joins if join.is_done for reactive in join.reactives}
+        return {one: function for one, function in self._functions.items() if not over or not self._leads_to(one, over)}
+
+    def _leads_to(self, reactive: Reactive, wanted: set[Reactive]) -> bool:
+        """Whether what comes to an input comes to some correlation, by whatever way."""
+        return any(
+            made in wanted or self._leads_to(made, wanted)
+            for join, _ in self._program.bound.get(reactive, ())
+            for made in join.reactives
+        )
 
 
 def _shape_of_stream(program: Program, reactive: Reactive) -> Shape | TotalsShape | AbsenceShape | str:

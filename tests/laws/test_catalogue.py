@@ -24,7 +24,7 @@ from tests.laws.catalogue_lines import REGISTRIES
 from tests.laws.catalogue_naive import check_plain
 from tests.laws.catalogue_scope import exports_of
 
-SHARDS = 4
+SHARDS = 5
 """Into how many tests the law is cut, so that `make test` can run some at a time."""
 EACH, PAIR = 50, 5
 BRIDGED = 2 if settings().max_examples <= EACH else 1

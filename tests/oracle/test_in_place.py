@@ -33,7 +33,7 @@ from restrictions import (
     without,
     zip_,
 )
-from restrictions.streams import either, map_, merge, sample, stream_table_join
+from restrictions.streams import either, map_, merge, sample, stream_table_join, take_until, with_latest_from
 from restrictions.tables import filter_table, foreign_join, inner_join, left_join, outer_join
 from tests.oracle.core_oracle import ARMED, SPELLINGS, build, programs, traces
 
@@ -269,3 +269,30 @@ def test_all_else_agrees(name: str, lateness: int | None) -> None:
             both.swap()
     both.call("close")
     both.check()
+
+
+COMPLETED = take_until(A, B)
+C = Reactive("c")
+OVER: dict[str, Reactive] = {
+    "latest": with_latest_from(COMPLETED, C),
+    "combined": combine_latest(COMPLETED, C),
+    "latest, below": map_(with_latest_from(COMPLETED, map_(C, lambda value: value)), lambda pair: pair),
+    "near": correlate(x=COMPLETED, y=C, where=alike, yields=lambda x, y: (x, y), restrict=within(9, "x", "y")),
+    "joined with a table": stream_table_join(COMPLETED, T, on="k", how="left"),
+}
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_what_is_over_keeps_nothing_of_what_comes_after(name: str) -> None:
+    # the other input has a function by then, made for a correlation that was not over
+    both = Both(OVER[name], lateness=2)
+    other = T if name == "joined with a table" else C
+    for place in range(12):
+        value = {"n": place, "k": place % 3}
+        both.call("push", other, Update(place % 3, value) if other.table else value, place)
+        both.check()
+        if place < 4 or place == 8:
+            both.call("push", A, value, place)
+        if place == 4:
+            both.call("push", B, value, place)
+        both.check()

@@ -55,10 +55,14 @@ def by_the_clock(
     ends = np.zeros(feed.steps, np.int64)
     for one in feed.rows.values():
         ends[one.position] = one.end
-    clock = np.full(feed.steps, np.iinfo(np.int64).min if world.clock == EARLIEST else int(world.clock), np.int64)
-    if lateness is not None:
+    if lateness is None:
+        clock = np.full(feed.steps, int(world.clock), np.int64)
+    else:
         latest = ends if engine._latest == EARLIEST else np.maximum(ends, int(engine._latest))
-        clock = np.maximum(clock, np.maximum.accumulate(latest) - lateness)
+        clock = np.maximum.accumulate(latest)
+        clock -= lateness
+        if world.clock != EARLIEST:
+            np.maximum(clock, int(world.clock), out=clock)
         if any(item[3].join in timeless for item in world.deadlines.heap):
             reason = "deadlines are due"
             raise NotColumnar(reason)

@@ -103,9 +103,9 @@ class Line:
 
     def next_of(self, slot: int, at: Ints) -> Ints:
         """Return the places of the next rows of a slot under the keys of those at some places."""
-        n = len(self.slot)
-        found = np.where(self.slot == slot, np.arange(n), n)
-        return self._under_their_keys(np.minimum.accumulate(found[::-1])[::-1][at], at)
+        is_next = self.slot == slot
+        places = np.append(np.flatnonzero(is_next), len(self.slot))
+        return self._under_their_keys(places[np.cumsum(is_next)[at]], at)  # which is the one after so many of them
 
     def next_of_any(self, slot: int, at: Ints) -> Ints:
         """Return the places of the next rows under the keys of those at some places, if they are of a slot."""
