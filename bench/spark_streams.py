@@ -69,6 +69,7 @@ def session(cores: int, more: Mapping[str, str] | None = None) -> Iterator[Spark
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             PROVIDER: ROCKSDB,
+            "spark.python.daemon.module": "spark_bridge.daemon",
             **(more or {}),
         }
         builder = SparkSession.builder.master(f"local[{cores}]").appName("bench")

@@ -155,6 +155,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     options = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # to compile a plan for a few rows takes longer than to run it
+        "spark.python.daemon.module": "spark_bridge.daemon",
         "spark.driver.host": "127.0.0.1",  # the machine's own name need not resolve
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.default.parallelism": "2",

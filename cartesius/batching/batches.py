@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from cartesius.results.totals import Totals
     from cartesius.results.version_outputs import VersionTotals
     from cartesius.results.views import View
-    from cartesius.rows.enumeration import Alone, Product, Rank
+    from cartesius.rows.enumeration import Product, Rank
+    from cartesius.rows.lone_events import Alone
 
 
 class Watching(Protocol):

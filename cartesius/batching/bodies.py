@@ -33,8 +33,7 @@ class Body:
     def __init__(self, pattern: Pattern, batch: Batch) -> None:
         self.batch = batch
         self.name = batch.name
-        slots = {slot.name: slot.index for slot in batch.slots}
-        self.where, self.yields = pattern.body(slots)
+        self.where, self.yields = pattern.body
         shown = batch.bindings.shown
         if shown is not None:
             where, yields = self.where, self.yields

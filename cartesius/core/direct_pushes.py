@@ -89,7 +89,7 @@ class DirectPushes:
         return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
 
     def ready(self, *, is_watched: bool, latest: Time) -> Direct:
-        """Return the functions, if nothing stands in the way of using them; none knows a correlation that is over."""
+        """Return the functions, if nothing stands in the way of using them; none knows what is over."""
         if is_watched or latest == EARLIEST:
             return {}
         over = {reactive for join in self._program.joins if join.is_done for reactive in join.reactives}

@@ -33,8 +33,9 @@ from cartesius.results.totals import Totals
 from cartesius.results.version_outputs import VersionTotals, VersionView
 from cartesius.results.views import View
 from cartesius.rows.asked_rows import AskedRows
-from cartesius.rows.enumeration import Alone, Product, Rank
+from cartesius.rows.enumeration import Product, Rank
 from cartesius.rows.list_products import ListProduct
+from cartesius.rows.lone_events import Alone
 from cartesius.rows.partial_rows import PartialRows
 
 if TYPE_CHECKING:

@@ -230,6 +230,9 @@ def check_performed(parts: Iterable[Handler], call: str = "handle") -> None:
     Raises:
         UnhandledOperation: For the first operation that has none.
     """
+    parts = tuple(parts)
+    if not any(part.performs for part in parts):  # as nearly always: nothing is looked up, and no text is made
+        return
     frame = getattr(running(), "stack", None)
     handled: set[Any] = set()
     outside: list[str] = []

@@ -27,7 +27,7 @@ from cartesius.language.lists import equality_of
 from cartesius.plan import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.language.reactives import Reactive
     from cartesius.language.restriction_base import Restriction
@@ -52,6 +52,9 @@ class Alternative:
     def __str__(self) -> str:
         """Show the place, counted from 1."""
         return f"{self.place + 1} of {self.group.size}"
+
+
+_MADE_ONCE = frozenset({"_conditions", "_lenient", "_own", "body"})
 
 
 class Pattern:
@@ -139,8 +142,16 @@ class Pattern:
         shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
 
-    def conditions(self) -> list[Expression]:
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out, for a copy or another process, what is made once for all engines: it follows from the rest."""
+        return {name: value for name, value in vars(self).items() if name not in _MADE_ONCE}
+
+    def conditions(self) -> Sequence[Expression]:
         """Return the conditions of a traced ``where`` in the order in which they are asked: those of an index first."""
+        return self._conditions
+
+    @cached_property
+    def _conditions(self) -> list[Expression]:
         if not isinstance(self._where, Expression):
             return []
         return sorted(conjuncts(self._where), key=lambda one: equality_of(one, self.lists) is None)
@@ -172,6 +183,10 @@ class Pattern:
 
     def leniently(self) -> Pattern:
         """Return the pattern as an engine runs it in which what raises is unknown; what it is called stays the same."""
+        return self._lenient
+
+    @cached_property
+    def _lenient(self) -> Pattern:
         found = copy(self)
         found._as_written = self
         found._where, found._yields = lenient(self._where), lenient(self._yields)
@@ -179,8 +194,10 @@ class Pattern:
         found.equalities = found._equalities()
         return found
 
-    def body(self, slots: Mapping[str, int]) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
-        """Return ``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
+    @cached_property
+    def body(self) -> tuple[Callable[[Any], Any] | None, Callable[[Any], list[Any]]]:
+        """``where`` and ``yields`` as functions of a row; the latter returns the list of what is yielded."""
+        slots = {name: index for index, name in enumerate(self.slots)}
         where = None if self._where is None else self._condition(self._where, slots)
         produce = self._compile(self._yields, slots)
         if self.is_generator:
@@ -193,16 +210,16 @@ class Pattern:
             if self.absent.names:
                 self.absent.check_untraced([name for name, _ in self._parameters(where, "where")], self.untraced)
             return self._compile(where, slots)
-        checks = [evaluator(one, dict(slots)) for one in self.absent.of_rows(self.conditions())]
+        checks = [evaluator(one, slots) for one in self.absent.of_rows(self.conditions())]
         return checks[0] if len(checks) == 1 else partial(all_hold, checks)
 
     def _compile(self, body: Body, slots: Mapping[str, int]) -> Callable[[Any], Any]:
         if isinstance(body, Expression):
-            return evaluator(body, dict(slots))
+            return evaluator(body, slots)
         names, readers = [], []
         for name, node in self._parameters(body, "body"):
             names.append(name)
-            readers.append(evaluator(node, dict(slots)))
+            readers.append(evaluator(node, slots))
         arguments = list(zip(names, readers, strict=True))
         return lambda row: body(**{name: read(row) for name, read in arguments})
 
@@ -236,8 +253,8 @@ class Pattern:
         """
         if self.alternative is not None:  # it is one of a group
             return None
-        slots = [(slot, sources[reactive]) for slot, reactive in self.slots.items()]
-        return None if self._own is None else f"{describe(slots)} {self._own}"
+        slots = {slot: sources[reactive] for slot, reactive in self.slots.items()}
+        return None if self._own is None else f"{slots} {self._own}"
 
     @cached_property
     def _own(self) -> str | None:

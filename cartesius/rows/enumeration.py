@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -165,40 +166,13 @@ class Product:
         self.memories = memories
         self.present = [slot for slot in range(len(memories)) if slot not in absent]  # the others have no part, ever
         self.links = [link for link in links if link.left not in absent and link.right not in absent]
-        self.sequences = sequences
         self.rank = rank
-        self._lists = lists  # the slots of which a candidate has several events
         self._visited: Any = iter if rank.is_oldest_first else reversed
-        self.plans = {slot: self._plan(slot) for slot in self.present}
+        given = tuple(self.present), tuple(self.links), tuple([tuple(one) for one in sequences]), frozenset(lists)
+        self.plans = {slot: _plan(slot, *given) for slot in self.present}
         for steps, walk in self.plans.values():
             for step in (*steps, *walk):
                 memories[step.slot].index(step.positions)
-
-    def _plan(self, fixed: int) -> tuple[list[Step], list[Step]]:
-        """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
-        order = [slot for slot in self.present if slot != fixed or slot in self._lists]
-        walk: list[Step] = []
-        met = [fixed]
-        while True:
-            further = [step_to(s, met, self.links) for s in order if s not in met]
-            linked = next((step for step in further if step.positions), None)
-            if linked is None:
-                break
-            walk.append(Step(linked.slot, linked.positions[:1], linked.sources[:1]))
-            met.append(linked.slot)
-        steps, bound, needs_walk = [], [fixed], False
-        for slot in order:
-            step = step_to(slot, bound, self.links)
-            if not step.positions and slot in met and slot != fixed:
-                step = attrs.evolve(step, reached=True)
-                needs_walk = True
-            elif slot in self._lists:
-                step = step_to(slot, [*bound, ALWAYS], self.links)
-            earlier = tuple([s for s in bound if any(_is_before(s, slot, order) for order in self.sequences)])
-            later = tuple([s for s in bound if any(_is_before(slot, s, order) for order in self.sequences)])
-            steps.append(attrs.evolve(step, earlier=earlier, later=later))
-            bound.append(slot)
-        return steps, (walk if needs_walk else [])
 
     def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
         """Yield each candidate with a part of state ``mark``, in order.
@@ -233,7 +207,7 @@ class Product:
     def _extend(
         self,
         row: Candidate,
-        steps: list[Step],
+        steps: Sequence[Step],
         level: int,
         fixed: int,
         mark: int,
@@ -257,7 +231,7 @@ class Product:
             else:
                 yield from self._extend(row, steps, level + 1, fixed, mark, skip, reach)
 
-    def _reach(self, fixed: int, entry: Entry, walk: list[Step], skip: int) -> dict[int, list[Entry]]:
+    def _reach(self, fixed: int, entry: Entry, walk: Sequence[Step], skip: int) -> dict[int, list[Entry]]:
         reach: dict[int, list[Entry]] = {fixed: [entry]}
         row: Candidate = [None] * len(self.memories)
         for step in walk:
@@ -272,26 +246,42 @@ class Product:
         return reach
 
 
+@lru_cache(maxsize=4096)  # engines are made by the thousand, of few shapes
+def _plan(
+    fixed: int,
+    present: Sequence[int],
+    links: Sequence[Link],
+    sequences: Sequence[Sequence[int]],
+    lists: frozenset[int],  # the slots of which a candidate has several events
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """Return the steps of the nested loops, ``fixed`` being bound, and the walk that finds what can be reached."""
+    order = [slot for slot in present if slot != fixed or slot in lists]
+    walk: list[Step] = []
+    met = [fixed]
+    while True:
+        further = [step_to(s, met, links) for s in order if s not in met]
+        linked = next((step for step in further if step.positions), None)
+        if linked is None:
+            break
+        walk.append(Step(linked.slot, linked.positions[:1], linked.sources[:1]))
+        met.append(linked.slot)
+    steps, bound, needs_walk = [], [fixed], False
+    for slot in order:
+        step = step_to(slot, bound, links)
+        if not step.positions and slot in met and slot != fixed:
+            step = attrs.evolve(step, reached=True)
+            needs_walk = True
+        elif slot in lists:
+            step = step_to(slot, [*bound, ALWAYS], links)
+        earlier = tuple([s for s in bound if any(_is_before(s, slot, order) for order in sequences)])
+        later = tuple([s for s in bound if any(_is_before(slot, s, order) for order in sequences)])
+        steps.append(attrs.evolve(step, earlier=earlier, later=later))
+        bound.append(slot)
+    return tuple(steps), tuple(walk) if needs_walk else ()
+
+
 def _is_before(slot: int, other: int, sequence: Sequence[int]) -> bool:
     return slot in sequence and other in sequence and sequence.index(slot) < sequence.index(other)
-
-
-class Alone:
-    """The events of a batch, each a candidate of its own: what is enumerated where parts come alone."""
-
-    def __init__(self, rank: Rank, absent: Collection[int] = ()) -> None:
-        self.rank = rank
-        self.absent = absent
-
-    def candidates(self, marked: Sequence[Sequence[Entry]], mark: int) -> Iterator[Candidate]:
-        """Yield one candidate for each entry of state ``mark``, in order: all other parts are missing."""
-        for slot, entries in enumerate(marked):
-            if slot in self.absent:
-                continue
-            rows = [
-                [entry if s == slot else None for s in range(len(marked))] for entry in entries if entry.state == mark
-            ]
-            yield from sorted(rows, key=self.rank)
 
 
 def _flat(row: Candidate) -> Candidate:

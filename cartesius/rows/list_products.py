@@ -47,7 +47,7 @@ class ListProduct(Product):
     def _extend(
         self,
         row: Candidate,
-        steps: list[Step],
+        steps: Sequence[Step],
         level: int,
         fixed: int,
         mark: int,
@@ -61,7 +61,7 @@ class ListProduct(Product):
     def _extend_by_lists(
         self,
         row: Candidate,
-        steps: list[Step],
+        steps: Sequence[Step],
         level: int,
         fixed: int,
         mark: int,

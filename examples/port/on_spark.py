@@ -87,6 +87,7 @@ def spark_session(log: Path, more: Mapping[str, str] | None = None) -> Iterator[
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # a short life on two cores
             "spark.local.dir": folder,
+            "spark.python.daemon.module": "spark_bridge.daemon",
             "spark.sql.shuffle.partitions": "2",  # of which Spark's hash gives each three of six buckets
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.warehouse.dir": f"{folder}/warehouse",

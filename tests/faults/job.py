@@ -252,6 +252,7 @@ OPTIONS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "900m",
     "spark.executor.memory": "600m",
+    "spark.python.daemon.module": "spark_bridge.daemon",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # nor is it worth compiling a plan for a few rows
     "spark.sql.adaptive.enabled": "false",

@@ -70,10 +70,11 @@ class Lines:
             sys.settrace(None)
 
     def _enter(self, frame: FrameType, what: str, _: object) -> Any:
-        return self._step if frame.f_code.co_filename.startswith((*OURS, GENERATED)) else None
+        is_ours = frame.f_code.co_filename.startswith((*OURS, GENERATED))
+        return self._step if is_ours and not _is_destroying(frame) else None
 
     def _step(self, frame: FrameType, what: str, _: object) -> Any:
-        if what == "line" and not _is_destroying(frame):
+        if what == "line":
             self.seen += 1
             if self.at is None:
                 self.places.append((frame.f_code.co_filename, frame.f_lineno))
@@ -85,9 +86,11 @@ class Lines:
 
 def _is_destroying(frame: FrameType | None) -> bool:
     """Whether Python swallows what is raised here, as it destroys an object."""
-    while frame is not None and frame.f_code.co_name != "__del__":
+    while frame is not None and frame.f_code is not Lines.run.__code__:
+        if frame.f_code.co_name == "__del__":
+            return True
         frame = frame.f_back
-    return frame is not None
+    return False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -126,6 +127,7 @@ COMPUTED = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 DIVIDED = {"/": operator.truediv, "//": operator.floordiv, "%": operator.mod}
 
 
+@cache
 def terms(slots: str, *, divides: bool) -> st.SearchStrategy[Term]:
     leaves = st.builds(read, st.sampled_from(slots), st.sampled_from("ab")) | st.builds(
         constant, st.sampled_from([0, 1, 2, 0.5])
@@ -139,6 +141,7 @@ def terms(slots: str, *, divides: bool) -> st.SearchStrategy[Term]:
     return st.recursive(leaves, bigger, max_leaves=3)
 
 
+@cache
 def conditions(slots: str, *, divides: bool) -> st.SearchStrategy[Term]:
     values = terms(slots, divides=divides)
     compared = [
