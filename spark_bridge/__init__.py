@@ -6,8 +6,8 @@ Rooms, each standing on those before it:
 - `state`: what a bucket keeps between calls; `reading`: what is checked before anything runs
 - `running`: what Spark calls, one engine a bucket; `frames`: what a caller uses
 
-Beside them `sinks` and `upserts` for what comes out, and `testing` for users' tests. What a program says itself of how
-it may be split is read in `cartesius`.
+Beside them `sinks` and `upserts` for what comes out, `testing` for users' tests, and `daemon`, which starts
+workers. What a program says itself of how it may be split is read in `cartesius`.
 """
 
 from .frames import Frames as Frames
