@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import attrs
@@ -18,7 +19,7 @@ from cartesius.data.events import Delete, Event, Update
 from cartesius.data.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from cartesius.data.events import Time
     from cartesius.data.journals import Journal
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from cartesius.storage.version_memories import Moment
 
 _ATOMS = frozenset((int, str, bool, bytes, type(None)))
+_EXACT = frozenset((int, str, bytes, type(None)))
+"""Types of which no two have values that are equal to each other."""
 Span: TypeAlias = "tuple[Time, Time]"
 Result: TypeAlias = "tuple[tuple[float, ...], Any, Time, Time]"  # rank, value, start, end
 
@@ -202,6 +205,8 @@ def _rank(item: tuple[Any, Result]) -> tuple[float, ...]:
 
 def is_unchanged(old: Any, new: Any) -> bool:
     """Compare type-exactly, NaN equal to itself; classes by the fields that take part in their equality."""
+    if old is new:
+        return True
     if type(old) is not type(new):
         return False
     if type(old) in _ATOMS:  # most are
@@ -215,6 +220,8 @@ def is_unchanged(old: Any, new: Any) -> bool:
     if isinstance(old, dict):
         return old.keys() == new.keys() and all(is_unchanged(old[key], new[key]) for key in old)
     if isinstance(old, set | frozenset):
+        if _are_plain(old) and _are_plain(new):
+            return bool(old == new)
         return {_exactly(item) for item in old} == {_exactly(item) for item in new}
     if attrs.has(type(old)):
         return all(_is_field_unchanged(field, old, new) for field in attrs.fields(type(old)) if field.eq)
@@ -250,6 +257,14 @@ def _is_field_unchanged(field: attrs.Attribute[Any], old: Any, new: Any) -> bool
 def is_nan(value: float | Decimal) -> bool:
     """Whether a number is none."""
     return value.is_nan() if isinstance(value, Decimal) else value != value  # noqa: PLR0124 - NaN
+
+
+def _are_plain(items: Collection[Any]) -> bool:
+    """Whether items that are equal are so type-exactly, none being NaN: text, integers, or tuples of these alone."""
+    kinds = set(map(type, items))
+    if kinds == {tuple}:
+        kinds = set(map(type, chain.from_iterable(items)))
+    return kinds <= _EXACT
 
 
 def _exactly(item: Any) -> Any:

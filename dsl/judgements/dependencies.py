@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
+from cartesius.data.records import Record
 from dsl.meaning.foreseen import reading
 from dsl.terms.aggregates import Total
 from dsl.terms.terms import Constant, Now, Observation, observations, operands
@@ -106,14 +107,15 @@ class Leaves:
         """Return the bits of the fields that differ between two combinations of rows."""
         found = 0
         for slot, fields, all_of_them in self._fields:
-            old, new = before[slot], now[slot]
+            old, new = _bare(before[slot]), _bare(now[slot])
             if old is new:
                 continue
             if old is None or new is None:
                 found |= all_of_them
                 continue
             for field, bit in fields:
-                if not _is_same(_value(old, field), _value(new, field)):
+                value, other = old.get(field, _ABSENT), new.get(field, _ABSENT)
+                if value is not other and not _is_same(value, other):
                     found |= bit
         return found
 
@@ -126,17 +128,14 @@ class Leaves:
         return found
 
 
-def _value(row: Mapping[str, Any], field: str) -> Any:
-    try:
-        return row[field]
-    except KeyError:
-        return _ABSENT
+def _bare(row: Any) -> Row:
+    """Return the fields of a record themselves: a judgement compares all that its rules read."""
+    fields: Row = row._fields if type(row) is Record else row
+    return fields
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    if old is new:
-        return True
     if type(old) is not type(new) or old != new:
-        return False
+        return old is new
     # Zeros have signs, and the parts of a tuple types.
     return (bool(old) and not isinstance(old, tuple)) or repr(old) == repr(new)

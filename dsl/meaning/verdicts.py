@@ -94,11 +94,19 @@ def folded(
 
 def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
     """What makes two verdicts different: which requirements failed, with which others, what is missing, or stale."""
-    marks = [(each, (each.name, each.text, each.location, each.others)) for each in because]
-    failed = frozenset(mark for each, mark in marks if not each.missing)
-    undecided = frozenset(mark for each, mark in marks if each.missing and each.others)
-    missing = frozenset(name for each in because for name in each.missing)
-    return failed, undecided, missing, frozenset(name for each in because for name in each.stale)
+    failed: set[object] = set()
+    undecided: set[object] = set()
+    missing: set[str] = set()
+    stale: set[str] = set()
+    for each in because:
+        if not each.missing:
+            failed.add((each.name, each.text, each.location, *each.others))  # flat: compared with each change
+            continue
+        if each.others:
+            undecided.add((each.name, each.text, each.location, *each.others))
+        missing.update(each.missing)
+        stale.update(each.stale)
+    return frozenset(failed), frozenset(undecided), frozenset(missing), frozenset(stale)
 
 
 @storable
