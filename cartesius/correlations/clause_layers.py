@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.correlations.continuations import controlled
 from cartesius.correlations.gates import taking
-from cartesius.effects.layers import STRAND_LAYERS, refuse_second
+from cartesius.effects.layers import STRAND_LAYERS
 from cartesius.effects.operations import Operation, forward
 from cartesius.errors import InvalidArgument
 from cartesius.language.clauses import kept
@@ -49,8 +49,14 @@ def clauses_of_layers(installed: Installed) -> Mapping[str, Clauses]:
                 clauses[slot.operations[family]] = (is_ctl, of_all(installed, function))
         elif not isinstance(family, Operation) and family.of_slot:
             for slot in installed.slots_of(fields):
-                refuse_second(clauses, slot.operations[family], f"{method!r} of {restriction!r}")
-                clauses[slot.operations[family]] = (is_ctl, of_slot(installed, function, slot, family))
+                operation = slot.operations[family]
+                if operation in clauses:
+                    message = (
+                        f"{operation.name}: expected one clause for it but {method!r} of {restriction!r} is a second"
+                        " one; put both into one clause, or into two restrictions"
+                    )
+                    raise InvalidArgument(message)
+                clauses[operation] = (is_ctl, of_slot(installed, function, slot, family))
         elif family is select:
             clauses[operations[family]] = (is_ctl, of_matches(installed, function))
         else:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from cartesius.effects.handlers import Handler
 from cartesius.effects.operations import Operation
-from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from cartesius.effects.handlers import Clauses, Named
@@ -40,13 +39,3 @@ class Layer(Handler):
 def layer_of(family: Named | Operation[..., Any]) -> str:
     """Return the layer in which clauses for a family are installed; those for an operation surround the strands."""
     return "outer" if isinstance(family, Operation) else family.layer
-
-
-def refuse_second(clauses: Clauses, operation: Operation[..., Any], method: str) -> None:
-    """Raise `InvalidArgument` if there is a clause for ``operation`` already."""
-    if operation in clauses:
-        message = (
-            f"{operation.name}: expected one clause for it but {method} is a second one; put both into one clause, or"
-            " into two restrictions"
-        )
-        raise InvalidArgument(message)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cartesius import Delete, Engine, Update, Window
 from cartesius.engines.explanations import UNBOUNDED, memory_bound, rows_bound, waiting_bounds
-from cartesius.errors import InvalidArgument
 from cartesius.plan import facts
 from tests.laws.catalogue import START, program_of
 
@@ -35,8 +34,6 @@ WORK = 8
 
 TOLERATED = (AttributeError, RuntimeError, TypeError, ZeroDivisionError)
 """What drawn conditions raise of some values: the catalogue law looks at that."""
-NOT_YET = "asked for the next deadline"
-"""What a window refuses when a restriction inside never comes to an end; some programs meet it that should not."""
 
 
 class Said(NamedTuple):
@@ -240,10 +237,6 @@ class Soak:
                 self.engine.advance(self.trace.now - 2 * unit)
         except TOLERATED:
             self.failures += 1  # nothing of the call has happened
-        except InvalidArgument as error:
-            if NOT_YET not in str(error):
-                raise
-            self.failures += PERIOD  # the program is not drawn
         self.engine.take_late()
 
     def _look(self, judged: list[Said], first: Counter[tuple[str, str, str]], *, is_first: bool) -> None:
