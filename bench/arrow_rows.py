@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from cartesius import Delete, Engine, Event, Reactive, Update
+from cartesius import Delete, Engine, Event, Reactive, Update, Window
 
 Batch: TypeAlias = Mapping[str, pa.Table]
 Push: TypeAlias = tuple[str, Any, int]
@@ -121,14 +121,16 @@ def rows(found: pa.Table | Iterable[Event]) -> list[tuple[Any, ...]]:
 def _row(event: Event) -> tuple[Any, ...]:
     match event.value:
         case Delete(key):
-            return key, True, None, event.start, event.end
+            return _plain(key), True, None, event.start, event.end
         case Update(key, value):
-            return key, False, _plain(value), event.start, event.end
+            return _plain(key), False, _plain(value), event.start, event.end
         case value:
             return None, False, _plain(value), event.start, event.end
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Window):
+        return {"start": value.start, "end": value.end}
     if isinstance(value, tuple):
         return {str(number): _plain(part) for number, part in enumerate(value)}
     if isinstance(value, Mapping):

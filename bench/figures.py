@@ -62,6 +62,7 @@ class Figure:
 COMPILED, IN_PLACE, REFERENCE = "push_many", "push, in place", "push, reference"
 IN_PLACE_TOO = "push, in place, as many as reference"
 RX, RX_PUSHED, BY_HAND, NUMPY, CODED = "RxPY", "RxPY, by push", "by hand", "numpy", "numpy, 16-bit keys"
+POLARS: Final = "polars"
 _ROUND, _RANDOM = ("mostRecently, round robin", "mostRecently, random")
 _AFFINE = ("affinely, round robin", "affinely, random")
 _ZIP = ("zip, round robin", "zip, random")
@@ -78,6 +79,7 @@ BOUNDS: Final = (
     Bound("compiled, band join, against a dict-and-deque loop", 5, COMPILED, BY_HAND, ("band",), aim=12),
     Bound("compiled, affinely, against the hand-written loop", 0.7, COMPILED, BY_HAND, _AFFINE),
     Bound("compiled, keyed latest join, share of the numpy floor", 0.4, COMPILED, NUMPY, ("keyed latest",)),
+    Bound("compiled, against polars", 0.6, COMPILED, POLARS, (_ROUND, _RANDOM, "tumbling sum"), aim=1),
     Bound("rule pack of 40, compiled, against in place", 10, COMPILED, IN_PLACE, ("pack of 40 rules",)),
 )  # fmt: skip
 FLAT: Final = "program B, {large:,} rows against {small:,} rows, relative to the hand-written join's own ratio"

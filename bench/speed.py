@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import attrs
 from reactivex import operators
 
-from bench import numpy_floor, ours, stream_loops, table_loops
-from bench.figures import BY_HAND, CODED, COMPILED, IN_PLACE, IN_PLACE_TOO, NUMPY, REFERENCE, RX, RX_PUSHED
+from bench import numpy_floor, ours, polars_frames, stream_loops, table_loops
+from bench.figures import BY_HAND, CODED, COMPILED, IN_PLACE, IN_PLACE_TOO, NUMPY, POLARS, REFERENCE, RX, RX_PUSHED
 from bench.profiles import profiled
 from bench.program_cases import RULES, pack_workload
 from bench.timing import Side, race
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Peer = Callable[[Batch], pa.Table]
 
-NAMES: Final = ("mostRecently", "affinely", "zip", "keyed", "band", "outer", "foreign", "pack")
+NAMES: Final = ("mostRecently", "affinely", "zip", "keyed", "band", "tumbling", "outer", "foreign", "pack")
 """What ``--only`` may name, besides the programs."""
 _RX: Final = {"mostRecently": operators.combine_latest, "zip": operators.zip}
 
@@ -144,7 +144,14 @@ def _made(sizes: Sizes, seed: int) -> dict[str, Callable[[], Workload]]:
 
 NAME_OF: Final = {
     **{f"{name}, {way}": name for name in ("mostRecently", "affinely", "zip") for way in ("round robin", "random")},
-    **{"keyed latest": "keyed", "band": "band", "outer": "outer", "left": "outer", "foreign key": "foreign"},
+    **{
+        "keyed latest": "keyed",
+        "band": "band",
+        "tumbling sum": "tumbling",
+        "outer": "outer",
+        "left": "outer",
+        "foreign key": "foreign",
+    },
     f"pack of {RULES} rules": "pack",
 }
 
@@ -157,16 +164,19 @@ def peers(workload: Workload) -> dict[str, Peer]:
     """Return those that take the whole batch as Arrow, by name."""
     match workload.label.partition(",")[0]:
         case "mostRecently":
-            return {RX: stream_loops.rx_latest_of_three, BY_HAND: stream_loops.latest_of_three}
+            loops: dict[str, Peer] = {RX: stream_loops.rx_latest_of_three, BY_HAND: stream_loops.latest_of_three}
+            return {**loops, POLARS: polars_frames.latest_of_three}
         case "zip":
             return {RX: stream_loops.rx_zip_of_three, BY_HAND: stream_loops.zip_of_three}
         case "affinely":
             return {BY_HAND: stream_loops.affine_of_three}
         case "keyed latest":
-            loops: dict[str, Peer] = {BY_HAND: stream_loops.keyed_latest, NUMPY: numpy_floor.keyed_latest}
+            loops = {BY_HAND: stream_loops.keyed_latest, NUMPY: numpy_floor.keyed_latest}
             return {**loops, CODED: numpy_floor.coded_latest}
         case "band":
             return {BY_HAND: stream_loops.band}
+        case "tumbling sum":
+            return {POLARS: polars_frames.tumbling_sums}
         case "outer":
             return {BY_HAND: table_loops.outer}
         case "left":

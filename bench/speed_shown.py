@@ -17,6 +17,7 @@ from bench.figures import (
     IN_PLACE,
     IN_PLACE_TOO,
     NUMPY,
+    POLARS,
     REFERENCE,
     RX,
     RX_PUSHED,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from bench.speed import Measured
     from bench.timing import Runs
 
-_ORDER: Final = (COMPILED, RX, BY_HAND, NUMPY, CODED, IN_PLACE, RX_PUSHED, IN_PLACE_TOO, REFERENCE)
+_ORDER: Final = (COMPILED, RX, BY_HAND, NUMPY, CODED, POLARS, IN_PLACE, RX_PUSHED, IN_PLACE_TOO, REFERENCE)
 _COLUMNS: Final = (COMPILED, BY_HAND, IN_PLACE, BY_HAND_PUSHED)
 
 

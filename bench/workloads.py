@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from bench.arrow_rows import head, n_events
 from cartesius import Engine, Reactive, correlate
-from restrictions import affinely, cartesian, combine_latest, key_by, most_recently, within, zip_
-from restrictions.tables import foreign_join, left_join, outer_join
+from restrictions import affinely, cartesian, combine_latest, key_by, most_recently, tumbling, within, zip_
+from restrictions.tables import aggregate, foreign_join, left_join, outer_join, sum_
+from restrictions.windows import on_close
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ BAND: Final = 10 * SECOND
 TICK: Final = SECOND // 1_000
 """The band join has a thousand events a second."""
 FAN_OUT: Final = 10
+WINDOW: Final = 60_000
+"""Of the windowed sum."""
 
 
 @attrs.frozen
@@ -199,6 +202,19 @@ def foreign() -> Reactive:
     return foreign_join(*_inputs(TWO, table=True), on="berth")
 
 
+def tumbling_sums() -> Reactive:
+    """Sum by key in windows, told when they are over."""
+    (reading,) = _inputs(("reading",))
+    return aggregate(reading, sum_.of("v"), by="k", restrict=tumbling(WINDOW, report=on_close))
+
+
+def readings(n: int, keys: int, seed: int, *, tick: int = 20) -> Batch:
+    """Return readings of one input, one each ``tick``."""
+    draw = np.random.default_rng(seed)
+    payload = {"k": draw.integers(0, keys, n), "v": draw.integers(0, 1 << 30, n)}
+    return {"reading": pa.table({"order": np.arange(n), "at": np.arange(n) * tick, **payload})}
+
+
 THREE_WAY: Final = {"mostRecently": latest_of_three, "affinely": affine_of_three, "zip": zip_of_three}
 
 
@@ -211,6 +227,10 @@ def stream_workloads(n_three: int, n_two: int, keys: int, seed: int) -> dict[str
             made[label] = partial(_three, name, label, output, n_three, seed, shuffled=shuffled)
     made["keyed latest"] = lambda: Workload("keyed", "keyed latest", keyed_latest, two_streams(n_two, keys, seed))
     made["band"] = lambda: Workload("band", "band", band, two_streams(n_two, keys, seed, tick=TICK), lateness=0)
+    sums = "tumbling sum"
+    made[sums] = lambda: Workload(
+        "tumbling", sums, tumbling_sums, readings(n_two, max(keys // 20, 1), seed), lateness=0
+    )
     return made
 
 

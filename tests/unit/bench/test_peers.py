@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from functools import partial
 
+import attrs
 import pyarrow as pa
 import pytest
 from reactivex.operators import combine_latest
 from reactivex.operators import zip as zip_
 
-from bench import numpy_floor, stream_loops, table_loops
+from bench import numpy_floor, polars_frames, stream_loops, table_loops
 from bench.arrow_rows import head, n_events, push_all, pushes, rows
 from bench.program_cases import pack_workload, program_workload
 from bench.workloads import (
     BAND,
     SECOND,
     band,
+    readings,
     stream_workloads,
     table_workloads,
     three_streams,
@@ -29,6 +31,7 @@ from cartesius.columns.results import events_of
 from examples.experiments.program_rows import PROGRAMS
 
 STREAMS = stream_workloads(n_three=120, n_two=150, keys=6, seed=3)
+STREAMS["tumbling sum"] = partial(attrs.evolve, STREAMS["tumbling sum"](), batch=readings(150, 6, 3, tick=2_000))
 TABLES = table_workloads(n_two=200, n_foreign=120, keys=20, seed=4)
 
 PEERS = [
@@ -36,6 +39,8 @@ PEERS = [
     ("mostRecently, random", stream_loops.latest_of_three),
     ("mostRecently, round robin", stream_loops.rx_latest_of_three),
     ("mostRecently, random", stream_loops.rx_latest_of_three),
+    ("mostRecently, round robin", polars_frames.latest_of_three),
+    ("mostRecently, random", polars_frames.latest_of_three),
     ("affinely, round robin", stream_loops.affine_of_three),
     ("affinely, random", stream_loops.affine_of_three),
     ("zip, round robin", stream_loops.zip_of_three),
@@ -46,6 +51,7 @@ PEERS = [
     ("keyed latest", numpy_floor.keyed_latest),
     ("keyed latest", numpy_floor.coded_latest),
     ("band", stream_loops.band),
+    ("tumbling sum", polars_frames.tumbling_sums),
     ("outer", table_loops.outer),
     ("left", table_loops.left_outer),
     ("foreign key", lambda batch: table_loops.ForeignLoop(TABLES["foreign key"]().before or {}).take(batch)),
