@@ -12,8 +12,8 @@ import numpy as np
 
 from bench.sheets import Sheet, verdict
 from cartesius import Engine, Reactive, Update, correlate
-from restrictions import key_by, most_recently, within
-from restrictions.tables import foreign_join, inner_join
+from restrictions import key_by, most_recently, tumbling, within
+from restrictions.tables import aggregate, foreign_join, inner_join, sum_
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,7 @@ PROGRAMS: Final[dict[str, tuple[Callable[[], Any], Reactive, Reactive]]] = {
         lambda: correlate(x=A, y=B, yields=lambda x, y: (x.v, y.v), restrict=SAME | within(10**12, "x", "y")), A, B,
     ),
     "join of tables by key": (lambda: inner_join(T, U), T, U),
+    "totals in windows by key": (lambda: aggregate(A, sum_.of("v"), by="k", restrict=tumbling(10**12)), A, A),
     "foreign-key join of tables": (lambda: foreign_join(U, T, on=lambda value: value % 10_000), T, U),
 }  # fmt: skip
 MOST: Final = 2.0

@@ -53,14 +53,21 @@ class KeyedState:
 
     def __init__(self, stage: Stage, state: State) -> None:
         self.stage = stage
+        rows_of = stage.as_rows(state)
+        if rows_of is None:
+            reason = "it is not held as rows"
+            raise NotSplit(reason)
+        state = rows_of
         self.more = state.more
         self._clock: int | None = None  # what it has passed has left,
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
         self._codes: dict[Any, int] = {}
+        self._near: dict[Any, int] = {}  # those of the last batch: its rows are coded as they come, and as they stay
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
         for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained), strict=True):
             if rows is not None:
                 shelf.put(rows, *codes)
+        self._near = {}
         self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
 
     @property
@@ -70,7 +77,7 @@ class KeyedState:
 
     def _of(self, retained: Sequence[Rows | None]) -> State:
         """Return the state of some rows, without what the clock has passed."""
-        state = State(tuple(retained), self.more)
+        state = self.stage.of_rows(State(tuple(retained), self.more))
         passed = None if self._clock is None else self.stage.passed(state, self._clock)
         if passed is None:
             return state
@@ -84,8 +91,9 @@ class KeyedState:
         return rows.take(np.flatnonzero(stays))
 
     def may_pass(self, clock: int) -> bool:
-        """Whether the clock would not go back."""
-        return self._clock is None or clock >= self._clock
+        """Whether the clock would not go back, and decides nothing there."""
+        nothing = State((None,) * len(self._shelves), self.more)
+        return (self._clock is None or clock >= self._clock) and self.stage.passed(nothing, clock) is not None
 
     def pass_time(self, clock: int) -> None:
         """Move the clock."""
@@ -94,7 +102,7 @@ class KeyedState:
 
     @property
     def n_retained(self) -> int:
-        """How many rows are held."""
+        """How many rows and totals are held."""
         return sum(shelf.held for shelf in self._shelves)
 
     @property
@@ -107,17 +115,21 @@ class KeyedState:
 
         None: what stays has other types than what is there.
         """
+        self._near = {}
         coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
         touched = self._touched(coming)
         before = self._of([shelf.rows(shelf.of(codes)) for shelf, codes in zip(self._shelves, touched, strict=True)])
         outcome = self.stage.run(before, arriving, moment)
         clock = moment.last_clock if moment.meets_deadlines else None
+        state = self.stage.as_rows(outcome.state)
+        if state is None:
+            return None
         after: list[Rows | None] = []
-        for shelf, rows in zip(self._shelves, outcome.state.retained, strict=True):
+        for shelf, rows in zip(self._shelves, state.retained, strict=True):
             after.append(None if rows is None else shelf.fitting(rows))
             if rows is not None and after[-1] is None:
                 return None
-        state = attrs.evolve(outcome.state, retained=tuple(after))
+        state = attrs.evolve(state, retained=tuple(after))
         return outcome, Change(self, touched, state, self._coded(after), clock)
 
     def _touched(self, coming: Sequence[Sequence[Ints]]) -> list[Ints]:
@@ -168,9 +180,13 @@ class KeyedState:
         return found
 
     def _codes_of(self, keys: Vector) -> Ints:
-        codes = self._codes
+        codes, near = self._codes, self._near
+        listed = keys.to_list()
         try:
-            return np.array([codes.setdefault(key, len(codes)) for key in keys.to_list()], np.int64)
+            for key in listed:
+                if key not in near:
+                    near[key] = codes.setdefault(key, len(codes))
+            return np.array([near[key] for key in listed], np.int64)
         except TypeError as error:
             reason = "a key cannot be hashed"
             raise NotSplit(reason) from error

@@ -138,8 +138,9 @@ class Shelf:
         found = [
             part.take(numbers[since:until] - first)
             for part, first, since, until in zip(self.parts, firsts.tolist(), cuts, cuts[1:], strict=False)
+            if since < until
         ]
-        rows = joined(found)
+        rows = joined(found or [self.parts[0].take(numbers)])
         arrived = rows.number
         return rows if (arrived[1:] >= arrived[:-1]).all() else rows.take(np.argsort(arrived, kind="stable"))
 

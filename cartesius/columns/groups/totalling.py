@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.groups.fixed_point import Fixed
+from cartesius.columns.groups.fixed_point import Fixed, of_limbs
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 from cartesius.results.outputs import is_unchanged
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Totals: TypeAlias = "list[Any] | Leaf | Struct | Summed | NDArray[np.int64]"
 """What groups come to: as objects, or as columns."""
+COUNTS, SUMS = "counts", "sums"
+"""Kinds of totals that are no values, where they are held as rows."""
 _INT64 = np.iinfo(np.int64)
 
 
@@ -106,6 +108,38 @@ def chosen(totals: Totals, indices: Indices) -> Totals:
     if isinstance(totals, list):
         return [totals[place] for place in indices.tolist()]
     return totals.take(indices) if isinstance(totals, Leaf | Struct | Summed) else totals[indices]
+
+
+def as_vector(totals: Totals) -> Vector | None:
+    """Return totals as values; None if they are objects."""
+    if isinstance(totals, list):
+        return None
+    if isinstance(totals, Leaf | Struct):
+        return totals
+    if not isinstance(totals, Summed):
+        return _columns(COUNTS, {"counts": totals})
+    columns = {} if totals.numbers is None else {"numbers": totals.numbers}
+    if not isinstance(totals.sums, Fixed):
+        return _columns(SUMS, {**columns, "sums": totals.sums})
+    high, low = totals.sums.high, totals.sums.low
+    exponents = np.full(len(high), totals.sums.exponent, np.int64)
+    return _columns(SUMS, {**columns, "high": high, "low": low, "exponent": exponents})
+
+
+def of_vector(vector: Vector) -> Totals:
+    """Return the totals that `as_vector` was given."""
+    if not isinstance(vector, Struct) or vector.kind not in (COUNTS, SUMS):
+        return vector
+    columns = {name: item.numbers for name, item in zip(vector.names, vector.items, strict=True)}  # type: ignore[union-attr]  # they are leaves
+    if vector.kind == COUNTS:
+        return columns["counts"]
+    limbs = [columns[name] for name in ("high", "low", "exponent") if name in columns]
+    return Summed(of_limbs(*limbs) if limbs else columns["sums"], columns.get("numbers"))
+
+
+def _columns(kind: str, columns: dict[str, NDArray[np.int64]]) -> Struct:
+    items = [Leaf(pa.array(column)) for column in columns.values()]
+    return Struct(kind, tuple(columns), items, len(items[0]))
 
 
 def combined(group: Aggregate, segments: Segments, before: Sequence[Any], values: Sequence[Any]) -> Totalled:

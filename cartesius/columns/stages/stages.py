@@ -39,10 +39,12 @@ class State:
     Args:
         retained: The rows by slot index; None where nothing has ever come.
         more: What the kernel keeps besides; None for most.
+        n_more: How many totals are among that.
     """
 
     retained: tuple[Rows | None, ...]
     more: Any = None
+    n_more: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -51,8 +53,8 @@ class State:
 
     @property
     def n_retained(self) -> int:
-        """How many rows are held."""
-        return sum(len(rows) for rows in self.retained if rows is not None)
+        """How many rows and totals are held."""
+        return self.n_more + sum(len(rows) for rows in self.retained if rows is not None)
 
 
 @attrs.frozen(eq=False)
@@ -135,6 +137,14 @@ class Stage:
         linked, they are the keys by which rows are named.
         """
         return None
+
+    def as_rows(self, state: State) -> State | None:
+        """Return the state with all that `split` may take apart as rows, of further slots; None: it cannot be."""
+        return state
+
+    def of_rows(self, state: State) -> State:
+        """Return what `as_rows` was given."""
+        return state
 
     def named(self, link: int, rows: Rows) -> Vector:
         """Return, of a link, the keys that rows of the slot that names do name."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cartesius.batching.world import World
     from cartesius.columns.stages.spans import Spans
     from cartesius.columns.stages.stages import Moment
+    from cartesius.columns.vectors.segments import Segments
     from cartesius.columns.vectors.vectors import Indices
     from cartesius.language.families import Slot
 
@@ -155,3 +156,24 @@ def _late(spans: Spans, slot: Slot, rows: Rows, every: Indices, alive: NDArray[n
         reason = f"its last window, {tuple(window)}, was freed when the clock reached {window.end + spans.lateness}"
         late.append((position, (event, slot.name, reason)))
     return late
+
+
+def reported(found: Deliveries, segments: Segments) -> tuple[Indices, Indices, NDArray[np.int64], NDArray[np.int64]]:
+    """Return, of each group that waited, where its last row is, its first delivery, and the hull of their times."""
+    assert found.waited is not None
+    none = np.zeros(segments.before, np.bool_)
+    waited = segments.sorted(np.concatenate([none, found.waited]))
+    is_last = waited.copy()
+    is_last[:-1] &= ~waited[1:] | segments.is_head[1:]
+    last = np.flatnonzero(is_last)
+    head = segments.heads[segments.number[last]]
+    first = (head if segments.order is None else segments.order[head]) - segments.before
+    bounds = np.column_stack([head, last + 1]).ravel()
+    bounds = bounds[:-1] if len(bounds) and bounds[-1] == segments.size else bounds
+    places = found.rows_of(np.arange(len(found)))
+    before = np.zeros(segments.before, np.int64)
+    start = segments.sorted(np.concatenate([before, found.rows.start[places]]))
+    end = segments.sorted(np.concatenate([before, found.rows.end[places]]))
+    if not len(last):
+        return last, first, start[:0], end[:0]
+    return last, first, np.minimum.reduceat(start, bounds)[::2], np.maximum.reduceat(end, bounds)[::2]

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+import pyarrow as pa
 
-from cartesius.columns.groups.totalling import chosen
+from cartesius.columns.groups.totalling import as_vector, chosen, of_vector
 from cartesius.columns.stages.rows import BEFORE, Rows
 from cartesius.columns.stages.spans import clock_of
 from cartesius.columns.stages.stored_rows import entries_of
 from cartesius.columns.vectors.conversions import of_values
-from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 from cartesius.data.queues import Queue
 
 if TYPE_CHECKING:
@@ -43,12 +44,14 @@ class Groups:
         key: The key of each, where there are keys.
         counts: Of how many results it is.
         totals: What it comes to.
+        born: Its number among all that there have been, ascending.
     """
 
     window: NDArray[np.int64]
     key: Vector | None
     counts: NDArray[np.int64]
     totals: Totals
+    born: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.window)
@@ -56,15 +59,41 @@ class Groups:
     def take(self, indices: Indices) -> Groups:
         """Return some of them."""
         key = None if self.key is None else self.key.take(indices)
-        return Groups(self.window[indices], key, self.counts[indices], chosen(self.totals, indices))
+        return Groups(self.window[indices], key, self.counts[indices], chosen(self.totals, indices), self.born[indices])
+
+    def as_rows(self) -> Rows | None:
+        """Return them as rows of their keys; None if they have none, or are objects."""
+        totals = as_vector(self.totals)
+        if self.key is None or totals is None:
+            return None
+        numbers = [Leaf(pa.array(column)) for column in (self.window, self.counts)]
+        payload = Struct("", ("window", "count", "total"), [*numbers, totals], len(self))
+        none = np.zeros(len(self), np.int64)
+        return Rows(payload, none, none, none, self.born, none, self.key)
+
+    @staticmethod
+    def of_rows(rows: Rows) -> Groups:
+        """Return those that `as_rows` was given."""
+        assert isinstance(rows.payload, Struct)  # Invariant: it is as `as_rows` has made it
+        window, count, totals = rows.payload.items
+        assert isinstance(window, Leaf)
+        assert isinstance(count, Leaf)
+        return Groups(window.numbers, rows.key, count.numbers, of_vector(totals), rows.number)
 
 
 @attrs.frozen(eq=False)
 class Windows:
-    """The windows that are not freed, in the order in which they were opened, and their groups."""
+    """The windows that are not freed, in the order in which they were opened, and their groups.
+
+    Args:
+        opened: Their numbers.
+        groups: Their groups.
+        n_born: How many groups there have been.
+    """
 
     opened: NDArray[np.int64]
     groups: Groups
+    n_born: int
 
 
 def load_held(slot: Slot, installed: Installed, like: Rows | None) -> Rows | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from cartesius.analysis.windowed_rows import totalled_by
@@ -30,7 +31,7 @@ from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.key_codes import encoded
 from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import TUPLE, NotColumnar, Struct, concatenated
-from cartesius.columns.windows.window_deliveries import Deliveries, deliveries
+from cartesius.columns.windows.window_deliveries import Deliveries, deliveries, reported
 from cartesius.columns.windows.window_state import Groups, Windows, load_held, opened, store_windows
 from cartesius.expressions.expressions import Expression, Tuple, WindowOf
 from cartesius.plan.known_totals import Total
@@ -39,8 +40,6 @@ from cartesius.results.totals import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
     from cartesius.columns.groups.totalling import Totalling
     from cartesius.columns.stages.candidates import Parts
@@ -98,14 +97,14 @@ class WindowTotals(Stage):
         clock = until(moment, self.join.world)
         if not parts:
             freed = self.spans.is_freed(before.opened, clock)
-            windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock))
-            return Outcome(nothing(), State((None,), windows), 0)
+            windows = Windows(before.opened[~freed], self._unfreed(before.groups, clock), before.n_born)
+            return Outcome(nothing(), _state(None, windows), 0)
         found = deliveries(self.spans, self.join.slots[0], self.join.world, joined(parts), before.opened, moment)
         delivered = len(found)
         found = found.let_in(of_predicates(self._predicates, found.rows))
-        flow, groups = self._totalled(found, before.groups) if len(found) else (nothing(), before.groups)
-        windows = Windows(found.opened, self._unfreed(groups, clock))
-        return Outcome(flow, State((found.held,), windows), len(found), found.late, {0: delivered})
+        flow, after = self._totalled(found, before) if len(found) else (nothing(), before)
+        windows = Windows(found.opened, self._unfreed(after.groups, clock), after.n_born)
+        return Outcome(flow, _state(found.held, windows), len(found), found.late, {0: delivered})
 
     def _unfreed(self, groups: Groups, clock: int) -> Groups:
         freed = self.spans.is_freed(groups.window, clock)
@@ -113,12 +112,16 @@ class WindowTotals(Stage):
 
     # -- totals --------------------------------------------------------------------------------------------------------
 
-    def _totalled(self, found: Deliveries, before: Groups) -> tuple[Flow, Groups]:
-        every = whole(found.rows)
-        key = None if self._key is None else widened(self._key.function(len(every), every))
-        segments = self._segments(found, before, key)
-        totalled = self._run(segments, found, before, key, every)
-        return self._flow(found, segments, totalled, key), self._groups(found, segments, totalled, before, key)
+    def _totalled(self, found: Deliveries, before: Windows) -> tuple[Flow, Windows]:
+        every, groups = whole(found.rows), before.groups
+        key = self._keys_of(found.rows)
+        segments = self._segments(found, groups, key)
+        totalled = self._run(segments, found, groups, key, every)
+        return self._flow(found, segments, totalled, key), self._after(found, segments, totalled, before, key)
+
+    def _keys_of(self, rows: Rows) -> Vector | None:
+        every = whole(rows)
+        return None if self._key is None else widened(self._key.function(len(every), every))
 
     def _segments(self, found: Deliveries, before: Groups, key: Vector | None) -> Segments:
         """Sort what comes by window and key, what was there before in front."""
@@ -162,20 +165,22 @@ class WindowTotals(Stage):
             return windows
         return Struct(TUPLE, ("0", "1"), [key.take(found.rows_of(chosen_)), windows], len(chosen_))
 
-    def _groups(
-        self, found: Deliveries, segments: Segments, totalled: Totalled, before: Groups, key: Vector | None
-    ) -> Groups:
-        order = segments.by_arrival
+    def _after(
+        self, found: Deliveries, segments: Segments, totalled: Totalled, windows: Windows, key: Vector | None
+    ) -> Windows:
+        order, before = segments.by_arrival, windows.groups
         is_old = segments.first < segments.before
         counts = segments.lengths.copy()
         counts[is_old] += before.counts[segments.first[is_old]] - 1
         new = segments.first[order][len(before) :] - segments.before
         window = np.concatenate([before.window, found.window[new]])
+        n_born = windows.n_born + len(new)
+        born = np.concatenate([before.born, np.arange(windows.n_born, n_born)])
         keys = None
         if key is not None:
             coming = key.take(found.rows_of(new))
             keys = coming if before.key is None or not len(before) else concatenated([before.key, coming])
-        return Groups(window, keys, counts[order], chosen(totalled.after, order))
+        return Windows(found.opened, Groups(window, keys, counts[order], chosen(totalled.after, order), born), n_born)
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -191,9 +196,9 @@ class WindowTotals(Stage):
         if found.waited is None:
             value = totalled.shown.take(where[emitted])
             return Flow(position, value, start, end, key=self._keys(found, key, emitted))
-        last, first, since, until = _reported(found, segments)
-        reported = self.spans.ends(found.window[first]) + (self.spans.delay or 0)
-        due = np.concatenate([reported, np.full(len(emitted), LAST)])
+        last, first, since, until = reported(found, segments)
+        ends = self.spans.ends(found.window[first]) + (self.spans.delay or 0)
+        due = np.concatenate([ends, np.full(len(emitted), LAST)])
         mentioned, position = np.concatenate([first, emitted]), np.concatenate([found.position[first], position])
         order = np.lexsort((mentioned, due, position))
         value = totalled.shown.take(np.concatenate([last, where[emitted]])[order])
@@ -202,6 +207,28 @@ class WindowTotals(Stage):
         return Flow(position[order], value, start, end, key=keys, turn=due[order])
 
     # -- state ---------------------------------------------------------------------------------------------------------
+
+    def split(self, slot: int, rows: Rows) -> Vector | None:
+        """Return the keys by which it totals: of events, and of totals as rows."""
+        try:
+            return rows.key if slot else self._keys_of(rows)
+        except NotColumnar:  # of an event that is not let in
+            return None
+
+    def as_rows(self, state: State) -> State | None:
+        """Return the state with the totals by key as rows of a second slot; None if windows hold something back."""
+        windows: Windows = state.more
+        rows = None if state.retained[0] is not None else windows.groups.as_rows()
+        none = windows.groups.take(np.zeros(0, np.int64))
+        return None if rows is None else State((None, rows), attrs.evolve(windows, groups=none))
+
+    def of_rows(self, state: State) -> State:
+        """Return the state of rows, without the totals of windows that have been freed since."""
+        windows: Windows = state.more
+        rows = state.retained[1]
+        groups = windows.groups if rows is None else Groups.of_rows(rows)
+        stays = np.isin(groups.window, windows.opened)
+        return _state(None, attrs.evolve(windows, groups=groups if stays.all() else groups.take(np.flatnonzero(stays))))
 
     def load(self, arriving: Mapping[int, Rows]) -> State:
         """Return what the objects hold: windows, what waits in them, and totals."""
@@ -212,8 +239,9 @@ class WindowTotals(Stage):
         number = np.array([self.spans.number(window) for window in windows], np.int64)
         counts = np.array([n for _, n in totals.values()], np.int64)
         key = widened(of_values(keys)) if self._has_key else None
-        groups = Groups(number, key, counts, [total for total, _ in totals.values()])
-        return State((held,), Windows(opened(self.spans, self.installed)[0], groups))
+        n = len(totals)
+        groups = Groups(number, key, counts, [total for total, _ in totals.values()], np.arange(n))
+        return _state(held, Windows(opened(self.spans, self.installed)[0], groups, n))
 
     def store(self, state: State, stored: set[int]) -> None:
         """Let the objects hold it."""
@@ -233,25 +261,8 @@ class WindowTotals(Stage):
         batch.rows.of = rows
 
 
-def _reported(found: Deliveries, segments: Segments) -> tuple[Indices, Indices, NDArray[np.int64], NDArray[np.int64]]:
-    """Return, of each group that waited, where its last row is, its first delivery, and the hull of their times."""
-    assert found.waited is not None
-    none = np.zeros(segments.before, np.bool_)
-    waited = segments.sorted(np.concatenate([none, found.waited]))
-    is_last = waited.copy()
-    is_last[:-1] &= ~waited[1:] | segments.is_head[1:]
-    last = np.flatnonzero(is_last)
-    head = segments.heads[segments.number[last]]
-    first = (head if segments.order is None else segments.order[head]) - segments.before
-    bounds = np.column_stack([head, last + 1]).ravel()
-    bounds = bounds[:-1] if len(bounds) and bounds[-1] == segments.size else bounds
-    places = found.rows_of(np.arange(len(found)))
-    before = np.zeros(segments.before, np.int64)
-    start = segments.sorted(np.concatenate([before, found.rows.start[places]]))
-    end = segments.sorted(np.concatenate([before, found.rows.end[places]]))
-    if not len(last):
-        return last, first, start[:0], end[:0]
-    return last, first, np.minimum.reduceat(start, bounds)[::2], np.maximum.reduceat(end, bounds)[::2]
+def _state(held: Rows | None, windows: Windows) -> State:
+    return State((held,), windows, len(windows.groups))
 
 
 def window_totals_stage(join: Join) -> Stage | str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Update, Window, correlate
-from cartesius.columns.groups.fixed_point import as_fixed, of_floats, quotients, rounded, running
+from cartesius.columns.batches.keyed_state import KeyedState
+from cartesius.columns.groups.fixed_point import Fixed, as_fixed, of_floats, of_limbs, quotients, rounded, running
 from cartesius.columns.results import events_of
 from cartesius.columns.vectors.segments import Segments
 from cartesius.columns.vectors.vectors import NotColumnar
+from cartesius.columns.windows.window_totals import WindowTotals
 from restrictions import combine_latest, fixed, key_by, only, session, sliding, tumbling
 from restrictions.tables import Group, Monoid, aggregate, count, filter_table, max_, mean, min_, sum_
 from restrictions.windows import final, last, non_empty, on_close, periodic
+from tests.laws.catalogue_tiers import often_by_key
 
 READ = Reactive("read")
 GROUPS = (
@@ -36,7 +40,7 @@ REPORTS = ({}, {"report": on_close}, {"report": final}, {"report": on_close & no
 
 
 @st.composite
-def tables(draw):
+def tables(draw, keys=KEYS, reports=REPORTS):
     windows = draw(
         st.sampled_from([
             lambda **options: tumbling(5, **options),
@@ -45,11 +49,11 @@ def tables(draw):
             lambda **options: sliding(3, 5, t0=2, **options),
         ])
     )  # fmt: skip
-    options = draw(st.sampled_from(REPORTS)) | {"lateness": draw(st.sampled_from([0, 0, 3]))}
+    options = draw(st.sampled_from(reports)) | {"lateness": draw(st.sampled_from([0, 0, 3]))}
     restrict = windows(**options)
     if draw(st.integers(0, 3)) == 0:
         restrict |= only("x", lambda read: read.n != 1)
-    return aggregate(READ, draw(st.sampled_from(GROUPS)), by=draw(st.sampled_from(KEYS)), restrict=restrict)
+    return aggregate(READ, draw(st.sampled_from(GROUPS)), by=draw(st.sampled_from(keys)), restrict=restrict)
 
 
 NUMBERS = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e3, 1e3), st.sampled_from([0.1, 1e-9, 2.0**40]))
@@ -57,8 +61,12 @@ VALUES = st.builds(
     lambda n, f, key: {"n": n, "f": f, "key": key}, st.integers(-3, 3), NUMBERS, st.sampled_from(["a", "bb", "ccc"])
 )
 EVENTS = st.lists(st.tuples(VALUES, st.integers(-4, 4), st.integers(0, 1)), max_size=7)
-CALLS = st.lists(
-    st.tuples(st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "query"]), EVENTS), max_size=4
+KINDS = st.sampled_from(["batch", "batch", "batch", "push", "advance", "snapshot", "query"])
+CALLS = st.lists(st.tuples(KINDS, EVENTS), max_size=4)
+HELD = [({"n": n, "f": n / 8, "key": key}, n % 2, 0) for n in range(-2, 3) for key in ("a", "bb", "ccc", None)]
+FEW = st.lists(st.tuples(VALUES, st.integers(-4, 4), st.integers(0, 1)), min_size=1, max_size=3)
+FEW_CALLS = st.lists(
+    st.tuples(st.sampled_from(["batch"] * 5 + ["push", "advance", "snapshot", "query"]), FEW), min_size=3, max_size=9
 )
 
 
@@ -91,11 +99,22 @@ def batch_of(events, now):
 @settings(print_blob=True)
 @given(st.lists(tables(), min_size=1, max_size=2), st.sampled_from([None, None, 0, 2]), CALLS)
 def test_batches_give_what_pushes_give(outputs, lateness, calls):
+    check(outputs, lateness, calls)
+
+
+@settings(print_blob=True)
+@given(tables(keys=KEYS[1:], reports=({}, {}, {}, {"report": on_close})), st.sampled_from([None, 0, 2]), FEW_CALLS)
+def test_likewise_where_a_small_batch_touches_the_totals_of_its_keys_alone(output, lateness, calls):
+    with often_by_key():
+        check([output], lateness, [("batch", HELD), *calls, ("query", [])], step=2)
+
+
+def check(outputs, lateness, calls, step=4):
     reference = Engine(*outputs, lateness=lateness, tier="reference")
     engine = Engine(*outputs, lateness=lateness)
     now = 0
     for call, events in calls:
-        now += 4
+        now += step
         expected = [
             event
             for value, shift, length in events
@@ -129,6 +148,60 @@ def test_batches_give_what_pushes_give(outputs, lateness, calls):
     assert engine.stats == reference.stats
     assert shown(engine.close()) == shown(reference.close())
     assert late(engine) == late(reference)
+
+
+@pytest.mark.parametrize("group", [sum_.of("f"), sum_.of("n"), mean.of("f"), max_.of("n"), count], ids=repr)
+def test_a_small_batch_touches_the_totals_of_its_keys_alone(group):
+    totals = aggregate(READ, group, by="key", restrict=sliding(100, 50))
+    engine = Engine(totals, lateness=0)
+    held, few = 20_000, 20
+    touched = []
+
+    def running(stage, state, arriving, moment):
+        touched.append(state.n_retained)
+        return run(stage, state, arriving, moment)
+
+    run = WindowTotals.run
+    with mock.patch.object(WindowTotals, "run", running):
+        engine.push_many(readings(range(held), 60))
+        for number in range(60):
+            assert len(engine.push_many(readings(range(few), 61 + number // 2, number + 1))) == 2 * few
+            if number % 20 == 9:
+                assert engine.push(READ, {"n": 1, "f": 0.5, "key": held + number}, at=61 + number // 2)
+    first, second, *others = touched
+    assert (first, second) == (0, 2 * held)
+    assert max(others) == 2 * few
+    (state,) = compiled(engine).states
+    assert isinstance(state, KeyedState)
+    engine.push_many(readings([0], 160))  # windows are freed
+    assert len(engine.query(totals)) == 2
+
+
+def test_a_clock_that_frees_windows_frees_the_totals_that_are_held_by_key():
+    totals = aggregate(READ, sum_.of("n"), by="key", restrict=tumbling(10))
+    engine = Engine(totals, lateness=None)
+    with often_by_key():
+        for at in (1, 2, 3, 12):
+            engine.push_many(readings(range(4 if at < 9 else 2), at, at))
+        (state,) = compiled(engine).states
+        assert isinstance(state, KeyedState)
+        engine.advance(11)
+        assert [key for key, _ in engine.query(totals)] == [0, 1]
+        assert engine.push_many(readings([0], 5)).num_rows == 0
+        assert len(engine.late) == 1
+
+
+@given(st.lists(st.tuples(st.integers(-(2**50), 2**50), st.integers(-9, 9)), max_size=9))
+def test_numbers_of_several_exponents_are_those_of_the_smallest(numbers):
+    parts = [Fixed(np.array([n >> 40]), np.array([n & ((1 << 40) - 1)]), shift) for n, shift in numbers]
+    high, low = (np.array([int(getattr(one, name)[0]) for one in parts], np.int64) for name in ("high", "low"))
+    found = of_limbs(high, low, np.array([shift for _, shift in numbers], np.int64))
+    assert found.exact() == [Fraction(2) ** shift * n for n, shift in numbers]
+
+
+def readings(keys, at, n=0):
+    values = {"n": [n] * len(keys), "f": [n / 8 + 2.0 ** (n % 9 - 20)] * len(keys), "key": list(keys)}
+    return {READ: {**values, "at": [at] * len(keys)}}
 
 
 def test_a_window_closes_inside_a_batch_before_the_event_that_moves_the_clock():
