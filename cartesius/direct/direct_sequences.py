@@ -122,7 +122,7 @@ class DirectSequence:
         self._look_up_own()
         self._lines.add("rows = []")
         known = [f"found{slot}" for slot in self._slots if slot != self._own]
-        with self._lines.under(f"if {' and '.join(known)}:"), ExitStack() as nested:
+        with self._lines.under("try:"), self._lines.under(f"if {' and '.join(known)}:"), ExitStack() as nested:
             for slot in others:
                 self._look(slot)
             if first != self._own:
@@ -139,7 +139,11 @@ class DirectSequence:
             bounds = " and ".join(text for _, text in near)
             with self._lines.under(f"if {bounds}:" if bounds else ""):
                 self._lines.add(f"rows.append({self._row})")
-        self._lines.add("tuples = len(rows)")
+        self._lines.add("""
+            except Exception as error:
+                raise LeftToClauses("a condition raises, which the clauses may not ask") from error
+            tuples = len(rows)
+        """)
 
     def _next(self, slot: int, constants: Constants) -> None:
         """Write what finds the first part after that of the slot before that fits; of its own, whether it is that."""

@@ -5,20 +5,22 @@ What equals nothing has the code `NEVER`: a number that is none, and a null wher
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartesius.columns.vectors.vectors import PACKED, Leaf, NotColumnar, Struct, concatenated
+from cartesius.columns.vectors.vectors import PACKED, Leaf, NotColumnar, Struct, concatenated, is_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cartesius.columns.vectors.vectors import Vector
+    from cartesius.columns.vectors.vectors import Mask, Vector
+
+    Coded: TypeAlias = "tuple[NDArray[np.int64], int, Mask]"
 
 NEVER: Final = -1
 _EXACT: Final = 2**53
@@ -56,8 +58,34 @@ def _combined(codes: NDArray[np.int64], count: int, more: NDArray[np.int64], n: 
 
 def _component(vectors: Sequence[Vector], *, skips_null: bool) -> tuple[NDArray[np.int64], int]:
     vectors = [one for one in vectors if len(one)] or vectors[:1]
-    if any(isinstance(one, Struct) for one in vectors):
-        return _of_structs([one for one in vectors if isinstance(one, Struct)], len(vectors))
+    kinds = [None if is_none(one) else isinstance(one, Struct) for one in vectors]
+    if len({*kinds}) == 1 and kinds[0] is not None:
+        codes, count, valid = _of_structs(vectors) if kinds[0] else _of_leaves(vectors)
+    else:
+        codes, count, valid = _of_several(vectors, kinds)
+    if valid is not None:
+        codes[~valid] = NEVER if skips_null else count
+        count += 0 if skips_null else 1
+    return codes, count
+
+
+def _of_several(vectors: Sequence[Vector], kinds: Sequence[bool | None]) -> Coded:
+    """Return the codes of values with fields (True) and without, of which none equals one of the other; None: null."""
+    first, count = np.cumsum([0, *map(len, vectors)]), 0
+    codes, valid = np.full(first[-1], NEVER, np.int64), np.zeros(first[-1], np.bool_)
+    for kind, coded in ((True, _of_structs), (False, _of_leaves)):
+        numbers = [number for number, one in enumerate(kinds) if one is kind]
+        if numbers:
+            found, more, there = coded([vectors[number] for number in numbers])
+            where = np.concatenate([np.arange(first[number], first[number + 1]) for number in numbers])
+            codes[where] = np.where(found == NEVER, NEVER, found + count)
+            valid[where] = True if there is None else there
+            count += more
+    return codes, max(count, 1), valid
+
+
+def _of_leaves(vectors: Sequence[Vector]) -> Coded:
+    """Return the codes of values without fields, how many there are, and which values are there; None: all."""
     if any(isinstance(one, Leaf) and one.kind == PACKED for one in vectors):
         reason = "keys are of several types"
         raise NotColumnar(reason)
@@ -66,11 +94,7 @@ def _component(vectors: Sequence[Vector], *, skips_null: bool) -> tuple[NDArray[
     if pa.types.is_nested(together.type):
         reason = f"keys are of the type {together.type}"
         raise NotColumnar(reason)
-    codes, count = _of_leaf(together)
-    if together.valid is not None:
-        codes[~together.valid] = NEVER if skips_null else count
-        count += 0 if skips_null else 1
-    return codes, count
+    return *_of_leaf(together), together.valid
 
 
 def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
@@ -95,22 +119,20 @@ def _of_leaf(leaf: Leaf) -> tuple[NDArray[np.int64], int]:
     return codes, max(1, len(found.dictionary))
 
 
-def _of_structs(structs: Sequence[Struct], n: int) -> tuple[NDArray[np.int64], int]:
+def _of_structs(vectors: Sequence[Vector]) -> Coded:
+    """Return the same of tuples, part by part."""
+    structs = [one for one in vectors if isinstance(one, Struct)]
     first = structs[0]
-    if (
-        len(structs) != n
-        or {(one.kind, one.names) for one in structs} != {(first.kind, first.names)}
-        or first.kind != "tuple"
-    ):
+    if {(one.kind, one.names) for one in structs} != {(first.kind, first.names)} or first.kind != "tuple":
         reason = "keys have fields"
         raise NotColumnar(reason)
+    valid = None
     if any(one.valid is not None for one in structs):
-        reason = "some keys are tuples and some null"
-        raise NotColumnar(reason)
+        valid = np.concatenate([np.ones(len(one), np.bool_) if one.valid is None else one.valid for one in structs])
     if not first.names:
-        return np.zeros(sum(map(len, structs)), np.int64), 1
+        return np.zeros(sum(map(len, structs)), np.int64), 1, valid
     codes, count = encoded([one.items for one in structs], skips_null=False)
-    return np.concatenate(codes), count
+    return np.concatenate(codes), count, valid
 
 
 def _of_one_type(vectors: Sequence[Vector]) -> Sequence[Vector]:

@@ -257,7 +257,8 @@ def _vagueness(vector: Vector) -> int:
     return 2 if isinstance(vector, Leaf) else int(vector.is_absent)
 
 
-def _is_none(vector: Vector) -> bool:
+def is_none(vector: Vector) -> bool:
+    """Whether all values are null, whatever the type."""
     if isinstance(vector, Struct):
         return vector.is_absent
     return bool(vector.type == pa.null() and not vector.kind)
@@ -278,7 +279,7 @@ def concatenated(vectors: Iterable[Vector]) -> Vector:
             reason = "values with fields and without are mixed"
             raise NotColumnar(reason)
         return leaves[0].joined(leaves)
-    none = [vector for vector in some if _is_none(vector)]
+    none = [vector for vector in some if is_none(vector)]
     missing = {id(one): first.take(np.full(len(one), MISSING, np.int64), may_miss=True) for one in none}
     some = [missing.get(id(vector), vector) for vector in some]
     structs = [vector for vector in some if isinstance(vector, Struct)]
