@@ -259,9 +259,7 @@ def _vagueness(vector: Vector) -> int:
 
 def is_none(vector: Vector) -> bool:
     """Whether all values are null, whatever the type."""
-    if isinstance(vector, Struct):
-        return vector.is_absent
-    return bool(vector.type == pa.null() and not vector.kind)
+    return vector.is_absent if isinstance(vector, Struct) else bool(vector.type == pa.null() and not vector.kind)
 
 
 def concatenated(vectors: Iterable[Vector]) -> Vector:
