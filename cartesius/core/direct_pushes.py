@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from cartesius.data.events import EARLIEST
 from cartesius.direct.direct_absences import AbsenceShape, DirectAbsenceCode, absence_shape_of
 from cartesius.direct.direct_chains import code_of
+from cartesius.direct.direct_held import DirectHeldCode, HeldShape, held_shape_of
 from cartesius.direct.direct_shapes import shape_of
 from cartesius.direct.direct_totals import DirectTotalsCode, TotalsShape, totals_shape_of
 from cartesius.direct_tables.direct_kept_codes import DirectKeptCode, KeptShape
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 Code: TypeAlias = (
-    "DirectCode | DirectTotalsCode | DirectAbsenceCode | DirectTableCode | DirectTreeCode | DirectKeptCode"
+    "DirectCode | DirectTotalsCode | DirectHeldCode | DirectAbsenceCode | OfTables"  # each has the text of a function
 )
+OfTables: TypeAlias = "DirectTableCode | DirectTreeCode | DirectKeptCode"
+OfStream: TypeAlias = "Shape | HeldShape | TotalsShape | AbsenceShape"
 Direct: TypeAlias = "dict[Reactive, Callable[[Any, Any], list[Event] | None]]"
 
 
@@ -61,9 +64,13 @@ class DirectPushes:
             self._known[reactive] = shape if isinstance(shape, str) else self._code(shape)
         return self._known[reactive]
 
-    def _code(self, shape: Shape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape) -> Code | str:
+    def _code(
+        self, shape: Shape | HeldShape | TotalsShape | AbsenceShape | TableShape | TreeShape | KeptShape
+    ) -> Code | str:
         if isinstance(shape, AbsenceShape):
             return DirectAbsenceCode(shape, self._steps, self._lateness)
+        if isinstance(shape, HeldShape):
+            return DirectHeldCode(shape, self._steps, self._lateness)
         if isinstance(shape, TotalsShape):
             return DirectTotalsCode(shape, self._steps, self._lateness)
         if isinstance(shape, TableShape):
@@ -104,10 +111,13 @@ class DirectPushes:
         )
 
 
-def _shape_of_stream(program: Program, reactive: Reactive) -> Shape | TotalsShape | AbsenceShape | str:
+def _shape_of_stream(program: Program, reactive: Reactive) -> OfStream | str:
     bound = program.bound.get(reactive, [])
     if len(bound) == 1:
         join, index = bound[0]
+        held = held_shape_of(join, index)
+        if isinstance(held, HeldShape):
+            return held
         if isinstance(join.batch.output, Totals):
             return totals_shape_of(program, join)
         if join.pattern.absent.names:

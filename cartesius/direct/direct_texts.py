@@ -106,10 +106,13 @@ class DirectText(ABC):
     def _find_out(self) -> None:
         """Write what finds out all that follows, and may fail."""
 
-    def _keys(self) -> None:
-        """Write what reads the keys of the event."""
+    def _keys(self, but: int | None = None) -> None:
+        """Write what reads the keys of the event, ``but`` the window that it is yet to come into."""
         for space, by in enumerate(self._join.bindings.spaces):
             if self._slot.index not in by:
+                continue
+            if space == but:
+                self._lines.add(f"key{space} = ABSENT")
                 continue
             extract = by[self._slot.index]
             field = str(extract.__reduce__()[1][0]) if isinstance(extract, attrgetter) else ""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cartesius.programs.steps import Steps
 
 _KNOWN: Final = frozenset({Regular, TakeBack, Aggregate, Now, Let})
-_IN_WINDOWS: Final = """
+IN_WINDOWS: Final = """
     if type(start) is not int or type(end) is not int:
         return steps.given_up.leave("its time is no number")
     first, last = (end - size - offset) // period + 1, (start - offset) // period
@@ -47,10 +47,12 @@ _IN_WINDOWS: Final = """
     if first != known[0] or last != known[1]:
         known = ahead.look(first, last)
     windows = known[2]
-    copy = opener.copies.get(())
+    copy = opener.copies.get(COPY)
     if copy is None or not windows:
         return steps.given_up.leave("a window opens, or there is none")
     contents = copy.contents
+"""
+_HOLD_NOTHING: Final = """
     for window in windows:
         held = contents.get(window)
         if held is None or len(held):
@@ -148,7 +150,8 @@ class DirectTotalsCode(DirectText):
         self.function: Callable[..., Any] = self._define(bound)
 
     def _prepare(self) -> None:
-        self._lines.add(_IN_WINDOWS)
+        self._lines.add(IN_WINDOWS.replace("COPY", "()"))
+        self._lines.add(_HOLD_NOTHING)
         self._lines.add("""
             if type(value) not in plain:
                 value = wrap(value)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cartesius import Engine, Reactive
 from restrictions import key_by, most_recently, only, sliding, tumbling
 from restrictions.tables import Group, Monoid, aggregate, count, max_, mean, min_, sum_
-from restrictions.windows import last, non_empty, on_close
+from restrictions.windows import last, on_close
 from tests.oracle.test_in_place import KEYS, Both
 
 longest = Monoid("", lambda one, other: max(one, other, key=len), lift=lambda value: str(value.n), name="longest")
@@ -109,12 +109,3 @@ def test_totals_go_on_after_a_batch_of_columns() -> None:
     assert [event.value.value for event in engine.push(stream, {"n": 1, "k": 1}, at=5)] == [5]
     assert [event.value.value for event in engine.push(stream, {"n": 1, "k": 2}, at=6)] == [2]
     assert [event.value.value for event in engine.push(stream, {"n": 1, "k": 1}, at=7)] == [6]
-
-
-def test_a_report_that_waits_is_left_to_the_clauses() -> None:
-    stream = Reactive("a")
-    waiting = aggregate(stream, count, restrict=tumbling(5, report=on_close & non_empty))
-    engine = Engine(waiting, lateness=0)
-    assert [engine.push(stream, {}, at=time) for time in (0, 1)] == [[], []]
-    assert [event.value.value for event in engine.advance(6)] == [2]
-    assert "results of tumbling" in engine.explain()

@@ -1,0 +1,96 @@
+"""Windows that wait, in place, against the reference tier: any correlation, as a push only holds what comes.
+
+What is drawn covers windows that open, overlap, have been reported and take what is late, and are freed; keys on both
+sides of them, also null ones; and whatever stands inside, which sees events when they are released.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cartesius import Engine, Reactive, correlate
+from restrictions import affinely, key_by, most_recently, only, retracting, sliding, tumbling, within
+from restrictions.tables import aggregate, count, mean, sum_
+from restrictions.windows import final, non_empty, on_close
+from tests.oracle.test_in_place import KEYS, Both, attempt
+
+INSIDE: list[Any] = [
+    affinely("x", "y"), most_recently("x", "y"), within(3, "x", "y"), only("x", lambda x: x.n != 1), retracting(),
+]  # fmt: skip
+
+
+def windows(draw: random.Random) -> Any:
+    options: dict[str, Any] = {"report": draw.choice([on_close, on_close, final, on_close & non_empty])}
+    options |= draw.choice([{}, {"lateness": 3}, {"offset": 1}])
+    if draw.random() < 0.5:
+        return tumbling(draw.randint(1, 6), **options)
+    return sliding(draw.randint(1, 6), draw.randint(1, 4), **options)
+
+
+def a_program(draw: random.Random) -> tuple[list[Reactive], Reactive] | None:
+    a, b = inputs = [Reactive("a"), Reactive("b")]
+    stack = windows(draw)
+    if draw.random() < 0.3:
+        group = draw.choice([count, sum_.of("n"), mean.of("n")])
+        return [a], aggregate(a, group, by=draw.choice([None, "k", lambda value: value.j]), restrict=stack)
+    if draw.random() < 0.4:
+        stack = key_by(x="k", y="k") | stack
+    for one in draw.sample(INSIDE, draw.choice([0, 1, 1, 2])):
+        stack = stack | one
+    if draw.random() < 0.3:
+        stack = stack | key_by(x="j", y="j")
+    try:
+        output: Reactive = correlate(x=a, y=b, yields=lambda x, y: (x.n, y.n), restrict=stack, name="out")
+        Engine(output)
+    except ValueError:
+        return None
+    return inputs, output
+
+
+def run(draw: random.Random, length: int = 24) -> bool:
+    """Run one program in both tiers; return whether pushes were done by a function of their own."""
+    program = a_program(draw)
+    if program is None:
+        return False
+    inputs, output = program
+    both = Both(output, lateness=draw.choice([None, 0, 2, 5]))
+    now, stride = 0, draw.choice([0, 1, 1, 2])
+    for place in range(length):
+        now += draw.randrange(stride + 1)
+        at = draw.choice([None, now, now, now, now + draw.randrange(-4, 3), (now, now + draw.randrange(4))])
+        value = {"n": draw.randrange(4), "k": draw.choice([*KEYS, 0, 0, 1]), "j": draw.randrange(2)}
+        both.call("push", draw.choice(inputs), value if draw.random() < 0.97 else "text", at)
+        if draw.random() < 0.08:
+            both.call("advance", now + draw.randrange(-2, 4))
+        if place == length // 2:
+            both.swap()
+    both.check()
+    engine = both.engines[1]
+    return inputs[0] in engine._pushes._functions and sum(engine.stats.given_up.values()) < length // 2
+
+
+@given(st.integers(0, 2**32))
+def test_what_waits_agrees_whatever_comes(seed: int) -> None:
+    run(random.Random(seed))
+
+
+def test_many_of_the_pushes_drawn_are_done_by_a_function_of_their_own() -> None:
+    assert sum(run(random.Random(f"{seed}")) for seed in range(40)) > 5
+
+
+@pytest.mark.parametrize("tier", ["reference", None])
+def test_a_window_tells_its_totals_when_it_closes(tier: Any) -> None:
+    stream = Reactive("a")
+    engine = Engine(aggregate(stream, sum_.of("n"), by="k", restrict=tumbling(10, report=on_close)), tier=tier)
+    for time in range(9):
+        assert engine.push(stream, {"n": time, "k": time % 2}, at=time) == []
+    assert [event.value.value for event in engine.advance(10)] == [20, 16]
+    assert attempt(engine, "push", stream, {"n": 1, "k": 0}, 12) == []
+    if tier is None:
+        assert sum(engine.stats.given_up.values()) == 2  # each opens a window
+        assert "contents[window].append(part0)" in engine.source()
