@@ -95,9 +95,9 @@ class DirectPushes:
         code = self.of(reactive)
         return code if isinstance(code, str) else "it was the first, somebody is told of results, or an input has ended"
 
-    def ready(self, *, is_watched: bool, latest: Time) -> Direct:
+    def ready(self, is_watched: Callable[[], bool], latest: Time) -> Direct:
         """Return the functions, if nothing stands in the way of using them; none knows what is over."""
-        if is_watched or latest == EARLIEST:
+        if not self._functions or latest == EARLIEST or is_watched():
             return {}
         over = {reactive for join in self._program.joins if join.is_done for reactive in join.reactives}
         return {one: function for one, function in self._functions.items() if not over or not self._leads_to(one, over)}

@@ -233,7 +233,6 @@ class EngineCore:
         if self._compiled is not None:
             self._compiled.settle()
 
-    @property
     def _is_watched(self) -> bool:
         """Whether something must happen between the rows of a batch."""
         must_begin = not self._has_begun and self._must_begin
@@ -263,7 +262,7 @@ class EngineCore:
             for listener in list(self._listeners):
                 listener(out)
             self._outlets.tell(out)
-            self._direct = self._pushes.ready(is_watched=self._is_watched, latest=self._latest)
+            self._direct = self._pushes.ready(self._is_watched, self._latest)
             return out
         except BaseException as error:
             self._interrupted(error, out)

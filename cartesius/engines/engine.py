@@ -276,7 +276,7 @@ class Engine(EngineCore):
         if isinstance(time, bool) or not isinstance(time, int):
             message = f"advance: expected a time, an int of time units, but got {time!r} (type={type(time).__name__})"
             raise InvalidArgument(message)
-        if self._compiled is not None and not self._is_watched and self._compiled.advance(time):
+        if self._compiled is not None and not self._is_watched() and self._compiled.advance(time):
             return []
         self._settle()
         return self._do(lambda: self._steps.move_clock(time))

@@ -93,9 +93,13 @@ class Steps:
 
     def move_clock(self, time: Time) -> list[Event]:
         """Run a step for each deadline below ``time``, in order, and set the clock."""
+        deadlines = self.world.deadlines
+        if not deadlines.floored and not (deadlines.heap and deadlines.heap[0][0] < time):
+            self.world.clock = max(self.world.clock, time)  # as most often: between steps nothing else is asked for
+            return []
         out: list[Event] = []
         asked: Counter[tuple[Installed, tuple[Any, ...]]] = Counter()
-        before = (deadlines := self.world.deadlines).number
+        before = deadlines.number
         while True:
             stop = deadlines.next_stop(self.world.clock)
             due = deadlines.pop(min(time, stop + 1))

@@ -276,7 +276,7 @@ def attempt(engine: EngineCore, feed: Feed, shape: Shape[T], found: Attempt[T]) 
         found: How far it has come, also if it is interrupted: what was done until then stands.
     """
     compiled = compiled_of(engine)
-    engine._why_row_by_row = _WATCHED if engine._is_watched else ""
+    engine._why_row_by_row = _WATCHED if engine._is_watched() else ""
     if compiled.reason or engine._why_row_by_row:
         return found
     try:
