@@ -156,8 +156,14 @@ LOGGED_IN_TWICE = [  # at one time, and out in between
 ]
 
 
+OUT_TWICE = [  # so that two windows begin at one time, which a third end makes the same
+    Push(0, Row(n, 0, j), start, end) for n, (j, start, end) in enumerate([(1, 0, 0), (2, 1, 2), (2, 1, 1), (2, 0, 0)])
+]
+
+
 @fewer
 @given(case=cases(("logged in",)))
+@example(case=(Program(Kind("logged in", 1), (0, 0, 1), lateness=3, report="on_close"), OUT_TWICE))
 @example(case=(Program(Kind("logged in", 1), (0, 1), report="final"), LOGGED_IN_TWICE))
 def test_windows_that_open_with_one_event_and_close_with_another(case):
     program, trace = case

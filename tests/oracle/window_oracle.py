@@ -132,7 +132,7 @@ class Kind:
             case "logged in" if push.row.j == LOG_IN:
                 return [(push.start, math.inf)]
             case "logged in" if push.row.j == LOG_OUT:
-                return [(start, push.end + 1) for start, _ in present]
+                return sorted({(start, push.end + 1) for start, _ in present})  # of two that began together one
             case "logged in":
                 return present
         return [(start, start + length) for start in starts if start <= push.start and push.end < start + length]
