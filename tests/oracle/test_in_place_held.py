@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, correlate
+from cartesius import Engine, Reactive, Restriction, Slot, arrive, controls, correlate, forward, handles, state
 from restrictions import affinely, key_by, most_recently, only, retracting, sliding, tumbling, within
 from restrictions.tables import aggregate, count, mean, sum_
 from restrictions.windows import final, non_empty, on_close
@@ -94,3 +94,34 @@ def test_a_window_tells_its_totals_when_it_closes(tier: Any) -> None:
     if tier is None:
         assert sum(engine.stats.given_up.values()) == 2  # each opens a window
         assert "contents[window].append(part0)" in engine.source()
+
+
+class stalling(Restriction):
+    """Let one event of ``slot`` through, and suspend its strand until the next of ``signal``."""
+
+    slot: Slot
+    signal: Slot
+    held = state(None)
+
+    @controls(arrive, "slot")
+    def hold(self, slot, event, resume):
+        forward(slot, event)
+        self.held = resume
+
+    @handles(arrive, "signal")
+    def go_on(self, slot, event):
+        forward(slot, event)
+        held, self.held = self.held, None
+        if held is not None:
+            held()
+
+
+def test_what_comes_to_a_suspended_strand_waits_for_it() -> None:
+    """So no function may hold it in a window that the strand would not have come to."""
+    a, b = Reactive("a"), Reactive("b")
+    stack = tumbling(4, report=on_close) | stalling("x", "y")
+    output: Reactive = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=stack, name="out")
+    engine = Engine(output, lateness=0)
+    assert engine.push(a, 1, at=1) == engine.push(b, 2, at=2) == []
+    assert engine.stats.waiting == 2
+    assert engine._pushes.of(a) == "its strands may be suspended, and what comes waits for them"
