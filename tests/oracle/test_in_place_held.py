@@ -124,4 +124,4 @@ def test_what_comes_to_a_suspended_strand_waits_for_it() -> None:
     engine = Engine(output, lateness=0)
     assert engine.push(a, 1, at=1) == engine.push(b, 2, at=2) == []
     assert engine.stats.waiting == 2
-    assert engine._pushes.of(a) == "its strands may be suspended, and what comes waits for them"
+    assert engine._pushes.of(a) == "tumbling(4, report=on_close) runs as written"
