@@ -22,10 +22,9 @@ from restrictions.windowing.window_base import windowing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius import Duration, Slot
+    from cartesius import Duration
     from cartesius.data.entries import Entry
     from cartesius.data.events import Time
-    from cartesius.language.restriction_base import Restriction
     from cartesius.plan.nodes import Node
 
 
@@ -86,9 +85,6 @@ class session(windowing):
         if not self.report.waits or self.report.is_periodic:
             message = f"session: expected on_close or final but got report={self.report!r}: it is known when it is over"
             raise InvalidArgument(message)
-
-    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
-        """Do nothing: what is keyed differently is refused with the windows."""
 
     def plan(self) -> tuple[Node, ...]:
         """Return what it means."""

@@ -16,6 +16,7 @@ from cartesius.data.queues import Queue
 from cartesius.errors import InvalidArgument
 from cartesius.language import families
 from cartesius.language.clauses import slot_of
+from cartesius.language.restriction_base import slot_families
 from cartesius.plan.nodes import Assigned, Node
 from cartesius.rows.clock_clauses import ask_tick, clock, is_past, notify_at_time
 from cartesius.rows.window_clauses import (
@@ -70,6 +71,19 @@ class windowing(Restriction):
             raise InvalidArgument(message)
         if self.on_leave not in ("expire", "displace"):
             message = f'{call}: expected on_leave to be "expire" or "displace" but got on_leave={self.on_leave!r}'
+            raise InvalidArgument(message)
+
+    def check(self, slots: Mapping[str, tuple[Slot, ...]], others: tuple[Restriction, ...]) -> None:
+        """Refuse what would suspend the release of what waits: the rest of it, and of the clock, would wait as well."""
+        if not self.report.waits and self.tick == "tuple":
+            return
+        suspending = next((one for one in others if any(is_ctl for *_, is_ctl in slot_families(one))), None)
+        if suspending is not None:
+            message = (
+                f"{self!r}: expected restrictions beside it that suspend nothing, as the clock releases what waits in"
+                f" windows, but {suspending!r} has a clause by controls; let windows show at once what comes, or write"
+                " it with handles"
+            )
             raise InvalidArgument(message)
 
     def delivery(self) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartesius import Engine, Reactive, Restriction, Slot, arrive, controls, correlate, forward, handles, state
-from restrictions import affinely, key_by, most_recently, only, retracting, sliding, tumbling, within
+from cartesius.errors import InvalidArgument
+from restrictions import affinely, key_by, most_recently, only, retracting, session, sliding, tumbling, within
 from restrictions.tables import aggregate, count, mean, sum_
 from restrictions.windows import final, non_empty, on_close
 from tests.oracle.test_in_place import KEYS, Both, attempt
@@ -116,12 +117,21 @@ class stalling(Restriction):
             held()
 
 
-def test_what_comes_to_a_suspended_strand_waits_for_it() -> None:
-    """So no function may hold it in a window that the strand would not have come to."""
+@pytest.mark.parametrize(
+    "stack",
+    [tumbling(4, report=on_close), sliding(4, 2, report=final), session(3), tumbling(4, tick="time")],
+    ids=repr,
+)
+def test_what_would_suspend_the_release_of_what_waits_is_refused(stack: Any) -> None:
+    """The clock releases it: the next deadline would find the clock suspended, and what is released then lost."""
     a, b = Reactive("a"), Reactive("b")
-    stack = tumbling(4, report=on_close) | stalling("x", "y")
-    output: Reactive = correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=stack, name="out")
-    engine = Engine(output, lateness=0)
-    assert engine.push(a, 1, at=1) == engine.push(b, 2, at=2) == []
-    assert engine.stats.waiting == 2
-    assert engine._pushes.of(a) == "tumbling(4, report=on_close) runs as written"
+    with pytest.raises(InvalidArgument, match=r"suspend nothing, .* but stalling\('x', 'y'\) has a clause by controls"):
+        correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=stack | stalling("x", "y"))
+    shown_at_once: Reactive = correlate(
+        x=a, y=b, yields=lambda x, y: (x, y), restrict=tumbling(4) | stalling("x", "y"), name="out"
+    )
+    engine = Engine(shown_at_once, lateness=0)
+    assert [event.value for time in range(3) for event in engine.push(b if time else a, time, at=time)] == [
+        (0, 1),
+        (0, 2),
+    ]
