@@ -30,10 +30,11 @@ from restrictions.windows import final, last, non_empty, on_close, periodic
 from tests.laws.catalogue_tiers import often_by_key
 
 READ = Reactive("read")
+LONGEST = Monoid("", lambda a, b: max(a, b, key=lambda text: len(text or "")))
 GROUPS = (
     count, sum_.of("n"), mean.of("n"), min_.of("n"), max_.of("n"), sum_.of("f"), mean.of("f"), max_.of("f"),
     min_.of(lambda read: read.n * 2 + 1), max_.of("key"), count.of("f"),
-    Monoid("", lambda a, b: max(a, b, key=len)).of("key"), Group(1, lambda a, b: a * b, lambda a: 1 / a).of("n"),
+    LONGEST.of("key"), Group(1, lambda a, b: a * b, lambda a: 1 / a).of("n"),
 )  # fmt: skip
 KEYS = (None, "key", lambda read: read.n % 2, lambda read: str(read.n > 0), "n")
 REPORTS = ({}, {"report": on_close}, {"report": final}, {"report": on_close & non_empty})
