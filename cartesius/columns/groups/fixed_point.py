@@ -75,18 +75,6 @@ class Fixed:
         return Fixed(high, low, exponent)
 
 
-def of_limbs(high: NDArray[np.int64], low: NDArray[np.int64], exponent: NDArray[np.int64]) -> Fixed:
-    """Return numbers that are multiples of a power of two each, as multiples of the smallest."""
-    exponents = np.unique(exponent).tolist()
-    if len(exponents) > 1:
-        high, low = high.copy(), low.copy()
-        for one in exponents[1:]:
-            of = exponent == one
-            fixed = Fixed(high[of], low[of], one).of_exponent(exponents[0])
-            high[of], low[of] = fixed.high, fixed.low
-    return Fixed(high, low, exponents[0] if exponents else 0)
-
-
 def _spread() -> NotColumnar:
     reason = "floats of very different sizes are added"
     return NotColumnar(reason)

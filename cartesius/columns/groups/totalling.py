@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
-from cartesius.columns.groups.fixed_point import Fixed, of_limbs
+from cartesius.columns.groups.fixed_point import Fixed
 from cartesius.columns.vectors.conversions import of_values
 from cartesius.columns.vectors.vectors import Leaf, NotColumnar, Struct
 from cartesius.results.outputs import is_unchanged
@@ -111,19 +111,16 @@ def chosen(totals: Totals, indices: Indices) -> Totals:
 
 
 def as_vector(totals: Totals) -> Vector | None:
-    """Return totals as values; None if they are objects."""
-    if isinstance(totals, list):
+    """Return totals as values; None if they are objects, or floats, whose exponents may lie too far apart."""
+    if isinstance(totals, list) or (isinstance(totals, Summed) and isinstance(totals.sums, Fixed)):
         return None
     if isinstance(totals, Leaf | Struct):
         return totals
     if not isinstance(totals, Summed):
         return _columns(COUNTS, {"counts": totals})
     columns = {} if totals.numbers is None else {"numbers": totals.numbers}
-    if not isinstance(totals.sums, Fixed):
-        return _columns(SUMS, {**columns, "sums": totals.sums})
-    high, low = totals.sums.high, totals.sums.low
-    exponents = np.full(len(high), totals.sums.exponent, np.int64)
-    return _columns(SUMS, {**columns, "high": high, "low": low, "exponent": exponents})
+    assert not isinstance(totals.sums, Fixed)  # see above
+    return _columns(SUMS, {**columns, "sums": totals.sums})
 
 
 def of_vector(vector: Vector) -> Totals:
@@ -133,8 +130,7 @@ def of_vector(vector: Vector) -> Totals:
     columns = {name: item.numbers for name, item in zip(vector.names, vector.items, strict=True)}  # type: ignore[union-attr]  # they are leaves
     if vector.kind == COUNTS:
         return columns["counts"]
-    limbs = [columns[name] for name in ("high", "low", "exponent") if name in columns]
-    return Summed(of_limbs(*limbs) if limbs else columns["sums"], columns.get("numbers"))
+    return Summed(columns["sums"], columns.get("numbers"))
 
 
 def _columns(kind: str, columns: dict[str, NDArray[np.int64]]) -> Struct:
