@@ -52,8 +52,6 @@ class HeldShape:
 def held_shape_of(join: Join, index: int) -> HeldShape | str:
     """Return what a push into a slot does, or why it needs all of the handlers."""
     slot, pattern = join.slots[index], join.pattern
-    if not join.is_in_place:
-        return "its strands may be suspended, and what comes waits for them"
     opener = next((one for one in join.installed if isinstance(one.node, Regular)), None)
     if opener is None or not slot.has_windows:
         return "it is in no windows of one size"

@@ -140,6 +140,8 @@ class DirectSequence:
             with self._lines.under(f"if {bounds}:" if bounds else ""):
                 self._lines.add(f"rows.append({self._row})")
         self._lines.add("""
+            except NameError:  # a mistake of this text
+                raise
             except Exception as error:
                 raise LeftToClauses("a condition raises, which the clauses may not ask") from error
             tuples = len(rows)

@@ -67,7 +67,7 @@ class tumbling(_sliding):
 
     Raises:
         InvalidArgument: A size that is none, or an unknown option; when a correlation is built: two kinds of windows,
-            or windows beside `versioned`.
+            or windows beside `versioned`; or, of windows that wait, a clause by `controls` beside them.
 
     Law:
         What it gives is what the correlation without it gives for the events of each window, window by window.

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartesius import Engine, Reactive, Restriction, Slot, arrive, controls, correlate, forward, handles, state
-from cartesius.errors import InvalidArgument
-from restrictions import affinely, key_by, most_recently, only, retracting, session, sliding, tumbling, within
+from cartesius import Engine, Reactive, correlate
+from restrictions import affinely, key_by, most_recently, only, retracting, sliding, tumbling, within
 from restrictions.tables import aggregate, count, mean, sum_
 from restrictions.windows import final, non_empty, on_close
 from tests.oracle.test_in_place import KEYS, Both, attempt
@@ -95,43 +94,3 @@ def test_a_window_tells_its_totals_when_it_closes(tier: Any) -> None:
     if tier is None:
         assert sum(engine.stats.given_up.values()) == 2  # each opens a window
         assert "contents[window].append(part0)" in engine.source()
-
-
-class stalling(Restriction):
-    """Let one event of ``slot`` through, and suspend its strand until the next of ``signal``."""
-
-    slot: Slot
-    signal: Slot
-    held = state(None)
-
-    @controls(arrive, "slot")
-    def hold(self, slot, event, resume):
-        forward(slot, event)
-        self.held = resume
-
-    @handles(arrive, "signal")
-    def go_on(self, slot, event):
-        forward(slot, event)
-        held, self.held = self.held, None
-        if held is not None:
-            held()
-
-
-@pytest.mark.parametrize(
-    "stack",
-    [tumbling(4, report=on_close), sliding(4, 2, report=final), session(3), tumbling(4, tick="time")],
-    ids=repr,
-)
-def test_what_would_suspend_the_release_of_what_waits_is_refused(stack: Any) -> None:
-    """The clock releases it: the next deadline would find the clock suspended, and what is released then lost."""
-    a, b = Reactive("a"), Reactive("b")
-    with pytest.raises(InvalidArgument, match=r"suspend nothing, .* but stalling\('x', 'y'\) has a clause by controls"):
-        correlate(x=a, y=b, yields=lambda x, y: (x, y), restrict=stack | stalling("x", "y"))
-    shown_at_once: Reactive = correlate(
-        x=a, y=b, yields=lambda x, y: (x, y), restrict=tumbling(4) | stalling("x", "y"), name="out"
-    )
-    engine = Engine(shown_at_once, lateness=0)
-    assert [event.value for time in range(3) for event in engine.push(b if time else a, time, at=time)] == [
-        (0, 1),
-        (0, 2),
-    ]

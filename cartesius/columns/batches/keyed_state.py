@@ -62,12 +62,10 @@ class KeyedState:
         self._clock: int | None = None  # what it has passed has left,
         self._newest: list[Ints] = []  # but for these rows by their numbers, which came when it was there
         self._codes: dict[Any, int] = {}
-        self._near: dict[Any, int] = {}  # those of the last batch: its rows are coded as they come, and as they stay
         self._shelves = [Shelf(sum(of == slot for of, _ in stage.links)) for slot in range(len(state.retained))]
-        for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained), strict=True):
+        for shelf, rows, codes in zip(self._shelves, state.retained, self._coded(state.retained, {}), strict=True):
             if rows is not None:
                 shelf.put(rows, *codes)
-        self._near = {}
         self._most = LEAST + 2 * max(state.n_retained, len(self._codes))
 
     @property
@@ -115,8 +113,8 @@ class KeyedState:
 
         None: what stays has other types than what is there.
         """
-        self._near = {}
-        coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))])
+        near: dict[Any, int] = {}  # the rows of a batch are coded as they come, and as they stay
+        coming = self._coded([arriving.get(slot) for slot in range(len(self._shelves))], near)
         touched = self._touched(coming)
         before = self._of([shelf.rows(shelf.of(codes)) for shelf, codes in zip(self._shelves, touched, strict=True)])
         outcome = self.stage.run(before, arriving, moment)
@@ -130,7 +128,7 @@ class KeyedState:
             if rows is not None and after[-1] is None:
                 return None
         state = attrs.evolve(state, retained=tuple(after))
-        return outcome, Change(self, touched, state, self._coded(after), clock)
+        return outcome, Change(self, touched, state, self._coded(after, near), clock)
 
     def _touched(self, coming: Sequence[Sequence[Ints]]) -> list[Ints]:
         """Return the keys of the rows that a batch looks at, by slot, given the codes of what comes.
@@ -164,8 +162,11 @@ class KeyedState:
         is_full = max(len(self._codes), sum(shelf.n for shelf in self._shelves)) > self._most
         return KeyedState(self.stage, self.whole) if is_full else self
 
-    def _coded(self, retained: Sequence[Rows | None]) -> list[list[Ints]]:
-        """Return of each slot the codes of the keys of rows, and of what they name: equal where these are."""
+    def _coded(self, retained: Sequence[Rows | None], near: dict[Any, int]) -> list[list[Ints]]:
+        """Return of each slot the codes of the keys of rows, and of what they name: equal where these are.
+
+        Those ``near`` are known, and others added there: it is in the processor's caches, as all codes are not.
+        """
         found = []
         for slot, rows in enumerate(retained):
             named = [number for number, (of, _) in enumerate(self.stage.links) if of == slot]
@@ -176,12 +177,13 @@ class KeyedState:
             if keys is None or not {type(keys), type(rows.payload)} <= {Leaf, Struct}:
                 reason = "its rows are not split by a key"
                 raise NotSplit(reason)
-            found.append([self._codes_of(one) for one in (keys, *(self.stage.named(link, rows) for link in named))])
+            found.append(
+                [self._codes_of(one, near) for one in (keys, *(self.stage.named(link, rows) for link in named))]
+            )
         return found
 
-    def _codes_of(self, keys: Vector) -> Ints:
-        codes, near = self._codes, self._near
-        listed = keys.to_list()
+    def _codes_of(self, keys: Vector, near: dict[Any, int]) -> Ints:
+        codes, listed = self._codes, keys.to_list()
         try:
             for key in listed:
                 if key not in near:

@@ -112,15 +112,16 @@ def chosen(totals: Totals, indices: Indices) -> Totals:
 
 def as_vector(totals: Totals) -> Vector | None:
     """Return totals as values; None if they are objects, or floats, whose exponents may lie too far apart."""
-    if isinstance(totals, list) or (isinstance(totals, Summed) and isinstance(totals.sums, Fixed)):
+    if isinstance(totals, list):
         return None
     if isinstance(totals, Leaf | Struct):
         return totals
     if not isinstance(totals, Summed):
         return _columns(COUNTS, {"counts": totals})
-    columns = {} if totals.numbers is None else {"numbers": totals.numbers}
-    assert not isinstance(totals.sums, Fixed)  # see above
-    return _columns(SUMS, {**columns, "sums": totals.sums})
+    if isinstance(totals.sums, Fixed):
+        return None
+    numbers = {} if totals.numbers is None else {"numbers": totals.numbers}
+    return _columns(SUMS, {**numbers, "sums": totals.sums})
 
 
 def of_vector(vector: Vector) -> Totals:

@@ -27,8 +27,9 @@ from cartesius import (
     tick,
 )
 from cartesius.errors import EngineBroken, InvalidArgument, NotStorable, UnhandledOperation
-from restrictions import aligning, cartesian, key_by, momentarily, most_recently
+from restrictions import aligning, cartesian, key_by, momentarily, most_recently, session, sliding, tumbling
 from restrictions.streams import map_
+from restrictions.windows import final, on_close
 
 
 class stalling(Restriction):
@@ -263,3 +264,17 @@ def test_a_handler_around_the_engine_will_do(left):
 
     assert handle(appending(), program) == [(42,)]
     assert logged == [42]
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [tumbling(4, report=on_close), sliding(4, 2, report=final), session(3), tumbling(4, tick="time")],
+    ids=repr,
+)
+def test_what_would_suspend_the_release_of_what_waits_is_refused(left, right, stack):
+    """The clock releases it: the next deadline would find the clock suspended, and what is released then lost."""
+    with pytest.raises(InvalidArgument, match=r"suspend nothing, .* but stalling\('x', 'y'\) has a clause by controls"):
+        pairs(left, right, stack | stalling("x", "y"))
+    engine = Engine(pairs(left, right, tumbling(4) | stalling("x", "y")), lateness=0)
+    engine.push(left, 0, at=0)
+    assert [values(engine.push(right, time, at=time)) for time in (1, 2)] == [[(0, 1)], [(0, 2)]]
