@@ -191,8 +191,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     coded = KeyedState._coded
 
-    def other(self: KeyedState, retained: Any) -> Any:
+    def other(self: KeyedState, retained: Any, near: dict[Any, int]) -> Any:
         self._codes = {}
-        return coded(self, retained)
+        return coded(self, retained, near)
 
     patch.setattr(KeyedState, "_coded", other)
