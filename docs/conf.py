@@ -53,18 +53,13 @@ napoleon_custom_sections = ["Law", "Laws", "Source", "Sources", "State"]
 default_role = "py:obj"
 autosummary_generate = False
 
+html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
-html_theme_options = {
-    "description": "A join is a restriction of the cartesian product",
-    "fixed_sidebar": True,
-    "font_family": "system-ui, sans-serif",
-    "head_font_family": "system-ui, sans-serif",
-    "page_width": "1240px",
-    "sidebar_width": "250px",
-    "show_powered_by": False,
-    "sidebar_collapse": False,
-}
+html_css_files = ["pages.css"]
+html_show_sphinx = False
+html_show_search_summary = False  # which a page that is opened as a file may not fetch
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
 
 
 class Names(Directive):

@@ -27,6 +27,7 @@ LANGUAGES = {
     "bash": "its commands exist: make targets, modules that answer --help, files, and programs of Spark and Kafka",
     "text": "nothing to run: a drawing, a form, or what a command prints that takes long",
     "{toctree}": "make docs",
+    "{include}": "make docs; what is included is checked where it stands",
     "{eval-rst}": "make docs",
     "{literalinclude}": "make docs",
     "{names}": "make docs; test_reference.py compares the names with what the packages export",

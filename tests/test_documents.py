@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +25,6 @@ from tests.documents import (
     problem,
     unknown_command,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TARGETS = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 WITHOUT_SPARK = [page for page in executed_pages() if not needs_spark(page)]
@@ -79,13 +76,30 @@ def test_the_modules_that_pages_name_answer_help():
 
 
 def test_every_page_is_in_the_table_of_contents():
-    """Pages at the top of docs/ are there by themselves, others are named, under the caption of their kind."""
-    tables = [block.code for block in of_language("{toctree}", DOCS / "index.md")]
-    tables += [block.code for block in of_language("{toctree}", DOCS / "reference" / "index.md")]
-    listed = {line for table in tables for line in table.splitlines() if line and not line.startswith(":")}
-    assert "*" in listed
-    inside = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("*/*.md")}
-    assert inside - listed - {f"reference/{name}" for name in listed} == set()
+    """Once: docs/index.md lists the sections, and the page of a section its pages."""
+    listed = [
+        (page.parent / f"{line}.md").relative_to(DOCS)
+        for page in DOCS.rglob("*.md")
+        for block in of_language("{toctree}", page)
+        for line in block.code.splitlines()
+        if line and not line.startswith(":")
+    ]
+    pages = {page.relative_to(DOCS) for page in DOCS.rglob("*.md")}
+    assert sorted(listed) == sorted(pages - {Path("index.md")})
+
+
+def test_a_section_says_of_each_of_its_pages_what_it_is_for():
+    sections = [
+        (page, block.code.splitlines())
+        for page in DOCS.rglob("*.md")
+        for block in of_language("{toctree}", page)
+        if ":hidden:" in block.code and page != DOCS / "index.md"
+    ]
+    assert len(sections) > 5
+    for page, lines in sections:
+        text = page.read_text(encoding="utf-8")
+        for name in (line for line in lines if line and not line.startswith(":")):
+            assert re.search(rf"^- \[.+\]\({name}\.md\): .{{10}}", text, flags=re.MULTILINE), f"{page}: {name}"
 
 
 # ---------------------------------------------------------------------------- the check itself can fail, and says where

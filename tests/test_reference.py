@@ -109,3 +109,30 @@ def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     assert {f"{module}.{name}" for module, name in documented()} - built == set()
     methods = {f"cartesius.Engine.{name}" for name in dir(Engine) if not name.startswith("_")}
     assert methods - built == set()  # those that a base has which users never see as well
+    check_in_a_browser(tmp_path / "html")
+
+
+def check_in_a_browser(built: Path) -> None:
+    """Opened as files, pages are searched, their navigation folds, and on a phone the page itself comes first."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = chromium.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
+        page.goto((built / "how_to" / "tables.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert page.locator("h1").bounding_box()["y"] < 150
+        assert page.locator(".sidebar-drawer").bounding_box()["x"] < -200  # out of the page
+        page.locator("label.nav-overlay-icon").click()
+        windows = page.locator(".sidebar-tree").get_by_role("link", name="Compute in windows")
+        windows.wait_for(state="visible")
+        page.locator(".sidebar-tree .current > label").first.click()
+        windows.wait_for(state="hidden")
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert max(map(int, re.findall(r"\d+", ground)[:3])) < 60  # dark, as the system is
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.locator("input.sidebar-search").fill("most_recently")
+        page.keyboard.press("Enter")
+        for name in ("restrictions.most_recently", "Choose a restriction"):
+            page.locator("#search-results").get_by_role("link", name=name, exact=True).wait_for()
+        chromium.close()
