@@ -93,7 +93,7 @@ class EngineBroken(CartesiusError, RuntimeError):
     """Nobody knows what the state is: build a new engine, or restore a snapshot.
 
     A push failed while a handler held a live continuation, which cannot be undone; or a call was interrupted (Ctrl-C, a
-    signal) just while it changed the state.
+    signal) while it changed the state.
     """
 
 

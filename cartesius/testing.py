@@ -69,7 +69,7 @@ def marbles(
     values: Mapping[str, Any] | None = None,
     **inputs: str,
 ) -> str:
-    """Run a pattern on marble strings; return what comes out as one. A character is a time unit, the first is time 0.
+    """Run a pattern on marble strings; return the results as one. A character is a time unit, the first is time 0.
 
     >>> from cartesius.testing import marbles
     >>> from restrictions import at_most, cartesian, zip_

@@ -40,7 +40,7 @@ _JSON: Final = {
 
 
 def to_parquet(path: str) -> Sink:
-    """Return a sink that writes micro-batch n into the folder ``path/batch=n``, in place of what is there of it.
+    """Return a sink that writes micro-batch n into the folder ``path/batch=n``, in place of its former content.
 
     >>> from spark_bridge.sinks import to_parquet
     >>> frames.start(  # doctest: +SKIP

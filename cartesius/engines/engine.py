@@ -222,7 +222,7 @@ class Engine(EngineCore):
             batch: For each input, or its name, its columns: an Arrow table or record batch, or a mapping from names to
                 arrays. ``at``, or ``start`` and ``end``: the times, in time units, by default as in `push`;
                 ``order``: the arrival order, distinct ints, needed of several inputs, one alone comes row by row; of
-                tables ``key``, unless the reactive declares a field, and ``deleted``. The rest is the payload: a
+                tables ``key``, unless the reactive declares a field, and ``deleted``. The others are the payload: a
                 record of the columns, or, if it is the one column ``value``, that.
 
         Returns:

@@ -112,7 +112,7 @@ class Matcher:
         return chain.from_iterable(self._waiting[stream].values())
 
     def feed(self, stream: int, item: Any) -> Equivalence:
-        """Take the next item of a stream; a falsy answer is certain, and stays: what comes later is not looked at.
+        """Take the next item of a stream; a falsy answer is certain, and stays: later items are not looked at.
 
         Args:
             stream: 1 or 2.

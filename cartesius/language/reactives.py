@@ -43,7 +43,7 @@ class Reactive:
             pushed.
         type: The type of its payloads, if it is an attrs class, a dataclass or a named tuple.
         fields: The names of the fields of its payloads, where they are known.
-        items: What is there already, as `of` takes it.
+        items: Events that it has already, as `of` takes them.
         order: In which order its events come, by `ordered` or `unordered`; None: nothing is said, and nothing checked.
 
     Raises:
@@ -82,7 +82,7 @@ class Reactive:
     def of(cls, items: Items, *, name: str = "of", **options: Any) -> Reactive:
         """Return a source of which something is there already: an iterable, to which more may be pushed later.
 
-        An engine eats what is there at its first use, input by input in slot order, as if it had been pushed; an
+        An engine takes these events at its first use, input by input in slot order, as if it had been pushed; an
         async iterable is eaten by `Engine.events`.
 
         >>> from cartesius import Engine, Reactive

@@ -70,8 +70,8 @@ class Restriction(Handler):
     A subclass may also override `validate` (checks the configuration), `check` (checks the composition) and `plan`:
     what it means, as nodes. Then the faster tiers run it without its clauses, `explain` knows what bounds its memory,
     what it holds back and on which order it relies, and Spark may split it by key. One whose plan is not said is
-    `Opaque`: its clauses are run as written, and the rest is taken to be so as is safe. One with slots that are
-    ``Absent`` says by `due` and `needs` how long their events are kept.
+    `Opaque`: its clauses are run as written, and where nothing is said the safe assumption is made. One with slots
+    that are ``Absent`` says by `due` and `needs` how long their events are kept.
 
     >>> from cartesius import Restriction, Slots, displace, forward, handles, memory, push
     >>> class newest(Restriction):
@@ -269,7 +269,7 @@ class Restriction(Handler):
         return None
 
     def own_floor(self) -> Time:
-        """Say, of a gate that `is_common`, before which end it lets nothing through any more, whatever comes to it."""
+        """Say, of a gate that `is_common`, before which end it lets nothing through any more."""
         return EARLIEST
 
     def closed_at(self, window: Window) -> Time:
@@ -280,7 +280,7 @@ class Restriction(Handler):
         """Say, of a copy that has asked for a tick, whether that may give anything if no event comes any more.
 
         Args:
-            is_shown: Whether what is there, or leaves, is a result, as where relations are reported, or taken back.
+            is_shown: Whether an entry in memory is a result, as where relations are reported, or one that leaves is.
         """
         return True
 

@@ -39,7 +39,7 @@ def slope(term: Term, moved: Term) -> int:
         case Prediction():
             return 0  # it is the same until another prediction is valid
     if any(part == moved for part in _direct(term)):
-        fix = [("fix", f"write it as a comparison of {text(moved)}, or of a time from or to it, with the rest")]
+        fix = [("fix", f"write it as a comparison of {text(moved)}, or of a time from or to it, with the other terms")]
         summary = f"{text(term)}: expected a sum or a difference of {text(moved)}, so that its next change is known"
         raise InvalidRule(refusal(summary, fix))
     return 0

@@ -24,7 +24,7 @@ class by_arrival(Restriction):
     >>> [event.value for event in run(latest, [(tide, 2.5), (tide, 2.7)])]
     [(2.5,), (2.7,)]
 
-    What comes of it is then of one order with all that is accepted by arrival; another run may bring other results.
+    Its results are then in one order with everything that is accepted by arrival; another run may give other results.
 
     Args:
         *slots: The slots concerned, by variable name or reactive.

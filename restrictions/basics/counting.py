@@ -94,7 +94,7 @@ class take_events(_of_n_events):
 
     @handles(arrive, "slots")
     def let_first_through(self, slot: Slot, event: Entry) -> None:
-        """Drop what comes after the n-th."""
+        """Drop the events after the n-th."""
         seen = self.seen.get(slot.name, 0)
         if seen < self.n:
             self.seen = {**self.seen, slot.name: seen + 1}

@@ -43,8 +43,8 @@ def recent(initiator: str | Reactive, terminator: str | Reactive) -> Composition
     [('a2', 'b1'), ('a2', 'b2')]
 
     Args:
-        initiator: A slot, by variable name or reactive: what comes first.
-        terminator: Another one: what comes second.
+        initiator: A slot, by variable name or reactive: the first event.
+        terminator: Another one: the second event.
 
     Source:
         Chakravarthy, Mishra, DKE 14 (1994): the recent context.
@@ -63,8 +63,8 @@ def chronicle(initiator: str | Reactive, terminator: str | Reactive) -> Composit
     [('a1', 'b1'), ('a2', 'b2')]
 
     Args:
-        initiator: A slot, by variable name or reactive: what comes first.
-        terminator: Another one: what comes second.
+        initiator: A slot, by variable name or reactive: the first event.
+        terminator: Another one: the second event.
 
     Results come oldest first, in the whole correlation (`fifo`).
 
@@ -86,8 +86,8 @@ def continuous(initiator: str | Reactive, terminator: str | Reactive) -> Composi
     [('a1', 'b1'), ('a2', 'b1')]
 
     Args:
-        initiator: A slot, by variable name or reactive: what comes first.
-        terminator: Another one: what comes second.
+        initiator: A slot, by variable name or reactive: the first event.
+        terminator: Another one: the second event.
 
     Results come oldest first, in the whole correlation (`fifo`).
 
@@ -108,8 +108,8 @@ def cumulative(initiator: str | Reactive, terminator: str | Reactive) -> Composi
     [(['a1', 'a2'], 'b1')]
 
     Args:
-        initiator: A slot, by variable name or reactive: what comes first; the variable is a list.
-        terminator: Another one: what comes second.
+        initiator: A slot, by variable name or reactive: the first events; the variable is a list.
+        terminator: Another one: the second event.
 
     Source:
         Chakravarthy, Mishra, DKE 14 (1994): the cumulative context.

@@ -88,7 +88,7 @@ class in_event_time(Restriction):
         return (InTime(self.lateness),)
 
     def own_floor(self) -> Time:
-        """Return the latest end seen, less the lateness: what comes earlier is set aside."""
+        """Return the latest end seen, less the lateness: earlier events are set aside."""
         return self.seen - self.lateness
 
     def _may_go(self, event: Entry) -> bool:
@@ -96,7 +96,7 @@ class in_event_time(Restriction):
 
     @handles(arrive)
     def hold(self, slot: Slot, event: Entry) -> None:
-        """Hold what comes in time."""
+        """Hold an event that is in time."""
         if event.end == EARLIEST:  # it has always been so
             forward(slot, event)
         elif event.end < max(self.gone, self.own_floor()):

@@ -68,11 +68,11 @@ class per_item(template):
         return (Opaque(relies=Reliance.NONE, held="", pointwise=True),)
 
     def on_item(self, key: Any, value: Any) -> Iterable[Keyed]:
-        """Return what comes out for an item."""
+        """Return the items that one item gives."""
         raise NotImplementedError  # each subclass says
 
     def on_marker(self, marker: int) -> Iterable[Keyed]:
-        """Return what comes out for a marker before which something came."""
+        """Return the items that a marker gives, if items came before it."""
         return ()
 
     @handles(arrive, "slot")
@@ -168,7 +168,7 @@ class unordered_per_key(template_of_key):
     """Base of operators on what came of a key between two markers, as a bag: override ``update`` and ``on_marker``.
 
     The items are lifted into a commutative ``monoid`` and combined; at the marker ``update`` makes the new state of the
-    old one and of that total, and ``on_marker`` gives what comes out of it. ``on_item`` may give something at once, of
+    old one and of that total, and ``on_marker`` gives the items of it. ``on_item`` may give something at once, of
     the state of the last marker; it cannot change it. All hooks give *values*, whose key is that of the items.
 
     >>> from cartesius import Engine, Reactive, unordered
@@ -202,7 +202,7 @@ class unordered_per_key(template_of_key):
         InvalidArgument: No ``every``, or no monoid; otherwise as `in_order_per_key`.
 
     Law:
-        However items are shuffled between markers, what comes out at markers is the same, each key's in one order.
+        However items are shuffled between markers, the same items come out at markers, each key's in one order.
 
     Source:
         SOURCES E2: OpKeyedUnordered.
@@ -215,7 +215,7 @@ class unordered_per_key(template_of_key):
 
     @of_subclasses_too
     def plan(self) -> tuple[Node, ...]:
-        """Return what its clauses do not say: what comes out at once comes out as it comes in."""
+        """Return what its clauses do not say: items that come out at once do so in the order in which they came in."""
         is_at_once = type(self).on_item is not unordered_per_key.on_item
         gives = Give.AS_THEY_COME if is_at_once else Give.OF_ITS_OWN
         return (Opaque(fields=("key",), relies=Reliance.NONE, gives=gives, held="O(1)"),)
@@ -259,7 +259,7 @@ class unordered_per_key(template_of_key):
 
     @handles(tick)
     def mark(self, now: int) -> None:
-        """Update the state, marker by marker, and let go what comes out."""
+        """Update the state, marker by marker, and let the items go."""
         for marker in sorted(marker for marker in self.totals if marker <= now):
             (total, event), rest = self.totals[marker], {m: t for m, t in self.totals.items() if m != marker}
             key, before = self.kept

@@ -49,8 +49,8 @@ class windowed(windowing):
         assigner: A pure function that returns windows, each of which contains the event: `Window`, or (start, end).
         lateness: As for `tumbling`, and so are report, content, tick and on_leave.
 
-    State: as `tumbling`. Relies on arrival order, if the function asks for what is there. Does not commute: what is to
-    its right has a copy a window.
+    State: as `tumbling`. Relies on arrival order, if the function looks at the present windows. Does not commute:
+    each window has a copy of the restrictions to its right.
 
     Raises:
         InvalidArgument: No function; when an event comes: what it returns are no windows that contain the event.

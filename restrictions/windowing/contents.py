@@ -39,7 +39,7 @@ class _content(Restriction):
 
 
 class keeping(_content):
-    """Keep, of what is in a window, what a function says; the rest is displaced. Never suspends.
+    """Keep those events of a window that a function chooses; the others are displaced. Never suspends.
 
     >>> from cartesius import Reactive, run
     >>> from restrictions import cartesian, tumbling
@@ -105,7 +105,7 @@ def last(n: int = 1) -> Restriction:
 
 
 class _first(_content):
-    """Keep the first; what comes later is displaced."""
+    """Keep the first; later events are displaced."""
 
     n: int
 
@@ -115,7 +115,7 @@ class _first(_content):
 
     @handles(push)
     def keep(self, slot: Slot, entry: Entry) -> None:
-        """Displace what comes after the first."""
+        """Displace the events after the first."""
         there = of_window(slot, entry) if slot.has_windows else ()
         if len(there) > self.n:
             displace(slot, entry)
@@ -159,7 +159,7 @@ class filtered(_content):
     Args:
         predicate: A pure function of the value.
 
-    State: none. Relies on no order. Does not commute with `last`, which counts what comes.
+    State: none. Relies on no order. Does not commute with `last`, which counts events.
 
     Raises:
         InvalidArgument: No function; when a correlation is built: without windows.

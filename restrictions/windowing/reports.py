@@ -98,7 +98,7 @@ def periodic(period: int | timedelta) -> Report:
     >>> [event.value for event in engine.advance(5)], [event.value for event in engine.advance(10)]
     ([('a',)], [('b',)])
 
-    What comes after the last multiple is not reported: let the period divide the ends of the windows.
+    Events after the last multiple are not reported: let the period divide the ends of the windows.
 
     Args:
         period: Time units or a `timedelta`, > 0.
