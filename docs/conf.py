@@ -57,6 +57,7 @@ html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_show_search_summary = False  # which a page that is opened as a file may not fetch
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
