@@ -41,7 +41,7 @@ def test_readmes_first_program_on_spark(spark, readme):
     }
     given = eval(line_of("credited"), {**readme, **frames})
     # The first click comes before any ad; ada's at 27 is exactly a day after hers, that at 28 an hour too late.
-    assert sorted((row._1, row._2) for row in given.results.collect()) == [("ada", "milk"), ("eva", "coffee")]
+    assert sorted((row.user, row.id) for row in given.results.collect()) == [("ada", "milk"), ("eva", "coffee")]
     assert not given.dead.count()
 
 
