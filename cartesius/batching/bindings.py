@@ -166,13 +166,13 @@ class Bindings:
         if self.window_space is not None:
             message = (
                 f"{restriction!r}: expected one kind of windows in a correlation but there are others to its left;"
-                " correlate in one, and the results in the other"
+                " correlate in windows of one kind, and bind the result to a correlation in those of the other"
             )
             raise InvalidArgument(message)
         if self.moment is not None:
             message = (
-                f"{restriction!r}: expected windows, or versions, but got both; correlate by versioned, and the results"
-                " in windows"
+                f"{restriction!r}: expected windows, or versions, but got both; correlate under versioned, and bind the"
+                " result to a correlation in windows"
             )
             raise InvalidArgument(message)
         self.window_space = len(self.spaces)

@@ -264,8 +264,8 @@ def of_clause(call: str, slot: object = None) -> tuple[Any, Any]:
     copy = running().__dict__.get("copy")
     if copy is None:
         message = (
-            f"{call}: expected to be called in a clause of a restriction but none is at work here; a body must be pure:"
-            " write a Restriction that does it"
+            f"{call}: expected to be called in a clause of a restriction but none runs here; where and yields must be"
+            " pure: write a Restriction that does it"
         )
         raise InvalidArgument(message)
     if slot is not None and not hasattr(slot, "door"):

@@ -47,8 +47,8 @@ def refuse_consumption(restriction: Restriction, others: tuple[Restriction, ...]
     for other in others:
         if facts.consumes(other):
             message = (
-                f"{restriction!r}: expected no restriction that spends or cuts but got {other!r}; retraction evaluates"
-                " the body again on the old combinations, which is exact only if all that satisfy it were yielded:"
-                " leave one out"
+                f"{restriction!r}: expected no restriction that uses events up or leaves matches out but got {other!r};"
+                " to take results back, where and yields are evaluated again on the old combinations, which is exact"
+                " only if every match became a result: leave one of the two restrictions out"
             )
             raise InvalidArgument(message)

@@ -35,7 +35,7 @@ class retracting(Restriction):
     `momentarily`).
 
     Raises:
-        InvalidArgument: When a correlation is built: together with a restriction that spends or cuts.
+        InvalidArgument: When a correlation is built: together with one that uses events up or leaves matches out.
 
     Law:
         Idempotent. What is left of its results is what a from-scratch evaluation of the memory gives.

@@ -85,7 +85,7 @@ def test_a_failing_finish_leaves_the_engine_as_it_was():
 
 @pytest.mark.parametrize("extra", [affinely("s"), take(2)], ids=repr)
 def test_what_consumes_is_refused_beside_totals(extra):
-    with pytest.raises(InvalidArgument, match="spends or cuts"):
+    with pytest.raises(InvalidArgument, match="uses events up or leaves matches out"):
         Engine(correlate(s=s, yields=lambda s: s, restrict=retracting() | totalling(count) | extra))
 
 

@@ -209,7 +209,7 @@ def test_a_gate_of_changes_refuses_streams_and_other_gates(gate):
 
 @pytest.mark.parametrize("extra", [first_match(), affinely("x"), take(2)], ids=repr)
 def test_what_consumes_is_refused_beside_a_table_that_passes(extra):
-    with pytest.raises(InvalidArgument, match="spends or cuts"):
+    with pytest.raises(InvalidArgument, match="uses events up or leaves matches out"):
         Engine(one_slot(t, retracting() | as_table("x") | transiently("x") | extra))
 
 

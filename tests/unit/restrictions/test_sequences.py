@@ -356,7 +356,7 @@ def test_what_says_nothing_is_refused_where_it_is_written(make, said):
         (in_sequence("a", "b") | versioned("a"), "expected contiguity='any' beside versioned"),
         (
             in_sequence("a", "b", after_match="to_next") | retracting(),
-            "spends or cuts but got in_sequence",
+            "leaves matches out but got in_sequence",
         ),
         (key_by(a="key") | in_sequence("a", "b", after_match="to_next"), "expected slots keyed in the same key_by"),
     ],

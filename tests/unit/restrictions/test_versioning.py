@@ -130,7 +130,7 @@ def test_partial_rows_that_no_event_gives_a_time_are_refused():
     "extra", [affinely("r"), at_most(2, "t"), take(1), first_match(), every_nth(2), randomly(1)], ids=repr
 )
 def test_what_consumes_is_refused_beside_a_correction(extra):
-    with pytest.raises(InvalidArgument, match="spends or cuts"):
+    with pytest.raises(InvalidArgument, match="uses events up or leaves matches out"):
         Engine(lookup(versioned("t") | retracting() | extra))
 
 
