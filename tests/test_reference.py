@@ -121,8 +121,9 @@ def check_in_a_browser(built: Path) -> None:
         page = chromium.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
         page.goto((built / "how_to" / "tables.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-        assert page.locator("h1").bounding_box()["y"] < 150
-        assert page.locator(".sidebar-drawer").bounding_box()["x"] < -200  # out of the page
+        assert page.evaluate("document.querySelector('h1').getBoundingClientRect().top") < 150
+        left = "document.querySelector('.sidebar-drawer').getBoundingClientRect().left"
+        assert page.evaluate(left) < -200  # out of the page
         page.locator("label.nav-overlay-icon").click()
         windows = page.locator(".sidebar-tree").get_by_role("link", name="Compute in windows")
         windows.wait_for(state="visible")
