@@ -107,8 +107,8 @@ def core_python(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
         made_wheel(name, folder)
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-compile"]
-    run(*pip, "--find-links", folder, built.wheel)
+    options = ("--quiet", "--no-index", "--no-compile", "--find-links", folder)
+    run(sys.executable, "-m", "pip", "--python", python, "install", *options, built.wheel)
     return python
 
 
