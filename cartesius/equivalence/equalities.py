@@ -39,7 +39,7 @@ class Equality:
 
 
 def equal_by(form: Callable[[Any], Any]) -> Equality:
-    """Make items the same whose form is: the part of them that is determined, whatever the order of the input.
+    """Compare items by a form of them, such as the part that is the same in any order of the input.
 
     >>> from cartesius.testing import equal_by, streams_equivalent
     >>> parts = equal_by(lambda text: sorted(text.split("@")))

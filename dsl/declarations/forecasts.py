@@ -105,7 +105,7 @@ class Quantifier:
 
 
 def throughout(first: Expression, last: Expression) -> Quantifier:
-    """Return what makes a condition one that must hold at every instant from ``first`` to ``last``, both included.
+    """Make a condition hold at every instant: ``throughout(first, last)(condition)``, both ends included.
 
     Inside, the fields of forecasts are read bare: at each instant they are what is predicted for it. A gap in the
     predictions makes the condition unknown, unless it fails at another instant. Where the last instant is before the

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class by_arrival(Restriction):
-    """Take the order in which events of ``slots`` arrive for theirs, whatever their declared order. Changes nothing.
+    """Accept the order of arrival of ``slots`` as their order, in spite of what they declare. Changes nothing.
 
     >>> from cartesius import Reactive, run, unordered
     >>> from restrictions import by_arrival, cartesian, most_recently

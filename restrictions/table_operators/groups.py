@@ -114,7 +114,7 @@ class _Summed:
 
 @attrs.frozen(repr=False)
 class Monoid(_Summed):
-    """How values are summed up that cannot be subtracted again: what stands is kept, and summed anew if one is gone.
+    """How to total values that cannot be subtracted, as of a maximum: all are kept, and totalled anew if one goes.
 
     >>> from cartesius import Reactive, run
     >>> from restrictions import tumbling
@@ -147,7 +147,7 @@ class Monoid(_Summed):
 
 @attrs.frozen(repr=False)
 class Group(_Summed):
-    """A group over which `reduce` totals: values are lifted into it, combined, and the total is finished.
+    """How to total values that can be subtracted again: lift each, combine them, finish the total. For `reduce`.
 
     >>> from restrictions.tables import Group
     >>> largest_shift = Group(0, lambda a, b: a + b, lambda a: -a, finish=abs)

@@ -130,7 +130,7 @@ def foreign_join(
     restrict: Restrict = None,
     retention: Duration | None = None,
 ) -> Reactive:
-    """Join each row of ``left`` with the row of ``right`` that it names: a row a row of ``left``, a pair.
+    """Join each row of ``left`` with the row of ``right`` that it names: a pair for each row of ``left``.
 
     >>> from cartesius import Reactive, Update, run
     >>> from restrictions.tables import foreign_join

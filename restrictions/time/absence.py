@@ -25,7 +25,7 @@ def without(
     between: tuple[str | Reactive, str | Reactive] | None = None,
     within: int | timedelta | None = None,
 ) -> Restriction:
-    """Let those rows come of which an event of ``c`` did *not* come: not after a part, not before, not between two.
+    """Give a row only if an event of ``c`` did *not* come: not after a part, not before one, not between two.
 
     A row waits until the clock has passed the last time at which such an event may end; then it comes, or never. Its
     time is that of its parts, not that of the decision.

@@ -165,7 +165,7 @@ class in_order_per_key(template_of_key):
 
 
 class unordered_per_key(template_of_key):
-    """Base of operators on what came of a key between two markers, as a bag: override ``update`` and ``on_marker``.
+    """Base of operators on the items of a key between two markers, as a bag: override ``update`` and ``on_marker``.
 
     The items are lifted into a commutative ``monoid`` and combined; at the marker ``update`` makes the new state of the
     old one and of that total, and ``on_marker`` gives the items of it. ``on_item`` may give something at once, of

@@ -54,7 +54,7 @@ class tumbling(_sliding):
         lateness: How long after its end a window takes what is late: time units or a `timedelta`, ≥ 0. Then it is
             freed; what is later comes out of ``engine.late``.
         offset: Where a window starts, with all others in steps of the size: time units or a `timedelta`.
-        report: When what is in a window becomes visible: `on_content_change`, at once; `on_close`, `final`,
+        report: When the content of a window becomes visible: `on_content_change`, at once; `on_close`, `final`,
             `periodic`; with ``& non_empty``.
         content: What a window keeps: all; or `first`, `last`, `filtered`, `keeping`, `accumulated`.
         tick: What is one batch: each ``"tuple"``, all of one ``"time"``, as soon as it is over, or n events, by a

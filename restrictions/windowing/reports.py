@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @storable
 @attrs.frozen(repr=False)
 class Report:
-    """When what is in a window becomes visible: conditions, all of which must hold; ``&`` adds those of another.
+    """When the content of a window becomes visible: conditions, all of which must hold; ``&`` adds more of them.
 
     >>> from restrictions.windows import non_empty, on_close
     >>> on_close & non_empty
