@@ -3,7 +3,9 @@
 
 /** Ask whether somebody else changed the file since it was opened here, and say so. */
 async function look() {
-  const found = await ask("compare", { version: state.version, base: state.saved, text: state.text });
+  const { version } = state;
+  const found = await ask("compare", { version, base: state.saved, text: state.text });
+  if (state.isWriting || state.version !== version) return; // the change is this page's own
   if (!found.changed) showChanged(null);
   else if (unsaved() || found.version === null) showChanged(found);
   else {

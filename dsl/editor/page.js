@@ -101,8 +101,9 @@ const save = once(async () => {
 /** Write the text into a file that is still `version`. */
 async function write(version) {
   const { text } = state;
+  state.isWriting = true;
   try {
-    const answer = await ask("save", { text, version });
+    const answer = await ask("save", { text, version }).finally(() => { state.isWriting = false; });
     Object.assign(state, { version: answer.version, saved: text });
     showProblem(null);
     showChanged(null);

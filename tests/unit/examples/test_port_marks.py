@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from examples.port.marks import COLOURS, SIGNS, because, marked, unknown_by_reason
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
 # What protanopes and deuteranopes see of linear red, green and blue: Machado, Oliveira and Fernandes 2009, severity 1.
-SEEN = {
+SEEN: dict[str, ArrayLike] = {
     "all": np.eye(3),
     "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
@@ -18,7 +24,7 @@ SEEN = {
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
 
-def lab(colour: str, seen: object) -> np.ndarray:
+def lab(colour: str, seen: ArrayLike) -> NDArray[np.float64]:
     """A colour in CIE L*a*b*, in which equal distances look about equally far apart."""
     values = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
     linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
@@ -27,7 +33,7 @@ def lab(colour: str, seen: object) -> np.ndarray:
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
-def nearest(colours: object, eyes: str) -> float:
+def nearest(colours: Iterable[str], eyes: str) -> float:
     found = [lab(colour, SEEN[eyes]) for colour in colours]
     return min(float(np.linalg.norm(one - other)) for one, other in combinations(found, 2))
 
