@@ -397,6 +397,7 @@ def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[]
 
     # Who has changed nothing has the new text at once, and the old one under Undo.
     expect(first.locator("#rule-0 b")).to_have_text("first")
+    first.bring_to_front()
     first.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(first.locator("#rule-0 b")).to_have_text("third")
     expect(first.locator("#state")).to_contain_text("the file was changed elsewhere")
