@@ -15,7 +15,7 @@ from examples.port.dead_letters import problems
 from examples.port.marks import because, marked, unknown_by_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import date
 
     from rich.console import Console
@@ -62,8 +62,8 @@ def show_ships(
 ) -> None:
     """Print ship by ship, the deepest first: her verdict and why, how it changes, and when she may next pass.
 
-    Shown are ships that are not allowed all day, and deep ones; those of which something is not known all day are
-    counted by reason.
+    Shown are ships that are not allowed from then on all day, and deep ones; those of which something is not known all
+    day are counted by reason.
 
     Args:
         console: Where.
@@ -76,73 +76,64 @@ def show_ships(
     """
     draughts = {each.values["mmsi"]: each.values["draught"] for each in day.readings if each.source == "vessel"}
     ahead = {each.call.mmsi: each for each in outlooks}
-    found = ships_of(log.changes, draughts, ahead)
+    every = courses(log.changes, now)
+    found = [course for mmsi, course in every.items() if mmsi in ahead or is_told(course)]
+    found.sort(key=lambda course: (-(draughts.get(course[0].mmsi) or 0.0), course[0].mmsi))
     title = f"Ships at {moment(now):%H:%M} UTC, the deepest first"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("ship", no_wrap=True)
     table.add_column("verdict, because of; later ones, from when on")
     if outlooks:
         table.add_column("may next pass", no_wrap=True)
-    for changes in found[:rows]:
-        draught, outlook = draughts[changes[0].mmsi], ahead.get(changes[0].mmsi)
-        ship = f"{changes[0].name}\n" + ("draught not known" if draught is None else f"{draught:.1f} m")
+    for course in found[:rows]:
+        draught, outlook = draughts[course[0].mmsi], ahead.get(course[0].mmsi)
+        ship = f"{course[0].name}\n" + ("draught not known" if draught is None else f"{draught:.1f} m")
         passing = [_passing(outlook)] if outlooks else []
-        table.add_row(ship, _course(changes, now), *passing, end_section=True)
+        table.add_row(ship, _course(course), *passing, end_section=True)
     if table.rows:
         console.print(table)
-    at = _verdicts_at(log.changes, now)
+    at = [course[0] for course in every.values()]
     console.print(f"{len(at):,} ships at {moment(now):%H:%M}: {totals(at)}.")
     more = len(found) - len(table.rows)
     console.print(
-        (f"{more:,} more ships are not allowed all day. " if more else "")
+        (f"{more:,} more ships like these. " if more else "")
         + f"All {len(log.changes):,} verdict changes are in {file}.",
         style="dim",
     )
 
 
-def ships_of(
-    changes: Sequence[Change], draughts: Mapping[int, float | None], ahead: Collection[int]
-) -> list[list[Change]]:
-    """Return the changes of each ship to be shown, the deepest ship first.
+def courses(changes: Sequence[Change], now: int) -> dict[int, list[Change]]:
+    """Return, by ship, her verdict at ``now`` and the later ones; of a ship that comes later, her first and on.
 
     Args:
         changes: Of all ships, in order of time.
-        draughts: Of each ship, in metres.
-        ahead: Ships to be shown whatever their verdicts.
+        now: In microseconds since the epoch.
     """
-    of_ship: dict[int, list[Change]] = {}
+    found: dict[int, list[Change]] = {}
     for change in changes:
-        of_ship.setdefault(change.mmsi, []).append(change)
-    found = [
-        each
-        for mmsi, each in of_ship.items()
-        if mmsi in ahead or ({change.status for change in each} - {"allowed"} and _is_more_than_unknown(each))
-    ]
-    return sorted(found, key=lambda each: (-(draughts.get(each[0].mmsi) or 0.0), each[0].mmsi))
+        if change.time <= now:
+            found[change.mmsi] = [change]
+        else:
+            found.setdefault(change.mmsi, []).append(change)
+    return found
 
 
-def _is_more_than_unknown(changes: Sequence[Change]) -> bool:
-    return any(change.status != "unknown" or change.because for change in changes)
+def is_told(course: Sequence[Change]) -> bool:
+    """Return whether a ship is shown for her verdicts: not if all are *allowed*, or if something is not known at all.
+
+    >>> from examples.port.verdict_changes import Change
+    >>> unknown = Change(0, 1, "EVA", "unknown", (), ("vessel.beam",))
+    >>> is_told([unknown]), is_told([unknown, Change(1, 1, "EVA", "allowed", (), ())])
+    (False, True)
+    """
+    return len({change.status for change in course}) > 1 or course[0].status == "restricted"
 
 
-def _verdicts_at(changes: Sequence[Change], now: int) -> list[Change]:
-    """The verdict about each ship at ``now``; of one that came later, her first."""
-    found: dict[int, Change] = {}
-    for change in changes:
-        if change.time <= now or change.mmsi not in found:
-            found[change.mmsi] = change
-    return list(found.values())
-
-
-def _course(changes: Sequence[Change], now: int) -> Text:
+def _course(course: Sequence[Change]) -> Text:
     """A ship's verdict now, and below it the later ones with their times."""
-    (first,) = _verdicts_at(changes, now)
-    lines = [marked(first.status, because(first.because, first.missing))]
-    for change in changes:
-        if change.time > max(now, first.time):
-            said = marked(change.status, because(change.because, change.missing))
-            lines.append(Text(f"{change.moment:%H:%M} ").append_text(said))
-    return Text("\n").join(lines)
+    said = [marked(change.status, because(change.because, change.missing)) for change in course]
+    times = ["", *(f"{change.moment:%H:%M} " for change in course[1:])]
+    return Text("\n").join(Text(time).append_text(verdict) for time, verdict in zip(times, said, strict=True))
 
 
 def _passing(outlook: Outlook | None) -> str:
