@@ -42,7 +42,11 @@ LARGEST: Final = 4_000_000
 """Bytes that a request may have."""
 
 _PAGE: Final = Path(__file__).parent
-_TYPES: Final = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+_TYPES: Final = {
+    "page.html": "text/html",
+    "page.css": "text/css",
+    **dict.fromkeys(("elements.js", "page.js", "rule_form.js", "situation.js", "changed_file.js"), "text/javascript"),
+}
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -99,7 +103,12 @@ def _answered(file: File, question: str, draft: dict[str, object]) -> Response:
         if question == "load":
             return JSONResponse(file.load(), headers=_HEADERS)
         if question == "save":
-            return JSONResponse(file.save(str(draft.get("text")), str(draft.get("version"))), headers=_HEADERS)
+            version = draft.get("version")
+            found = file.save(str(draft.get("text")), None if version is None else str(version))
+            return JSONResponse(found, headers=_HEADERS)
+        if question == "compare":
+            version, base, text = (str(draft.get(name, "")) for name in ("version", "base", "text"))
+            return JSONResponse(file.compare(version, base, text), headers=_HEADERS)
         if question not in ANSWERS:
             return _refused(f"there is no question {question!r}", 404)
         return JSONResponse(ANSWERS[question](draft, file.path.name), headers=_HEADERS)
