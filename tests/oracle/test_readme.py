@@ -1,7 +1,8 @@
-"""README's restriction of one's own by plain code: each echo with the nearest report, also one that comes later."""
+"""README's programs by plain code: each click to the ad seen last, each echo to the nearest report, be it later."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import example, given
@@ -79,3 +80,39 @@ def test_each_echo_has_the_report_nearest_in_time_in_every_tier(drawn):
             columns.setdefault(README[kind], {}).setdefault(name, []).append(value)
     events = [*(events_of(engine.push_many(columns)) if columns else []), *engine.close()]
     assert [(event.value["size"], event.value["ship"]) for event in events] == nearest(rows)
+
+
+def credited(rows: list[tuple[int, str, int, int]]) -> list[tuple[int, int]]:
+    """Of each click its user and the ad that they saw last, if that was at most a day before."""
+    last: dict[int, tuple[int, int]] = {}
+    found = []
+    for at, kind, user, number in rows:
+        if kind == "ad":
+            last[user] = (at, number)
+        elif user in last and at - last[user][0] <= 24:
+            found.append((user, last[user][1]))
+    return found
+
+
+@given(drawn=st.lists(st.tuples(st.integers(0, 13), st.sampled_from(["ad", "click"]), st.integers(0, 1)), max_size=25))
+@example(drawn=[(0, "ad", 0), (0, "ad", 0), (24, "click", 0), (0, "click", 0), (1, "click", 0)])
+def test_each_click_goes_to_the_ad_that_its_user_saw_last_at_most_a_day_before(drawn):
+    rows, now = [], 0
+    for number, (gap, kind, user) in enumerate(drawn):
+        now += gap
+        rows.append((now, kind, user, number))
+    for tier in ("reference", "in_place"):
+        engine = Engine(README["credited"], unit=timedelta(hours=1), lateness=0, tier=tier)
+        events = [
+            event
+            for at, kind, user, number in rows
+            for event in engine.push(README[kind], {"user": user, "id": number}, at=at)
+        ]
+        assert [event.value for event in events] == credited(rows)
+
+
+def test_the_memory_of_both_programs_is_bounded():
+    for program in (README["credited"], README["sightings"]):
+        lines = [line for line in Engine(program).explain().splitlines() if "memory" in line]
+        assert len(lines) == 2
+        assert all("O(window)" in line for line in lines)
