@@ -54,10 +54,11 @@ def _edit(path: Path, port: int, browse: bool) -> int:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         return _fail(f"edit: needs {' and '.join(missing)}; install them with: pip install 'cartesius[edit]'")
-    from dsl.editor.edit_server import serve  # noqa: PLC0415 - check and describe do without a server
+    from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
+    from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
 
     try:
-        serve(File(path), port, browse)
+        serve(page_of(File(path)), port, browse, f"Editing {path}")
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:

@@ -36,6 +36,7 @@ from cartesius.programs.doors import (
 )
 from cartesius.programs.programs import Program
 from cartesius.programs.steps import Steps
+from cartesius.results.provenance import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -290,8 +291,7 @@ class EngineCore:
         try:
             self._events += 1
             self._latest = max(self._latest, end)
-            if self._world.provenance is not None:
-                self._world.provenance.pushed(event)
+            self._record(Call("push", event))
             out: list[Event] = []
             if self._lateness is not None:
                 out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
@@ -315,8 +315,18 @@ class EngineCore:
     def end(self, reactive: Reactive) -> list[Event]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread("end")
-        check_input(self._program.names, reactive, "end")
-        return self._do(lambda: self._end([reactive]))
+        name = check_input(self._program.names, reactive, "end")
+
+        def end() -> list[Event]:
+            self._record(Call("end", ended=name))
+            return self._end([reactive])
+
+        return self._do(end)
+
+    def _record(self, call: Call) -> None:
+        """Record, where that is wanted, what is being done."""
+        if self._world.provenance is not None:
+            self._world.provenance.called(call)
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
         self._ended = self._ended | set(reactives)

@@ -32,6 +32,7 @@ from cartesius.language.fingerprints import fingerprint
 from cartesius.programs.doors import check_input
 from cartesius.programs.measures import measure, unaccounted, whereabouts
 from cartesius.programs.table_reading import Table
+from cartesius.results.provenance import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -279,12 +280,22 @@ class Engine(EngineCore):
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(time):
             return []
         self._settle()
-        return self._do(lambda: self._steps.move_clock(time))
+
+        def advance() -> list[Event]:
+            self._record(Call("advance", time=time))
+            return self._steps.move_clock(time)
+
+        return self._do(advance)
 
     def close(self) -> list[Event]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread("close")
-        return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
+
+        def close() -> list[Event]:
+            self._record(Call("close"))
+            return self._steps.move_clock(LATEST) + self._end(self.inputs.values())
+
+        return self._do(close)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,18 @@
 """Provenance: which events made a result, and which handlers saw an event. Recorded on request, for debugging.
 
-An engine built with ``trace=True`` keeps one record of every event that it has seen: memory grows with the trace, and a
-snapshot does not hold it.
+An engine built with ``trace=True`` keeps one record of every event that it has seen, and each call, so that the calls
+can be made again (`cartesius.show`): memory grows with the trace, and a snapshot does not hold it.
+
+Invariant: each note knows the call in which it was made; so what was known after an earlier call is known for good.
 
 Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -19,21 +22,44 @@ from cartesius.data.window_spans import origin
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from cartesius.data.entries import Entry
+    from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.language.families import Family, Slot
+    from cartesius.storage.conservation import Fate
+
+Notes: TypeAlias = "dict[Any, int]"
+"""What was noted, in order, and in which call."""
+
+
+@attrs.frozen
+class Call:
+    """A call that changed the state.
+
+    Args:
+        kind: Which one.
+        event: What was pushed.
+        time: To what the clock was advanced, in time units.
+        ended: The name of the input that ended.
+    """
+
+    kind: Literal["push", "advance", "end", "close"]
+    event: Event | None = None
+    time: Time | None = None
+    ended: str = ""
 
 
 @attrs.define(slots=True)
 class Made:
-    """What is known of one event: how it is shown, its parts by slot, who saw it, and what it is a part of."""
+    """What is known of one event: how it is shown, its parts by slot, who saw it, why it left, what it is a part of."""
 
     text: str
     parts: tuple[tuple[str, Any], ...] = ()
-    seen: list[str] = attrs.field(factory=list)
-    results: list[Any] = attrs.field(factory=list)
+    seen: Notes = attrs.field(factory=dict)
+    left: Notes = attrs.field(factory=dict)
+    results: Notes = attrs.field(factory=dict)
 
 
 class Provenance:
@@ -43,21 +69,54 @@ class Provenance:
         self.journal = journal
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
-        self.events: list[Event] = []  # as pushed, in order
+        self.calls: list[Call] = []
+        self.touched: list[tuple[Any, tuple[Any, ...]]] = []  # which copies of which restrictions the last call ran on
+        self.gone: list[tuple[Slot, int]] = []  # of what left memory in the last call: its slot and number
+        self._acting = ""  # the restriction whose clause is running, if that may let events leave
+        self._letting: dict[int, str] = {}  # by the number of an entry: who has said that it shall leave
 
-    def pushed(self, event: Event) -> None:
-        """Record an event that was pushed."""
-        self.journal.append(partial(self._forget_from, len(self.events)))
-        self.events.append(event)
-        self._record(*_of_event(event))
+    @property
+    def events(self) -> list[Event]:
+        """What was pushed, in order."""
+        return [call.event for call in self.calls if call.event is not None]
+
+    def called(self, call: Call) -> None:
+        """Record a call."""
+        self.journal.append(partial(self._forget_from, len(self.calls)))
+        self.gone = []
+        self.calls.append(call)
+        if call.event is not None:
+            self._record(*_of_event(call.event))
 
     def _forget_from(self, number: int) -> None:
-        del self.events[number:]
+        del self.calls[number:]
 
     def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
         """Record that a handler saw an event."""
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
+
+    @contextmanager
+    def acting(self, handler: str, family: Family) -> Iterator[None]:
+        """Note whose clause runs meanwhile, which may let events leave; not so if it hears that one leaves."""
+        before = self._acting
+        if family.name not in _PASSED_ON:
+            self._acting = handler
+        try:
+            yield
+        finally:
+            self._acting = before
+
+    def lets(self, entry: Entry, handler: str) -> None:
+        """Note who says that an entry in memory shall leave."""
+        self._letting[entry.number] = handler
+
+    def left(self, entry: Entry, slot: Slot, fate: Fate) -> None:
+        """Record that an event has left a memory, and why."""
+        self.gone.append((slot, entry.number))
+        record = self._record(*_of_entry(entry, slot))
+        by = self._letting.pop(entry.number, "") or (self._acting if fate.name == "DISPLACED" else "")
+        self._note(record.left, f"{slot.name}: {_GONE[fate.name]}{f' by {by}' if by else ''}")
 
     def made(
         self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
@@ -109,10 +168,10 @@ class Provenance:
                 self._first[key[0]] = key
         return record
 
-    def _note(self, notes: list[Any], note: Any) -> None:
+    def _note(self, notes: Notes, note: Any) -> None:
         if note not in notes:
-            self.journal.append(partial(notes.__delitem__, slice(len(notes), None)))
-            notes.append(note)
+            self.journal.append(lambda: notes.pop(note, None))
+            notes[note] = len(self.calls)
 
     def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> str:
         """Return a short tree: what made the event, who saw it, where it is, and what it became.
@@ -135,19 +194,49 @@ class Provenance:
                 " it records events from when it was built, not from before a snapshot"
             )
             raise InvalidArgument(message)
-        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in places)]
-        became = [self.records[made].text for made in record.results]
+        return self.told(record, places, len(self.calls))
+
+    def told(self, record: Made, places: Iterable[str], until: int) -> str:
+        """Return what was known of an event after the first ``until`` calls, as a short tree.
+
+        Args:
+            record: What is known of it.
+            places: Where it was then.
+            until: How many calls count.
+        """
+        lines = [record.text, *self._branches(record, until), *(f"  is {place}" for place in places)]
+        became = [self.records[made].text for made in _known(record.results, until)]
         if not became and not record.parts:
             became = ["nothing so far"]
         return "\n".join([*lines, *(f"  became: {text}" for text in became)])
 
-    def _branches(self, record: Made, indent: str = "  ") -> list[str]:
-        lines = [f"{indent}seen by {note}" for note in record.seen]
+    def _branches(self, record: Made, until: int, indent: str = "  ") -> list[str]:
+        lines = [f"{indent}seen by {note}" for note in _known(record.seen, until)]
+        lines += [f"{indent}left {note}" for note in _known(record.left, until)]
         for slot, identity in record.parts:
             part = self.records[identity]
             lines.append(f"{indent}{slot} = {part.text}")
-            lines += self._branches(part, indent + "  ")
+            lines += self._branches(part, until, indent + "  ")
         return lines
+
+    def key_of(self, event: Event) -> Any:
+        """Return the key of an event's record."""
+        return _of_event(event)[0]
+
+    def entry_key(self, entry: Entry, slot: Slot) -> Any:
+        """Return the key of the record of an event inside a correlation, made if need be."""
+        key, text = _of_entry(entry, slot)
+        self._record(key, text)
+        return key
+
+
+_PASSED_ON = frozenset({"displace", "retract", "withdraw"})
+"""The families whose clauses hear that an event leaves, and let none leave by themselves."""
+_GONE = {"DISPLACED": "displaced", "EXPIRED": "expired", "USED_UP": "used up", "WITHDRAWN": "taken back by its source"}
+
+
+def _known(notes: Notes, until: int) -> list[Any]:
+    return [note for note, call in notes.items() if call <= until]
 
 
 def _of_event(event: Event) -> tuple[Any, str]:

@@ -1,0 +1,353 @@
+"""Replays: the calls of a recording made again on a fresh engine, and what there is after each.
+
+What is in a memory, at a door or in the hand of a gate is kept as *stays*: an event, from one step to another, and why
+it left. What there is after a step are the stays that hold then, so a step is looked up, and none is stored.
+
+Invariant: the stays that hold after a step are what the engine's memories, doors and gates hold then.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import attrs
+
+from cartesius.data.entries import ABSENT
+from cartesius.data.queues import Queue
+from cartesius.errors import shortened
+from cartesius.storage.stored import entries_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cartesius.correlations.installations import Installed
+    from cartesius.correlations.join_shape import Join
+    from cartesius.data.entries import Entry
+    from cartesius.data.events import Event, Time
+    from cartesius.language.families import Slot
+    from cartesius.language.reactives import Reactive
+    from cartesius.results.provenance import Call, Provenance
+    from cartesius.show.recordings import Recording
+
+
+class Place(NamedTuple):
+    """Where an event may be.
+
+    Args:
+        correlation: The name of the correlation.
+        slot: The name of the slot.
+        kind: In its memory, in the queue at its door, or in the hand of a gate.
+        gate: Which gate.
+    """
+
+    correlation: str
+    slot: str
+    kind: Literal["memory", "door", "gate"]
+    gate: str = ""
+
+    def __str__(self) -> str:
+        """Say it as `Engine.why` does."""
+        if self.kind == "memory":
+            return f"in the memory of {self.slot}"
+        return f"waiting at the door of {self.slot}" if self.kind == "door" else f"held by {self.gate}"
+
+
+@attrs.define(eq=False)
+class Stay:
+    """An event in one place.
+
+    Args:
+        place: Where.
+        entry: The event.
+        key: The key of its record.
+        keys: The keys it has there, as text.
+        since: The step in which it came.
+        until: The step in which it left, or None.
+    """
+
+    place: Place
+    entry: Entry
+    key: Any
+    keys: str
+    since: int
+    until: int | None = None
+
+    def holds(self, step: int) -> bool:
+        """Whether the event is there after a step."""
+        return self.since <= step and (self.until is None or step < self.until)
+
+
+@attrs.frozen
+class Given:
+    """What an output gave in a step.
+
+    Args:
+        output: Which output, by its place.
+        key: The key of its record.
+        event: The event.
+    """
+
+    output: int
+    key: Any
+    event: Event
+
+
+@attrs.frozen
+class Step:
+    """What a call did.
+
+    Args:
+        number: From 1; 0 is before the first.
+        call: The call.
+        given: What the outputs gave.
+        late: What was set aside: its key, where, and why.
+        dropped: The slots and gates that did not let an event through.
+        clock: The engine's clock after it.
+        deadline: When something is due next, in time units, or None.
+    """
+
+    number: int
+    call: Call | None
+    given: tuple[Given, ...]
+    late: tuple[tuple[Any, str, str], ...]
+    dropped: tuple[Place, ...]
+    clock: Time
+    deadline: int | None
+
+
+class Replay:
+    """A recording made again, maybe on another program.
+
+    Args:
+        recording: The recording.
+        outputs: What the program computes, and then what is only asked for.
+        most: How many calls are made.
+    """
+
+    def __init__(self, recording: Recording, outputs: Sequence[Reactive], most: int) -> None:
+        n = len(recording.outputs)
+        options = {**recording.options, "pulled": outputs[n:]}
+        self._engine = recording.make(*outputs[:n], trace=True, **options)
+        program = self._engine._program
+        self.joins: list[Join] = program.joins
+        self.bound: dict[str, list[tuple[Join, Slot]]] = {
+            name: [(join, join.slots[index]) for join, index in program.bound.get(reactive, ())]
+            for name, reactive in program.inputs.items()
+        }
+        self.names = [program.names[output] for output in outputs[:n]]
+        self.provenance: Provenance = self._engine._world.provenance
+        self.steps: list[Step] = []
+        self.failure = ""
+        self.stays: dict[Place, list[Stay]] = {}
+        self.stays_of: defaultdict[Any, list[Stay]] = defaultdict(list)
+        self.came: defaultdict[int, list[Stay]] = defaultdict(list)  # by the step in which they began
+        self.went: defaultdict[int, list[Stay]] = defaultdict(list)
+        self.step_of: dict[Any, int] = {}  # of what was pushed
+        self._present: dict[Slot, dict[int, Stay]] = {slot: {} for join in self.joins for slot in join.slots}
+        self._holders: dict[Any, tuple[Any, dict[int, Stay]]] = {}  # what held events when it was looked at, and which
+        self._leaves: dict[tuple[Installed, tuple[Any, ...]], tuple[Any, ...]] = {}
+        self._n_held: Counter[Place] = Counter()
+        self._n_late = 0
+        self._dropped: dict[tuple[Slot, int], int] = {}
+        for join in self.joins:
+            for slot in join.slots:
+                self.stays[Place(join.name, slot.name, "memory")] = []
+        self._note(None, [])
+        for call in islice(recording.calls, most):
+            try:
+                emitted = self._made(call)
+            except Exception as error:  # the program is another one: a body may fail on what it never saw
+                notes = "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+                self.failure = f"{type(error).__name__}: {shortened(str(error))}{notes}"
+                break
+            self._note(call, emitted)
+
+    def _made(self, call: Call) -> list[Event]:
+        engine, event = self._engine, call.event
+        name = event.reactive if event is not None else call.ended
+        if name and name not in engine.inputs:  # what was left out was all that read it
+            self.provenance.called(call)
+            return []
+        emitted: list[Event]
+        if event is not None:
+            emitted = engine.push(engine.inputs[name], event.value, at=(event.start, event.end))
+        elif call.kind == "end":
+            emitted = engine.end(engine.inputs[name])
+        else:
+            emitted = engine.advance(call.time) if call.kind == "advance" else engine.close()
+        return emitted
+
+    # -- what there is after a step ------------------------------------------------------------------------------------
+
+    def _note(self, call: Call | None, emitted: list[Event]) -> None:
+        number = len(self.steps)
+        dropped: list[Place] = []
+        self._look_at_memories(number)
+        self._look_at_queues(number)
+        for join in self.joins:
+            dropped += self._newly_dropped(join)
+        if call is not None and call.event is not None:
+            self.step_of[self.pushed(number)] = number
+        world = self._engine._world
+        late = [(self.provenance.key_of(event), where, why) for event, where, why in world.late[self._n_late :]]
+        self._n_late += len(late)
+        places = {name: place for place, name in enumerate(self.names)}
+        given = [
+            Given(places[event.reactive], self.provenance.key_of(self._engine._program.as_recorded(event)), event)
+            for event in emitted
+        ]
+        self.steps.append(
+            Step(number, call, tuple(given), tuple(late), tuple(dropped), world.clock, self._engine.next_deadline)
+        )
+
+    def _look_at_memories(self, number: int) -> None:
+        for slot, arrival in self.provenance.gone:
+            stay = self._present[slot].pop(arrival, None)  # None: it came and went in one step
+            if stay is not None:
+                self._end(stay, number)
+        for join in self.joins:
+            for slot in join.slots:
+                present = self._present[slot]
+                place = Place(join.name, slot.name, "memory")
+                if len(present) != len(slot.memory):  # most often only what is newest has come
+                    came = takewhile(lambda entry: entry.number not in self._present[slot], slot.memory)  # noqa: B023 - used up here
+                    for entry in reversed(list(came)):
+                        present[entry.number] = self._begin(place, slot, entry, number)
+                if len(present) != len(slot.memory):
+                    self._compare(place, slot, number)
+
+    def _compare(self, place: Place, slot: Slot, number: int) -> None:
+        """Note what has come to a memory, and what has left it in silence."""
+        present, now = self._present[slot], {entry.number: entry for entry in slot.memory}
+        for gone in [arrival for arrival in present if arrival not in now]:
+            self._end(present.pop(gone), number)
+        for arrival, entry in reversed(now.items()):
+            if arrival not in present:
+                present[arrival] = self._begin(place, slot, entry, number)
+
+    def _look_at_queues(self, number: int) -> None:
+        """Note what waits at doors, and what the copies of restrictions hold that ran in this step."""
+        for join in self.joins:
+            for slot in join.slots:
+                place = Place(join.name, slot.name, "door")
+                self._follow((slot, "door"), slot.door.queue, lambda _, found=(place, slot): found, number)
+        for installed, key in self.provenance.touched:
+            copy = installed.copies.get(key) if installed.has_copies else installed.stateless
+            leaves = {} if copy is None else dict(_leaves(installed, copy))
+            known = self._leaves.get((installed, key), ())
+            slots = {slot.name: slot for slot in installed.join.slots}
+            gate = repr(installed.restriction)
+
+            def where(entry: Entry, slots: Any = slots, gate: str = gate, join: Join = installed.join) -> Any:
+                is_held = entry.number < 0 and not entry.withdrawn and entry.slot in slots
+                return (Place(join.name, entry.slot, "gate", gate), slots[entry.slot]) if is_held else None
+
+            for leaf in dict.fromkeys([*known, *leaves]):
+                self._follow((installed, key, leaf), leaves.get(leaf, ()), where, number)
+            self._leaves[installed, key] = tuple(leaves)
+            if not leaves:
+                del self._leaves[installed, key]
+
+    def _follow(self, holder: Any, now: Any, where: Callable[[Entry], tuple[Place, Slot] | None], number: int) -> None:
+        """Note what has come to a holder of events, and left it, since it was last looked at."""
+        before, stays = self._holders.get(holder, ((), {}))
+        if now is before:
+            return
+        delta = now.since(before) if isinstance(now, Queue) and isinstance(before, Queue) else None
+        if delta is None:
+            found = {id(entry): entry for entry in entries_in(now)}
+            delta = [stay.entry for one, stay in stays.items() if one not in found], found.values()
+        dropped, came = delta
+        for entry in dropped:
+            if (stay := stays.pop(id(entry), None)) is not None:
+                self._end(stay, number)
+                self._n_held[stay.place] -= 1
+        for entry in came:
+            if id(entry) not in stays and (place := where(entry)) is not None:
+                stays[id(entry)] = stay = self._begin(*place, entry, number)
+                self._n_held[stay.place] += 1
+        self._holders[holder] = (now, stays)
+        if not stays:
+            del self._holders[holder]
+
+    def _begin(self, place: Place, slot: Slot, entry: Entry, number: int) -> Stay:
+        keys = ", ".join(shortened(repr(key), 60) for key in entry.keys if key is not ABSENT)
+        stay = Stay(place, entry, self.provenance.entry_key(entry, slot), keys, number)
+        self.stays.setdefault(place, []).append(stay)
+        self.stays_of[stay.key].append(stay)
+        self.came[number].append(stay)
+        return stay
+
+    def _end(self, stay: Stay, number: int) -> None:
+        stay.until = number
+        self.went[number].append(stay)
+
+    def _newly_dropped(self, join: Join) -> Iterator[Place]:
+        """Iterate over the gates that did not let an event through in this step."""
+        for slot in join.slots:
+            gates = join.gates[slot.index]
+            if not gates:
+                continue
+            hands = [slot.ledger.in_hand(gate) for gate in range(len(gates))]
+            if not any(hands):
+                continue
+            suspended = 0 if join.is_in_place else join.strands.number_held(slot)
+            for number, gate in enumerate(gates):
+                place = Place(join.name, slot.name, "gate", repr(gate.restriction))
+                lost = hands[number] - self._n_held[place] - (suspended if gate.suspends else 0)
+                if lost > self._dropped.get((slot, number), 0):
+                    yield place
+                self._dropped[slot, number] = lost
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def present(self, place: Place, step: int) -> list[Stay]:
+        """Return what is in a place after a step, the newest first."""
+        return [stay for stay in reversed(self.stays[place]) if stay.holds(step)]
+
+    def pushed(self, step: int) -> Any:
+        """Return the key of the event that a step pushed, or None."""
+        event = self.provenance.calls[step - 1].event if step else None
+        return None if event is None else self.provenance.key_of(event)
+
+    def places(self, key: Any, step: int) -> list[str]:
+        """Say where an event is after a step."""
+        late = [f"set aside: {why}" for one in self.steps[: step + 1] for at, _, why in one.late if at == key]
+        return late + [str(stay.place) for stay in self.stays_of.get(key, ()) if stay.holds(step)]
+
+    def why(self, key: Any, step: int) -> str:
+        """Say what is known of an event after a step, as `Engine.why` does."""
+        return self.provenance.told(self.provenance.records[key], self.places(key, step), step)
+
+    def whereabouts(self, key: Any, step: int) -> list[str]:
+        """Say what has become of an event until a step: where it is, why it left, or who did not let it through."""
+        found = [f"is {place}" for place in self.places(key, step)]
+        found += [f"left {note}" for note, call in self.provenance.records[key].left.items() if call <= step]
+        pushed = self.step_of.get(key)
+        if not found and pushed is not None:
+            found = [f"was not let through by {place.gate}" for place in self.steps[pushed].dropped]
+        return found
+
+    def origins(self, key: Any) -> dict[Any, int]:
+        """Return the events pushed that a result is made of, in order, each with the step that pushed it."""
+        found: dict[Any, int] = {}
+        pending = [key]
+        while pending:
+            one = pending.pop()
+            if one in self.step_of:
+                found[one] = self.step_of[one]
+            else:
+                pending += [part for _, part in reversed(self.provenance.records[one].parts)]
+        return found
+
+
+def _leaves(installed: Installed, copy: Any) -> Iterator[tuple[Any, Any]]:
+    """Iterate over what a copy of a restriction holds: its states, and what is in a dict by itself."""
+    for name in installed.restriction._states:
+        value = getattr(copy, name)
+        if isinstance(value, dict):
+            yield from (((name, key), inner) for key, inner in value.items())
+        else:
+            yield (name, None), value
