@@ -17,7 +17,7 @@ python := .venv/bin/python
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
 .PHONY: help setup run test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
-	cluster test-spark40 bench bench-spark experiments docs lock format clean
+	cluster test-spark40 bench bench-spark experiments docs dist lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -109,6 +109,11 @@ experiments: setup  ## Compare restriction strategies: a report with tables and 
 docs: setup  ## Build docs/ into out/docs; a warning is an error
 	@$(python) -m sphinx -q -E -W --keep-going -b html -d out/doctrees docs out/docs
 	@echo "out/docs/index.html"
+
+dist: setup  ## Build the source distribution and the wheel into dist/; test what they hold, and that the core stands alone
+	@rm -rf dist
+	@$(python) -m build --no-isolation --outdir dist
+	@DIST=dist $(python) -m pytest -q -m "not slow" tests/test_packaging.py $(ARGS)
 
 lock: setup  ## Make requirements.lock and those of the other environments anew, with the newest versions allowed
 	@bash tools/lock.sh

@@ -10,8 +10,11 @@ Rooms, each standing on those before it, be it for types alone:
 - `core`: calls, all or nothing
 - `columns`: batches of columns; `tracking`: bounded sequences; `engines`: the engine; `equivalence`: of two streams
 
-Beside them `errors`, `testing` and `transducers`, which users import from.
+Beside them `errors`, `testing` and `transducers`, which users import from, and `installation`, which says what is
+missing.
 """
+
+from typing import TYPE_CHECKING
 
 from .data.codec import storable as storable
 from .data.entries import Entry as Entry
@@ -31,6 +34,7 @@ from .engines.traces import run as run
 from .errors import CartesiusError as CartesiusError
 from .expressions.null_functions import coalesce as coalesce
 from .expressions.null_functions import is_missing as is_missing
+from .installation import warn_of_namesakes
 from .language.clauses import expire as expire
 from .language.clauses import memory as memory
 from .language.clauses import pause as pause
@@ -113,3 +117,10 @@ __all__ = [
     "unordered",
     "withdraw",
 ]
+
+if TYPE_CHECKING:
+    __version__: str
+else:  # hidden from type checkers, which would take every name for one of ours
+    from .installation import __getattr__ as __getattr__
+
+warn_of_namesakes()

@@ -66,6 +66,13 @@ class InvalidArgument(CartesiusError, ValueError):
     """An argument is out of range, unknown or of the wrong kind: the caller's fault, raised before anything changed."""
 
 
+class NotInstalled(CartesiusError, ImportError):
+    """A package is missing that not everybody needs: install what the message says, an extra of the distribution.
+
+    Not `InvalidArgument`: the call is fine where the package is there.
+    """
+
+
 class OrderMismatch(CartesiusError, TypeError):
     """Results would depend on an order that an input does not have: the correlation's fault, or its declaration's.
 

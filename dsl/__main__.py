@@ -1,18 +1,18 @@
 """The command `python -m dsl`: check, describe or edit a file of rules.
 
 `check` reports what is wrong with the file, its line and a caret, or else the flaws that `RulePack.lint` proves, and
-exits with 1; `edit` needs the extra `cartesius[edit]`.
+exits with 1; `edit` needs `cartesius-joins[edit]`.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cartesius.errors import CartesiusError
+from cartesius.errors import CartesiusError, NotInstalled
+from cartesius.installation import needing
 from dsl.editor.drafts import File
 from dsl.rule_packs import RulePack
 
@@ -51,11 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _edit(path: Path, port: int, browse: bool) -> int:
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
-        return _fail(f"edit: needs {' and '.join(missing)}; install them with: pip install 'cartesius[edit]'")
-    from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
-    from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
+    try:
+        with needing("python -m dsl edit", "cartesius-joins[edit]"):
+            from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
+            from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
+    except NotInstalled as error:
+        return _fail(str(error))
 
     try:
         serve(page_of(File(path)), port, browse, f"Editing {path}")

@@ -19,11 +19,13 @@ import re
 from fractions import Fraction
 from typing import Any, Final
 
-import pint
-
+from cartesius.installation import needing
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.terms.dimensions import Dimension, Measure, Part, formula
 from dsl.writing.fluent import Unit
+
+with needing("import dsl", "cartesius-joins[rules]"):
+    import pint
 
 _REGISTRY: Final[pint.UnitRegistry[Any]] = pint.UnitRegistry(non_int_type=Fraction)
 _BASES: Final = {

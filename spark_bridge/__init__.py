@@ -10,11 +10,14 @@ Beside them `sinks` and `upserts` for what comes out, `testing` for users' tests
 workers. What a program says itself of how it may be split is read in `cartesius`.
 """
 
-from .frames import Frames as Frames
-from .frames import correlate_frames as correlate_frames
-from .state.migration import Migration as Migration
-from .state.migration import migrate as migrate
-from .state.state_reports import StateReport as StateReport
-from .state.state_reports import state_report as state_report
+from cartesius.installation import needing
+
+with needing("import spark_bridge", "cartesius-joins[spark]"):
+    from .frames import Frames as Frames
+    from .frames import correlate_frames as correlate_frames
+    from .state.migration import Migration as Migration
+    from .state.migration import migrate as migrate
+    from .state.state_reports import StateReport as StateReport
+    from .state.state_reports import state_report as state_report
 
 __all__ = ["Frames", "Migration", "StateReport", "correlate_frames", "migrate", "state_report"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from cartesius.installation import needing
 from spark_bridge.transport.envelope import column, quoted
 
 if TYPE_CHECKING:
@@ -65,17 +66,20 @@ def to_postgresql(connection: str, table: str) -> Sink:
 
     The table is made if it is not there: the columns of `Frames.results` but ``change``, with nested values as
     ``jsonb``, unique by (output, key). One transaction a micro-batch, from the driver. Needs PostgreSQL 15 or newer,
-    and the library psycopg (``pip install 'cartesius[postgresql]'``).
+    and the library psycopg (``pip install "cartesius-joins[postgresql]"``).
 
     Args:
         connection: How to connect, as libpq writes it: ``"host=… dbname=…"``, or a URL. A password is better left to
             ``~/.pgpass``, as a checkpoint or a log may show the program.
         table: The table, if need be with its schema: ``"harbour.verdicts"``.
-    """
 
-    def write(batch: DataFrame, _: int) -> None:
+    Raises:
+        NotInstalled: There is no psycopg.
+    """
+    with needing("to_postgresql", "cartesius-joins[postgresql]"):
         import psycopg  # noqa: PLC0415 - only where it is wanted
 
+    def write(batch: DataFrame, _: int) -> None:
         names = [name for name in batch.columns if name != "change"]
         kinds = [batch.schema[name].dataType for name in names]
         texts = [_text(column(name), kind) for name, kind in zip(names, kinds, strict=True)]
@@ -164,11 +168,14 @@ def to_delta(path: str) -> Sink:
 
     Args:
         path: The folder of the table.
-    """
 
-    def write(batch: DataFrame, _: int) -> None:
+    Raises:
+        NotInstalled: There is no delta-spark.
+    """
+    with needing("to_delta", "delta-spark"):
         from delta.tables import DeltaTable  # noqa: PLC0415 - only where it is wanted
 
+    def write(batch: DataFrame, _: int) -> None:
         names = [name for name in batch.columns if name != "change"]
         schema = t.StructType([batch.schema[name] for name in names])
         table = DeltaTable.createIfNotExists(batch.sparkSession).location(path).addColumns(schema).execute()

@@ -120,7 +120,7 @@ class Module:
         return []
 
     def bindings(self) -> dict[str, list[ast.stmt]]:
-        """The statements that bind each name at the top level, also within `if` and `try`."""
+        """The statements that bind each name at the top level, also within `if`, `try` and `with`."""
         found: dict[str, list[ast.stmt]] = defaultdict(list)
         pending = list(self.tree.body)
         while pending:
@@ -136,7 +136,7 @@ class Module:
                         for part in ast.walk(target):
                             if isinstance(part, ast.Name):
                                 found[part.id].append(node)
-                case ast.If() | ast.Try():
+                case ast.If() | ast.Try() | ast.With():
                     pending = [*ast.iter_child_nodes(node), *pending]  # type: ignore[list-item]  # expressions match no case
         return dict(found)
 

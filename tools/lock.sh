@@ -14,8 +14,7 @@ compile() {
 }
 
 if [ "${1:-all}" = all ]; then
-    compile pyproject.toml --extra edit --extra kafka --extra postgresql --extra examples --extra dev --universal --upgrade \
-        --output-file requirements.lock
+    compile pyproject.toml --extra all --extra examples --extra dev --universal --upgrade --output-file requirements.lock
 fi
 pins=$(mktemp)
 trap 'rm -f "$pins"' EXIT

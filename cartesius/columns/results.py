@@ -9,8 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-import pyarrow as pa
+from cartesius.installation import needing
+
+with needing("import cartesius.columns.results", "cartesius-joins[columns]"):
+    import numpy as np
+    import pyarrow as pa
 
 from cartesius.columns.stages.rows import LAST, Flow, nothing
 from cartesius.columns.vectors.conversions import of_values

@@ -28,6 +28,7 @@ from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.engines.state_checks import checked_state
 from cartesius.engines.tiers import columns_of, sources_of, tier_of
 from cartesius.errors import InvalidArgument, NotStorable, SnapshotMismatch
+from cartesius.installation import needing
 from cartesius.language.fingerprints import fingerprint
 from cartesius.programs.doors import check_input
 from cartesius.programs.measures import measure, unaccounted, whereabouts
@@ -232,11 +233,13 @@ class Engine(EngineCore):
 
         Raises:
             InvalidArgument: Columns that are none of a batch; nothing was changed.
+            NotInstalled: There is no numpy or no pyarrow, the extra ``columns``.
             Exception: What a body raises, as from `push`: the rows before stand, and what they gave is the attribute
                 ``emitted`` of the error.
         """
         self._check_own_thread("push_many")
-        from cartesius.columns.batches.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+        with needing("Engine.push_many", "cartesius-joins[columns]"):
+            from cartesius.columns.batches.running import push_many  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
 
         return push_many(self, batch)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cartesius.data.generated import commented
+from cartesius.errors import NotInstalled
+from cartesius.installation import needing
 
 if TYPE_CHECKING:
     from cartesius.core.engine_core import EngineCore
@@ -41,15 +43,16 @@ def _but(engine: EngineCore, *inputs: Reactive) -> str:
 
 def columns_of(engine: EngineCore, join: Join) -> str:
     """Say how a batch of columns runs through a correlation."""
-    from cartesius.columns.batches.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
-
+    try:
+        with needing("a batch of columns", "cartesius-joins[columns]"):
+            from cartesius.columns.batches.plans import way_of  # noqa: PLC0415 - with numpy and Arrow, which nothing else needs
+    except NotInstalled as error:
+        return str(error)
     return way_of(engine, join)
 
 
 def sources_of(engine: EngineCore) -> str:
     """Return the generated functions, each with the pattern it came from, and for the rest why there is none."""
-    from cartesius.columns.batches.running import compiled_of  # noqa: PLC0415 - as above
-
     texts = []
     for name, reactive in engine.inputs.items():
         code = engine._pushes.of(reactive)
@@ -58,4 +61,9 @@ def sources_of(engine: EngineCore) -> str:
             continue
         way = "on coroutines" if engine._world.is_reference else "by calls of the clauses as written"
         texts.append(f"# what comes to the input {commented(repr(name))} runs {way}: {commented(code)}\n")
+    try:
+        with needing("a batch of columns", "cartesius-joins[columns]"):
+            from cartesius.columns.batches.running import compiled_of  # noqa: PLC0415 - as above
+    except NotInstalled as error:
+        return "\n".join([*texts, f"# {error}\n"])
     return "\n".join([*texts, compiled_of(engine).source()])

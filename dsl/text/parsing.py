@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast, final
 
 import attrs
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-from lark.indenter import DedentError, Indenter
 
+from cartesius.installation import needing
 from dsl.refusals.errors import InvalidRule, refusal
 from dsl.refusals.excerpts import Span, in_bytes, reading
 from dsl.text.syntax_errors import Unexpected, indentation_error, syntax_error
 from dsl.text.unit_names import UNIT
+
+with needing("import dsl", "cartesius-joins[rules]"):
+    from lark import Lark, Token, Tree
+    from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+    from lark.indenter import DedentError, Indenter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

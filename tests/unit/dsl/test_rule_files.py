@@ -94,9 +94,11 @@ def test_a_port_in_use_is_an_error_in_words(capsys: pytest.CaptureFixture[str]):
 def test_edit_without_its_extra_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr("dsl.__main__.find_spec", lambda name: None if name == "uvicorn" else object())
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "dsl.editor.edit_server", raising=False)
     assert main(["edit", str(HARBOUR_RULES), "--no-browser"]) == 1
-    assert "needs uvicorn; install them with: pip install 'cartesius[edit]'" in capsys.readouterr().err
+    said = "python -m dsl edit: expected the package uvicorn but it is not installed"
+    assert capsys.readouterr().err == f'{said}; pip install "cartesius-joins[edit]"\n'
 
 
 @pytest.mark.parametrize("arguments", [[], ["check"], ["explode", "x"], ["edit", "x", "--port", "99999"]])
