@@ -16,7 +16,7 @@ import weakref
 from datetime import timedelta
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cartesius.batching.world import World
 from cartesius.core.direct_pushes import DirectPushes
@@ -88,6 +88,9 @@ class Columns(Protocol):
 class EngineCore:
     """What an engine is made of, and how a call runs."""
 
+    watch: ClassVar[Callable[[EngineCore], object] | None] = None
+    """Who is told of each engine that is built, which records then; None: nobody."""
+
     def __init__(
         self,
         *outputs: Reactive,
@@ -107,6 +110,7 @@ class EngineCore:
         self._thread = threading.current_thread()
         self._thread_number = get_ident()
         self._tier = checked_tier(tier)
+        trace = trace or EngineCore.watch is not None
         is_lenient = checked_on_error(on_error, "Engine") == "unknown"
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._journal = self._world.journal
@@ -125,6 +129,8 @@ class EngineCore:
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._compiled: Columns | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
+        if EngineCore.watch is not None:
+            EngineCore.watch(self)
 
     def _direct_pushes(self) -> DirectPushes:
         objections = (

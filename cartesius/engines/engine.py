@@ -408,6 +408,26 @@ class Engine(EngineCore):
         """
         return self._recorded("why").why(self._program.as_recorded(event), self._whereabouts)
 
+    def show(self, *, port: int = 0, browse: bool = True) -> None:
+        """Show on a page, in the browser, what the engine was told so far and did, step by step.
+
+        The page makes the recorded calls again on engines of its own: with all restrictions, or without some. It is
+        served to this machine alone, until Ctrl-C; in a notebook beside it, until its kernel ends.
+
+        Args:
+            port: The TCP port that is listened on; 0: any free one.
+            browse: Whether to open a browser; the address is printed.
+
+        Raises:
+            InvalidArgument: The engine was built without ``trace=True``, or restored from a snapshot.
+            NotInstalled: There is no starlette or no uvicorn, the extra ``edit``.
+            OSError: The port is taken.
+        """
+        self._check_thread("show")
+        from cartesius.show.showing import show_engine  # noqa: PLC0415 - who shows nothing need not load it
+
+        show_engine(self, port=port, browse=browse)
+
     def _whereabouts(self, identity: Any) -> list[str]:
         late = [f"set aside: {reason}" for event, _, reason in self._world.late if event.identity == identity]
         return late + [place for join in self._program.joins for place in whereabouts(join, identity)]

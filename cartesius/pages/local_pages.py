@@ -18,6 +18,7 @@ import json
 import secrets
 import socket
 import webbrowser
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -153,6 +154,22 @@ def serve(page: Page, port: int, browse: bool, said: str) -> None:
         if browse:
             webbrowser.open(address)
         server(page, secret).run(sockets=[sockets])
+
+
+def serve_beside(page: Page, port: int, said: str) -> str:
+    """Serve a page in a thread that ends with the process; print where it is, and return that.
+
+    Args:
+        page: The page.
+        port: The TCP port; 0: any free one.
+        said: What is printed before the address.
+    """
+    sockets, secret = listening(port), secrets.token_urlsafe(32)
+    running = server(page, secret)
+    Thread(target=running.run, kwargs={"sockets": [sockets]}, daemon=True).start()
+    address = address_of(sockets, secret)
+    print(f"{said} at {address} (until this process ends)", flush=True)
+    return address
 
 
 def server(page: Page, secret: str) -> uvicorn.Server:

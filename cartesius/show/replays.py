@@ -145,6 +145,7 @@ class Replay:
         self.came: defaultdict[int, list[Stay]] = defaultdict(list)  # by the step in which they began
         self.went: defaultdict[int, list[Stay]] = defaultdict(list)
         self.step_of: dict[Any, int] = {}  # of what was pushed
+        self.numbers: dict[Any, int] = {}  # of the events that somebody has asked for
         self._present: dict[Slot, dict[int, Stay]] = {slot: {} for join in self.joins for slot in join.slots}
         self._holders: dict[Any, tuple[Any, dict[int, Stay]]] = {}  # what held events when it was looked at, and which
         self._leaves: dict[tuple[Installed, tuple[Any, ...]], tuple[Any, ...]] = {}
