@@ -60,9 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "program", metavar="PROGRAM", help="FILE.py or a module; with :NAME, the engine or reactive NAME of it"
     )
-    show.add_argument(
-        "arguments", metavar="ARGUMENT", nargs="*", help="what the program itself is given; begin with --"
-    )
+    show.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="the program's own arguments, after --")
     show.add_argument("--events", type=Path, metavar="FILE", help="JSON lines to feed to a reactive of the program")
     show.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
     show.add_argument("--no-browser", action="store_true", help="print the address only")

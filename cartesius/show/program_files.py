@@ -245,10 +245,8 @@ def _named(program: Program, name: str) -> Any:
     found = program.names.get(name)
     if not isinstance(found, EngineCore | Reactive):
         known = [one for one, value in program.names.items() if isinstance(value, EngineCore | Reactive)]
-        message = (
-            f"show: expected the name of an engine or a reactive of {program.path} but got {name!r}"
-            f"{_near(name, known) or f'; there are {", ".join(known) or "none"}'}"
-        )
+        hint = _near(name, known) or f"; there are {', '.join(known) or 'none'}"
+        message = f"show: expected the name of an engine or a reactive of {program.path} but got {name!r}{hint}"
         raise InvalidArgument(message)
     return found
 

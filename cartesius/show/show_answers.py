@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 MOST_ENTRIES: Final = 50
-"""How many events of one place are listed, and results of one step: the newest, or the first; the others are counted."""
+"""How many events of one place are listed (the newest), and results of one step (the first); others are counted."""
 MOST_DIFFERENCES: Final = 100
 MOST_KEPT: Final = 6
 """How many replays are kept."""
 MOST_PARTS: Final = 20
+_PLAIN: Final = " Never suspends."
+"""What the first sentences of our own restrictions end with, which is for who writes one."""
 
 
 @attrs.frozen
@@ -109,7 +111,7 @@ class Answers:
                     "number": one.number,
                     "correlation": one.correlation,
                     "text": repr(one.restriction),
-                    "said": (inspect.getdoc(type(one.restriction)) or "").partition("\n")[0],
+                    "said": (inspect.getdoc(type(one.restriction)) or "").partition("\n")[0].removesuffix(_PLAIN),
                     "on": one.number not in off,
                 }
                 for one in shown.switches
