@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator
+from cartesius.expressions.expressions import Expression, WindowOf, children, conjuncts, evaluator
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -90,6 +90,8 @@ class Pattern:
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
+            if _mentions_window(body):
+                self._check_has_windows("window", call)
             return body
         if not callable(body):
             message = f"correlate: expected a function but got {call}={body!r} (type={type(body).__name__})"
@@ -119,16 +121,20 @@ class Pattern:
         parameters = []
         for name in names:
             node = symbol_for(name, self.variables)
-            if isinstance(node, WindowOf) and not any(facts.opens_windows(r) for r in self.restrictions):
-                message = (
-                    f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
-                    " none; restrict it by tumbling(…), or name a slot so"
-                )
-                raise InvalidArgument(message)
+            if isinstance(node, WindowOf):
+                self._check_has_windows(name, call)
             if node is None:
                 raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
             parameters.append((name, node))
         return parameters
+
+    def _check_has_windows(self, name: str, call: str) -> None:
+        if not any(facts.opens_windows(restriction) for restriction in self.restrictions):
+            message = (
+                f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are none;"
+                " restrict it by tumbling(…), or name a slot so"
+            )
+            raise InvalidArgument(message)
 
     def unknown_slot(self, name: object, call: str, among: Mapping[str, Reactive] | None = None) -> str:
         """Return the message for a slot that does not exist, with the near names."""
@@ -264,6 +270,18 @@ class Pattern:
             return describe((restrictions, self._where, self._yields), by_identity=True)
         except NotStorable:
             return None
+
+
+def _mentions_window(expression: Expression) -> bool:
+    pending, seen = [expression], set[int]()  # rules share what they have in common
+    while pending:
+        node = pending.pop()
+        if isinstance(node, WindowOf):
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            pending += children(node)
+    return False
 
 
 def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:

@@ -77,6 +77,6 @@ def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[st
         found.append(f"{other.provenance.records[key].text} {', and '.join(became)}")
     if found and all(" is in the memory of " in one for one in found):
         found.append(
-            "all its parts are in memory: a condition, or a restriction that chooses, did not take them together"
+            "all its parts are in memory: a condition, or a choice, did not take them together"
         )
     return tuple(found)

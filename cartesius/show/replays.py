@@ -65,6 +65,7 @@ class Stay:
         keys: The keys it has there, as text.
         since: The step in which it came.
         until: The step in which it left, or None.
+        is_before_memory: Whether it had not been stored when it came there.
     """
 
     place: Place
@@ -73,6 +74,7 @@ class Stay:
     keys: str
     since: int
     until: int | None = None
+    is_before_memory: bool = False
 
     def holds(self, step: int) -> bool:
         """Whether the event is there after a step."""
@@ -147,7 +149,10 @@ class Replay:
         self.step_of: dict[Any, int] = {}  # of what was pushed
         self.numbers: dict[Any, int] = {}  # of the events that somebody has asked for
         self._present: dict[Slot, dict[int, Stay]] = {slot: {} for join in self.joins for slot in join.slots}
-        self._holders: dict[Any, tuple[Any, dict[int, Stay]]] = {}  # what held events when it was looked at, and which
+        # What held events when it was last looked at, and which; no stay of those that memory has as well.
+        self._holders: dict[Any, tuple[Any, dict[int, Stay | None]]] = {}
+        self._shadows: defaultdict[tuple[Slot, int], list[tuple[dict[int, Stay | None], Entry, Place]]]
+        self._shadows = defaultdict(list)
         self._leaves: dict[tuple[Installed, tuple[Any, ...]], tuple[Any, ...]] = {}
         self._n_held: Counter[Place] = Counter()
         self._n_late = 0
@@ -208,6 +213,9 @@ class Replay:
             stay = self._present[slot].pop(arrival, None)  # None: it came and went in one step
             if stay is not None:
                 self._end(stay, number)
+            for stays, entry, place in self._shadows.pop((slot, arrival), ()):
+                if id(entry) in stays:
+                    self._hold(stays, entry, place, slot, number)
         for join in self.joins:
             for slot in join.slots:
                 present = self._present[slot]
@@ -242,7 +250,7 @@ class Replay:
             gate = repr(installed.restriction)
 
             def where(entry: Entry, slots: Any = slots, gate: str = gate, join: Join = installed.join) -> Any:
-                is_held = entry.number < 0 and not entry.withdrawn and entry.slot in slots
+                is_held = not entry.withdrawn and entry.slot in slots
                 return (Place(join.name, entry.slot, "gate", gate), slots[entry.slot]) if is_held else None
 
             for leaf in dict.fromkeys([*known, *leaves]):
@@ -259,23 +267,33 @@ class Replay:
         delta = now.since(before) if isinstance(now, Queue) and isinstance(before, Queue) else None
         if delta is None:
             found = {id(entry): entry for entry in entries_in(now)}
-            delta = [stay.entry for one, stay in stays.items() if one not in found], found.values()
-        dropped, came = delta
-        for entry in dropped:
-            if (stay := stays.pop(id(entry), None)) is not None:
+            delta = [one for one in stays if one not in found], found.values()
+        else:
+            delta = map(id, delta[0]), delta[1]
+        for one in delta[0]:
+            stay = stays.pop(one, None)
+            if stay is not None:
                 self._end(stay, number)
-                self._n_held[stay.place] -= 1
-        for entry in came:
-            if id(entry) not in stays and (place := where(entry)) is not None:
-                stays[id(entry)] = stay = self._begin(*place, entry, number)
-                self._n_held[stay.place] += 1
+                self._n_held[stay.place] -= stay.is_before_memory
         self._holders[holder] = (now, stays)
+        for entry in delta[1]:
+            if id(entry) not in stays and (place := where(entry)) is not None:
+                if entry.number >= 0 and place[1].memory.holds(entry):  # it is there, as long as memory has it
+                    stays[id(entry)] = None
+                    self._shadows[place[1], entry.number].append((stays, entry, place[0]))
+                else:
+                    self._hold(stays, entry, *place, number)
         if not stays:
             del self._holders[holder]
 
+    def _hold(self, stays: dict[int, Stay | None], entry: Entry, place: Place, slot: Slot, number: int) -> None:
+        stays[id(entry)] = stay = self._begin(place, slot, entry, number)
+        self._n_held[place] += stay.is_before_memory
+
     def _begin(self, place: Place, slot: Slot, entry: Entry, number: int) -> Stay:
         keys = ", ".join(shortened(repr(key), 60) for key in entry.keys if key is not ABSENT)
-        stay = Stay(place, entry, self.provenance.entry_key(entry, slot), keys, number)
+        key = self.provenance.entry_key(entry, slot)
+        stay = Stay(place, entry, key, keys, number, is_before_memory=entry.number < 0)
         self.stays.setdefault(place, []).append(stay)
         self.stays_of[stay.key].append(stay)
         self.came[number].append(stay)
