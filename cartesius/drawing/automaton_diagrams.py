@@ -235,6 +235,11 @@ def _arrow(
         return [*_path(curve, (target.x, y), (0, -1), dashed=dashed), *text]
     down = 1 if end[1] > start[1] else -1
     x, y, to_x, to_y = source.x, source.y + down * edge, target.x, target.y - down * edge
+    if end[0] != start[0] and down < 0:  # it leaves at the side, and arrives from below
+        side = 1 if end[0] > start[0] else -1
+        x, y = source.x + side * source.half, source.y
+        curve = f"M{x:.1f} {y:.1f}C{to_x:.1f} {y:.1f} {to_x:.1f} {y:.1f} {to_x:.1f} {to_y + 1:.1f}"
+        return [*_path(curve, (to_x, to_y), (0, -1), dashed=dashed), *_text(lines, (x + to_x) / 2, y - 6)]
     if end[0] != start[0]:  # it arrives at the side
         side = 1 if end[0] > start[0] else -1
         to_x, to_y = target.x - side * target.half, target.y

@@ -75,7 +75,11 @@ class _Drawn(NamedTuple):
 
 
 def marble_svg(
-    lanes: Iterable[Lane], *, title: str = "Marble diagram", time_text: Callable[[float], str] | None = None
+    lanes: Iterable[Lane],
+    *,
+    title: str = "Marble diagram",
+    time_text: Callable[[float], str] | None = None,
+    axis_name: str = "time",
 ) -> str:
     """Return the text of an SVG of the lanes, the first on top, above an axis of time.
 
@@ -89,10 +93,11 @@ def marble_svg(
         lanes: With distinct names. Of one with more than `MOST_ON_A_LANE` marbles the first are drawn.
         title: What the picture is called, for who cannot see it.
         time_text: Shows a time; by default as a number.
+        axis_name: What the axis is of.
     """
     lanes = list(lanes)
     drawn = {lane.name: sorted(enumerate(lane.marbles), key=lambda one: one[1].end)[:MOST_ON_A_LANE] for lane in lanes}
-    axis = _Axis([one for marbles in drawn.values() for _, one in marbles], lanes, time_text or _number)
+    axis = _Axis([one for marbles in drawn.values() for _, one in marbles], lanes, time_text or _number, axis_name)
     shapes: list[Element] = []
     centres: dict[Place, tuple[float, float]] = {}
     y = 12.0
@@ -123,8 +128,9 @@ def marble_svg(
 class _Axis:
     """Where a time is, in pixels, and how that is drawn."""
 
-    def __init__(self, marbles: list[Marble], lanes: list[Lane], time_text: Callable[[float], str]) -> None:
+    def __init__(self, marbles: list[Marble], lanes: list[Lane], time_text: Callable[[float], str], name: str) -> None:
         self.time_text = time_text
+        self.name = name
         self.names = {lane.name: shortened(lane.name, 170) for lane in lanes}
         times = sorted({time for one in marbles for time in (one.start, one.end)})
         wanted = max((width_of(one.label) for one in marbles), default=0) + 14
@@ -135,7 +141,7 @@ class _Axis:
             scale = min(scale, _TO_SCALE / (times[-1] - times[0]))
         self.is_to_scale = not gaps or scale * min(gaps) >= 34
         gap = min(wanted, max(_NARROWEST, _WIDEST / max(len(gaps), 1)))
-        self.left = max(map(width_of, [*self.names.values(), "time, in order"]), default=0) + 16
+        self.left = max(map(width_of, [*self.names.values(), f"{name}, in order"]), default=0) + 16
         edge = max([wanted, *[width_of(time_text(time)) for time in (times[:1] + times[-1:])]]) / 2
         first = self.left + edge
         self._places = {
@@ -149,7 +155,7 @@ class _Axis:
         return self._places[time]
 
     def drawn(self, y: float) -> list[Element]:
-        name = "time" if self.is_to_scale else "time, in order"
+        name = self.name if self.is_to_scale else f"{self.name}, in order"
         shapes = [
             element("text", name, x=4.0, y=y + 16, opacity="0.8"),
             element("path", d=f"M{self.left:.1f} {y:.1f}H{self.right:.1f}", stroke="currentColor", opacity="0.6"),

@@ -21,8 +21,10 @@ from cartesius.core.engine_core import MICROSECOND, EngineCore
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
+from cartesius.data.event_tables import time_text
 from cartesius.data.events import LATEST, Event
 from cartesius.data.inflating import loading
+from cartesius.drawing.html_tables import panel, table
 from cartesius.engines.explanations import explain
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.engines.state_checks import checked_state
@@ -79,6 +81,22 @@ class Engine(EngineCore):
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
             name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
+
+    def __repr__(self) -> str:
+        """Show outputs, inputs and clock."""
+        return f"<engine of {', '.join(self._names)}; inputs {', '.join(self.inputs)}; clock {time_text(self.clock)}>"
+
+    def _repr_html_(self) -> str:
+        said = [
+            ("outputs", ", ".join(self._names)),
+            ("inputs", ", ".join(self.inputs)),
+            ("clock", time_text(self.clock)),
+        ]
+        return panel(table((), said)) + self.stats._repr_html_()
+
+    @property
+    def _names(self) -> list[str]:
+        return [self._program.names[output] for output in self._program.outputs]
 
     # -- the program ---------------------------------------------------------------------------------------------------
 

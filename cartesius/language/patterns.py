@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.data.value_texts import shown
+from cartesius.drawing.html_tables import panel, table
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions.expressions import Expression, WindowOf, children, conjuncts, evaluator
+from cartesius.expressions.expressions import Expression, WindowOf, children, conjuncts, evaluator, show
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -147,6 +149,21 @@ class Pattern:
             hint = f"; it is absent from every row: bind it, {name}=…, to have conditions on it"
         shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
+
+    def __repr__(self) -> str:
+        """Show the variables and the restrictions."""
+        slots = ", ".join(f"{slot}={reactive.name}" for slot, reactive in self.variables.items())
+        return f"<pattern {self.name} of {slots}; {' | '.join(map(repr, self.restrictions)) or 'not restricted'}>"
+
+    def _repr_html_(self) -> str:
+        slots = ", ".join(f"{slot} = {one.name}{self.shown_count(slot)}" for slot, one in self.variables.items())
+        rows = [
+            ("variables", slots),
+            ("where", _body_text(self._where) if self._where is not None else "every combination"),
+            ("yields", _body_text(self._yields)),
+            ("restrictions", " | ".join(map(repr, self.restrictions)) or "none: the whole product"),
+        ]
+        return panel(table((), rows, caption=self.name))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out, for a copy or another process, what is made once for all engines: it follows from the rest."""
@@ -282,6 +299,10 @@ def _mentions_window(expression: Expression) -> bool:
             seen.add(id(node))
             pending += children(node)
     return False
+
+
+def _body_text(body: Body) -> str:
+    return show(body) if isinstance(body, Expression) else f"{shown(body)}, as written"
 
 
 def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:

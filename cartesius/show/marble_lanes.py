@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cartesius.data.events import Delete, Update
-from cartesius.data.records import Record
+from cartesius.data.event_tables import label_of
 from cartesius.drawing.marble_diagrams import MOST_ON_A_LANE, Lane, Marble, marble_svg
-from cartesius.errors import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cartesius.show.replays import Given, Replay
 
@@ -53,7 +50,7 @@ def drawn(written: Replay, changed: Replay | None, step: int) -> Drawn:
         if event is not None:
             lane = lanes.setdefault(event.reactive, [])
             places[key] = (event.reactive, len(lane))
-            lane.append(Marble(label(event.value), number, number))
+            lane.append(Marble(label_of(event.value), number, number))
             keys.setdefault(event.reactive, []).append((changed is None, key, number))
     inputs = set(lanes)
     for replay, tail in [(shown, ""), *([(written, ", as written")] if changed else [])]:
@@ -63,11 +60,12 @@ def drawn(written: Replay, changed: Replay | None, step: int) -> Drawn:
             for number, given in _given(replay, output, steps):
                 parts = [places[key] for key in replay.origins(given.key) if key in places]
                 lanes[title].append(
-                    Marble(label(given.event.value), number, number, tuple(parts), given.event.weight < 0)
+                    Marble(label_of(given.event.value), number, number, tuple(parts), given.event.weight < 0)
                 )
                 keys[title].append((replay is written, given.key, number))
     svg = marble_svg(
         [Lane(name, marbles, is_result=name not in inputs) for name, marbles in lanes.items()],
+        axis_name="step",
         title=f"Steps {steps[0] if steps else 0} to {last}: what came, and what was given",
     )
     # What is drawn is styled by attributes and by page.css alone: no style of an element passes the page's policy.
@@ -85,16 +83,3 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     while name in taken:
         name += " "
     return name
-
-
-def label(value: Any) -> str:
-    """Return a short text for a value: of a row its fields, of a change its key and row."""
-    if isinstance(value, Update):
-        return f"{label(value.key)}: {label(value.value)}"
-    if isinstance(value, Delete):
-        return f"{label(value.key)}: ∅"
-    if isinstance(value, Mapping | Record):
-        return " ".join(label(value[field]) for field in value)
-    if isinstance(value, tuple | list):
-        return " ".join(map(label, value))
-    return "∅" if value is None else shortened(value if isinstance(value, str) else repr(value), 60)

@@ -338,7 +338,7 @@ class Replay:
 
     def why(self, key: Any, step: int) -> str:
         """Say what is known of an event after a step, as `Engine.why` does."""
-        return self.provenance.told(self.provenance.records[key], self.places(key, step), step)
+        return self.provenance.account(self.provenance.records[key], self.places(key, step), step)
 
     def whereabouts(self, key: Any, step: int) -> list[str]:
         """Say what has become of an event until a step: where it is, why it left, or who did not let it through."""

@@ -245,7 +245,8 @@ class _Ids:
         """Return an event as its id and text."""
         replay = self._shown.written if is_written else self._shown.main
         number = replay.numbers.setdefault(key, len(replay.numbers))
-        return {"id": f"{'w' if is_written else 'c'}{number}", "text": shortened(replay.provenance.records[key].text)}
+        text = shortened(replay.provenance.records[key].told.text)
+        return {"id": f"{'w' if is_written else 'c'}{number}", "text": text}
 
     def given(self, given: Given, is_written: bool) -> Json:
         """Return a result, with its parts."""

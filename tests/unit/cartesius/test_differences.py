@@ -17,7 +17,9 @@ def changed(output, trace, off):
     recording = recording_of(engine, "test")
     written = Replay(recording, recording.outputs, 100)
     other = Replay(recording, Rebuilding({}, frozenset({off}), recording.outputs).outputs, 100)
-    return [(one.kind, one.step, one.given.event.value, one.written, one.reasons) for one in differences(written, other)]
+    return [
+        (one.kind, one.step, one.given.event.value, one.written, one.reasons) for one in differences(written, other)
+    ]
 
 
 A, B = Reactive("a"), Reactive("b")

@@ -114,7 +114,7 @@ def test_a_program_that_is_not_there_is_named_by_what_is_near(write, tmp_path):
     write("", "orders.py")
     with pytest.raises(InvalidArgument, match=r"no file, and no module, '.*/order.py'; did you mean .*/orders.py\?"):
         located(str(tmp_path / "order.py"))
-    with pytest.raises(InvalidArgument, match="no module, 'no_such.module'; name a file of Python, or a module"):
+    with pytest.raises(InvalidArgument, match=r"no module, 'no_such.module'; name a file of Python, or a module"):
         located("no_such.module")
 
 
@@ -176,7 +176,10 @@ def test_events_of_a_file_are_fed_to_a_reactive_of_a_program_that_pushes_none(wr
     [
         ("[", r"events.jsonl:2: Expecting value"),
         ("[1]", r":2: expected {\"input\": …"),
-        ('{"input": "ordr", "value": 1}', r":2: expected an input, of order, ship, but got 'ordr'; did you mean order?"),
+        (
+            '{"input": "ordr", "value": 1}',
+            r":2: expected an input, .* but got 'ordr'; did you mean order\?",
+        ),
         ('{"input": "order", "value": 1, "at": "x"}', r":2: push: expected a time, .* got at='x'"),
         ('{"input": "ship", "value": 1}', r":2: 'key'"),
     ],
@@ -193,7 +196,7 @@ def test_of_several_reactives_one_has_to_be_named(write, tmp_path):
     with pytest.raises(InvalidArgument, match=r"nothing.jsonl cannot be read"):
         fed(program, "", tmp_path / "nothing.jsonl", Engine)  # `more` it is: `both` is a part of it
     program, _ = ran(write(SHIPS + "    more = correlate(y=order, yields=lambda y: y)\n"), [])
-    with pytest.raises(InvalidArgument, match=r"expected one reactive to feed but .* has both, more; name one: .*:more"):
+    with pytest.raises(InvalidArgument, match=r"expected one reactive .* has both, more; name one: .*:more"):
         fed(program, "", tmp_path / "nothing.jsonl", Engine)
 
 

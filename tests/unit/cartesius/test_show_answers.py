@@ -10,7 +10,7 @@ import pytest
 from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument
 from cartesius.show import show_answers
-from cartesius.show.marble_lanes import WIDTH, label
+from cartesius.show.marble_lanes import WIDTH
 from cartesius.show.recordings import recording_of
 from cartesius.show.show_answers import MOST_ENTRIES, Answers
 from restrictions import affinely, as_table, cartesian, key_by, most_recently
@@ -164,11 +164,3 @@ def test_a_long_trace_is_made_once_and_a_step_of_it_is_short(monkeypatch):
     (place,) = steps[-1]["correlations"][0]["slots"][0]["places"]
     assert (place["count"], len(place["events"])) == (475, MOST_ENTRIES)
     assert all(len(step["marbles"]) == WIDTH for step in steps)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [("tea", "tea"), (None, "∅"), ({"item": "tea", "n": 3}, "tea 3"), ((1, ("a", None)), "1 a ∅"), (1.5, "1.5")],
-)
-def test_a_marble_is_labelled_by_what_is_in_its_value(value, text):
-    assert label(value) == text
