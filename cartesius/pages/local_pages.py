@@ -165,10 +165,9 @@ def serve_beside(page: Page, port: int, said: str) -> str:
         said: What is printed before the address.
     """
     sockets, secret = listening(port), secrets.token_urlsafe(32)
-    running = server(page, secret)
-    Thread(target=running.run, kwargs={"sockets": [sockets]}, daemon=True).start()
     address = address_of(sockets, secret)
     print(f"{said} at {address} (until this process ends)", flush=True)
+    Thread(target=server(page, secret).run, kwargs={"sockets": [sockets]}, daemon=True).start()
     return address
 
 

@@ -88,7 +88,7 @@ class Provenance:
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
         self.calls: list[Call] = []
         self.touched: list[tuple[Any, tuple[Any, ...]]] = []  # which copies of which restrictions the last call ran on
-        self.gone: list[tuple[Slot, int]] = []  # of what left memory in the last call: its slot and number
+        self.gone: list[tuple[Slot, Entry]] = []  # what left the memory of which slot in the last call
         self._acting = ""  # the restriction whose clause is running, if that may let events leave
         self._letting: dict[int, str] = {}  # by the number of an entry: who has said that it shall leave
 
@@ -130,7 +130,7 @@ class Provenance:
 
     def left(self, entry: Entry, slot: Slot, fate: Fate) -> None:
         """Record that an event has left a memory, and why."""
-        self.gone.append((slot, entry.number))
+        self.gone.append((slot, entry))
         record = self._record(*_of_entry(entry, slot))
         by = self._letting.pop(entry.number, "") or (self._acting if fate.name == "DISPLACED" else "")
         self._note(record.left, f"{slot.name}: {_GONE[fate.name]}{f' by {by}' if by else ''}")

@@ -5,7 +5,7 @@
 // Behind the # of the address that the command printed: no browser sends that part anywhere.
 const token = location.hash.slice(1);
 const by = (id) => document.getElementById(id);
-const state = { run: 0, off: new Set(), step: 0, steps: 0, asked: 0, toggled: null, why: null, playing: null, runs: [] };
+const state = { run: 0, off: new Set(), step: 0, steps: 0, opened: 0, asked: 0, toggled: null, why: null, playing: null, runs: [] };
 const PACE = 900; // milliseconds from step to step
 
 // ------------------------------------------------------------------------------------------------ server and elements
@@ -89,9 +89,12 @@ async function start() {
 }
 
 async function open(step) {
+  state.opened += 1;
+  const number = state.opened;
   const answer = await ask("open");
+  if (number !== state.opened) return; // another engine has been chosen, or another restriction, meanwhile
   state.steps = answer.steps;
-  by("run-title").textContent = answer.title;
+  by("run-title").textContent = state.runs.length < 2 ? answer.title : ""; // else it is what is chosen
   const cut = answer.calls > answer.most ? ` (the first of ${answer.calls})` : "";
   by("count").textContent = `${answer.steps}${cut}`;
   by("range").max = by("number").max = String(answer.steps);

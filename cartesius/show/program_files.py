@@ -98,9 +98,10 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
 
     def note(engine: EngineCore) -> None:
         lines = [line for frame, line in traceback.walk_stack(None) if frame.f_code.co_filename == path]
-        title = f"line {lines[-1]}: {linecache.getline(path, lines[-1]).strip()}" if lines else "built elsewhere"
+        text = linecache.getline(path, lines[-1]).strip() if lines else ""
+        title = f"line {lines[-1]}: {text[:80]}{'…' * (len(text) > 80)}" if lines else "built elsewhere"
         engines.pop(tuple(lines), None)
-        engines[tuple(lines)] = shortened(title, 90), engine
+        engines[tuple(lines)] = title, engine
 
     argv, folder = sys.argv, str(Path(path).parent.absolute())
     sys.argv = [path, *arguments]

@@ -157,8 +157,10 @@ class Replay:
         self._n_held: Counter[Place] = Counter()
         self._n_late = 0
         self._dropped: dict[tuple[Slot, int], int] = {}
+        self._join_of: dict[Slot, str] = {}
         for join in self.joins:
             for slot in join.slots:
+                self._join_of[slot] = join.name
                 self.stays[Place(join.name, slot.name, "memory")] = []
         self._note(None, [])
         for call in islice(recording.calls, most):
@@ -209,11 +211,12 @@ class Replay:
         )
 
     def _look_at_memories(self, number: int) -> None:
-        for slot, arrival in self.provenance.gone:
-            stay = self._present[slot].pop(arrival, None)  # None: it came and went in one step
-            if stay is not None:
-                self._end(stay, number)
-            for stays, entry, place in self._shadows.pop((slot, arrival), ()):
+        for slot, left in self.provenance.gone:
+            stay = self._present[slot].pop(left.number, None)
+            if stay is None:  # it came and went in one step
+                stay = self._begin(Place(self._join_of[slot], slot.name, "memory"), slot, left, number)
+            self._end(stay, number)
+            for stays, entry, place in self._shadows.pop((slot, left.number), ()):
                 if id(entry) in stays:
                     self._hold(stays, entry, place, slot, number)
         for join in self.joins:
