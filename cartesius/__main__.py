@@ -32,18 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             recordings, first = recordings_of(program, name)
         else:
             recordings, first = [fed(program, name, chosen.events, Engine)], 0
-        title, browse = Path(program.path).name, not chosen.no_browser
-        show_recordings(
-            recordings, first, call="python -m cartesius show", title=title, port=chosen.port, browse=browse
-        )
+        call, browse = "python -m cartesius show", not chosen.no_browser
+        show_recordings(recordings, first, call=call, title=program.title, port=chosen.port, browse=browse)
     except ProgramFailed as error:
         return _fail(str(error))
     except (InvalidArgument, NotInstalled) as error:
         return _fail(str(error))
     except OSError as error:
         return _fail(f"show: cannot listen on port {chosen.port}: {error.strerror}; choose another with --port")
-    except KeyboardInterrupt:
-        pass
     return 0
 
 

@@ -182,7 +182,7 @@ class Batch:
             self._fresh[slot.index].append(entry)
         if before is not None:
             if self.world.provenance is not None:
-                self.world.provenance.lets(before, "the next change of its row")
+                self.world.provenance.departures.lets(before, "the next change of its row")
             displace(slot, before)
         if not entry.deletes:
             self.push(slot, entry)

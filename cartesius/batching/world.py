@@ -125,7 +125,7 @@ class World:
         """End a push: what it did stands."""
         self.journal.clear()
         if self.provenance is not None:
-            self.provenance.touched = list(self.touched)
+            self.provenance.departures.touched = list(self.touched)
         for (installed, key), copy in self.touched.items():
             installed.forget(key, copy)
         self.touched.clear()

@@ -36,7 +36,7 @@ from cartesius.programs.doors import (
 )
 from cartesius.programs.programs import Program
 from cartesius.programs.steps import Steps
-from cartesius.results.provenance import Call
+from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -92,7 +92,7 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
         provenance.saw(arguments[0], slot_, handler, family)
         if not installed.join.is_in_place:  # others may run before it ends
             return clause(slot_, *arguments)
-        with provenance.acting(handler, family):
+        with provenance.departures.acting(handler, family):
             return clause(slot_, *arguments)
 
     return clause if provenance is None else recorded

@@ -232,7 +232,7 @@ class Installed(Place):
             )
             raise InvalidArgument(message)
         if self.join.world.provenance is not None:
-            self.join.world.provenance.lets(entry, repr(self.restriction))
+            self.join.world.provenance.departures.lets(entry, repr(self.restriction))
         self.join.batch.expire(slot, entry)
 
     def play(self, slot: Slot, key: tuple[Any, ...]) -> None:

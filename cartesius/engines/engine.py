@@ -35,7 +35,7 @@ from cartesius.language.fingerprints import fingerprint
 from cartesius.programs.doors import check_input
 from cartesius.programs.measures import measure, unaccounted, whereabouts
 from cartesius.programs.table_reading import Table
-from cartesius.results.provenance import Call
+from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping

@@ -19,7 +19,7 @@ import attrs
 from cartesius.data.value_texts import shown
 from cartesius.drawing.html_tables import panel, table
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions.expressions import Expression, WindowOf, children, conjuncts, evaluator, show
+from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator, show
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -92,8 +92,6 @@ class Pattern:
 
     def _prepare(self, body: Body, call: str, *, traced: bool = True) -> Body:
         if isinstance(body, Expression):
-            if _mentions_window(body):
-                self._check_has_windows("window", call)
             return body
         if not callable(body):
             message = f"correlate: expected a function but got {call}={body!r} (type={type(body).__name__})"
@@ -123,20 +121,16 @@ class Pattern:
         parameters = []
         for name in names:
             node = symbol_for(name, self.variables)
-            if isinstance(node, WindowOf):
-                self._check_has_windows(name, call)
+            if isinstance(node, WindowOf) and not any(facts.opens_windows(r) for r in self.restrictions):
+                message = (
+                    f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are"
+                    " none; restrict it by tumbling(…), or name a slot so"
+                )
+                raise InvalidArgument(message)
             if node is None:
                 raise InvalidArgument(self.unknown_slot(name, f"correlate: the parameter of {call}", self.variables))
             parameters.append((name, node))
         return parameters
-
-    def _check_has_windows(self, name: str, call: str) -> None:
-        if not any(facts.opens_windows(restriction) for restriction in self.restrictions):
-            message = (
-                f"correlate: the parameter of {call}: expected windows, of which {name!r} is one, but there are none;"
-                " restrict it by tumbling(…), or name a slot so"
-            )
-            raise InvalidArgument(message)
 
     def unknown_slot(self, name: object, call: str, among: Mapping[str, Reactive] | None = None) -> str:
         """Return the message for a slot that does not exist, with the near names."""
@@ -287,18 +281,6 @@ class Pattern:
             return describe((restrictions, self._where, self._yields), by_identity=True)
         except NotStorable:
             return None
-
-
-def _mentions_window(expression: Expression) -> bool:
-    pending, seen = [expression], set[int]()  # rules share what they have in common
-    while pending:
-        node = pending.pop()
-        if isinstance(node, WindowOf):
-            return True
-        if id(node) not in seen:
-            seen.add(id(node))
-            pending += children(node)
-    return False
 
 
 def _body_text(body: Body) -> str:

@@ -10,9 +10,8 @@ Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -24,35 +23,19 @@ from cartesius.drawing.html_tables import HtmlText, drawing, panel
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.drawing.markup import element
 from cartesius.errors import InvalidArgument
+from cartesius.results.recorded_calls import Departures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from cartesius.data.entries import Entry
-    from cartesius.data.events import Time
     from cartesius.data.journals import Journal
     from cartesius.language.families import Family, Slot
+    from cartesius.results.recorded_calls import Call
     from cartesius.storage.conservation import Fate
 
 Notes: TypeAlias = "dict[Any, int]"
 """What was noted, in order, and in which call."""
-
-
-@attrs.frozen
-class Call:
-    """A call that changed the state.
-
-    Args:
-        kind: Which one.
-        event: What was pushed.
-        time: To what the clock was advanced, in time units.
-        ended: The name of the input that ended.
-    """
-
-    kind: Literal["push", "advance", "end", "close"]
-    event: Event | None = None
-    time: Time | None = None
-    ended: str = ""
 
 
 class Told(NamedTuple):
@@ -87,10 +70,7 @@ class Provenance:
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
         self.calls: list[Call] = []
-        self.touched: list[tuple[Any, tuple[Any, ...]]] = []  # which copies of which restrictions the last call ran on
-        self.gone: list[tuple[Slot, Entry]] = []  # what left the memory of which slot in the last call
-        self._acting = ""  # the restriction whose clause is running, if that may let events leave
-        self._letting: dict[int, str] = {}  # by the number of an entry: who has said that it shall leave
+        self.departures = Departures()
 
     @property
     def events(self) -> list[Event]:
@@ -100,7 +80,7 @@ class Provenance:
     def called(self, call: Call) -> None:
         """Record a call."""
         self.journal.append(partial(self._forget_from, len(self.calls)))
-        self.gone = []
+        self.departures.gone = []
         self.calls.append(call)
         if call.event is not None:
             self._mark(self._record(*_of_event(call.event)), is_input=True)
@@ -113,27 +93,9 @@ class Provenance:
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
 
-    @contextmanager
-    def acting(self, handler: str, family: Family) -> Iterator[None]:
-        """Note whose clause runs meanwhile, which may let events leave; not so if it hears that one leaves."""
-        before = self._acting
-        if family.name not in _PASSED_ON:
-            self._acting = handler
-        try:
-            yield
-        finally:
-            self._acting = before
-
-    def lets(self, entry: Entry, handler: str) -> None:
-        """Note who says that an entry in memory shall leave."""
-        self._letting[entry.number] = handler
-
     def left(self, entry: Entry, slot: Slot, fate: Fate) -> None:
         """Record that an event has left a memory, and why."""
-        self.gone.append((slot, entry))
-        record = self._record(*_of_entry(entry, slot))
-        by = self._letting.pop(entry.number, "") or (self._acting if fate.name == "DISPLACED" else "")
-        self._note(record.left, f"{slot.name}: {_GONE[fate.name]}{f' by {by}' if by else ''}")
+        self._note(self._record(*_of_entry(entry, slot)).left, self.departures.note(entry, slot, fate))
 
     def made(
         self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
@@ -293,11 +255,6 @@ class Provenance:
         key, told = _of_entry(entry, slot)
         self._record(key, told)
         return key
-
-
-_PASSED_ON = frozenset({"displace", "retract", "withdraw"})
-"""The families whose clauses hear that an event leaves, and let none leave by themselves."""
-_GONE = {"DISPLACED": "displaced", "EXPIRED": "expired", "USED_UP": "used up", "WITHDRAWN": "taken back by its source"}
 
 
 def _known(notes: Notes, until: int) -> list[Any]:

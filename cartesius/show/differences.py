@@ -33,7 +33,7 @@ class Difference:
     reasons: tuple[str, ...] = ()
 
 
-def differences(written: Replay, changed: Replay) -> list[Difference]:
+def compared(written: Replay, changed: Replay) -> list[Difference]:
     """Return the differences between two replays of one recording, by step; as far as both have come."""
     most = min(len(written.steps), len(changed.steps))
     there, here = _given(written, most), _given(changed, most)

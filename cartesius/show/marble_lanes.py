@@ -55,7 +55,7 @@ def drawn(written: Replay, changed: Replay | None, step: int) -> Drawn:
     inputs = set(lanes)
     for replay, tail in [(shown, ""), *([(written, "as written")] if changed else [])]:
         for output, name in enumerate(written.names):
-            title = _free(tail and (f"{tail}: {name}" if len(written.names) > 1 else tail) or name, lanes)
+            title = _free((tail and (f"{tail}: {name}" if len(written.names) > 1 else tail)) or name, lanes)
             lanes[title], keys[title] = [], []
             for number, given in _given(replay, output, steps):
                 parts = [places[key] for key in replay.origins(given.key) if key in places]

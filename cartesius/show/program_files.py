@@ -38,11 +38,13 @@ class Program(NamedTuple):
     """A program that has run.
 
     Args:
+        title: What it is called.
         path: Its file.
         names: Its global names.
         engines: What it built, in order, each with what it is called.
     """
 
+    title: str
     path: str
     names: Mapping[str, Any]
     engines: list[tuple[str, EngineCore]]
@@ -122,7 +124,7 @@ def ran(program: str, arguments: Sequence[str]) -> tuple[Program, str]:
     finally:
         sys.argv = argv
         sys.path.remove(folder)
-    return Program(path, names, list(engines.values())), name
+    return Program(module or Path(path).name, path, names, list(engines.values())), name
 
 
 @contextmanager

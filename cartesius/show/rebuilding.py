@@ -15,10 +15,13 @@ import attrs
 
 from cartesius.correlations.freed_windows import leaving
 from cartesius.correlations.runs import extending
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.expressions import Expression, WindowOf, children
 from cartesius.language.lists import OneOrMore, Repeated
 from cartesius.language.patterns import Alternative, Group
 from cartesius.language.reactives import Reactive
 from cartesius.language.restriction_base import Composition
+from cartesius.plan import facts
 from cartesius.programs.correlating import correlate
 
 if TYPE_CHECKING:
@@ -103,6 +106,8 @@ class Rebuilding:
         is_same = all(sources[slot] is source for slot, source in pattern.slots.items()) and kept == written
         if is_same and pattern.alternative is None:
             return reactive
+        if not any(map(facts.opens_windows, kept)):
+            _check_needs_none(pattern)
         made = correlate(
             slots={slot: self._bound(pattern, slot, sources[slot]) for slot in pattern.variables},
             where=pattern.where,
@@ -147,3 +152,19 @@ class Rebuilding:
         if type(value) is tuple and any(isinstance(one, Reactive) and self.of(one) is not one for one in value):
             return tuple([self.of(one) if isinstance(one, Reactive) else one for one in value])
         return value
+
+
+def _check_needs_none(pattern: Pattern) -> None:
+    """Refuse bodies that ask for their window where there are none; `correlate` looks at what it traces alone."""
+    pending, seen = [body for body in (pattern.where, pattern.yields) if isinstance(body, Expression)], set[int]()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, WindowOf):
+            message = (
+                f"{pattern.name}: expected windows, as its body or its key asks for its window, but there are none;"
+                " leave the windows in"
+            )
+            raise InvalidArgument(message)
+        if id(node) not in seen:  # rules share what they have in common
+            seen.add(id(node))
+            pending += children(node)

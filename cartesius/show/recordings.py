@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cartesius.core.engine_core import EngineCore
     from cartesius.language.reactives import Reactive
-    from cartesius.results.provenance import Call
+    from cartesius.results.recorded_calls import Call
 
 MOST_CALLS = 10_000
 """How many calls of a recording are shown: the first ones."""

@@ -1,7 +1,6 @@
 """Replays: the calls of a recording made again on a fresh engine, and what there is after each.
 
-What is in a memory, at a door or in the hand of a gate is kept as *stays*: an event, from one step to another, and why
-it left. What there is after a step are the stays that hold then, so a step is looked up, and none is stored.
+What there is after a step are the stays that hold then, so a step is looked up, and none is stored.
 
 Invariant: the stays that hold after a step are what the engine's memories, doors and gates hold then.
 """
@@ -10,13 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from cartesius.data.entries import ABSENT
 from cartesius.data.queues import Queue
 from cartesius.errors import shortened
+from cartesius.show.show_steps import Given, Place, Stay, Step
 from cartesius.storage.stored import entries_in
 
 if TYPE_CHECKING:
@@ -25,98 +23,12 @@ if TYPE_CHECKING:
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
     from cartesius.data.entries import Entry
-    from cartesius.data.events import Event, Time
+    from cartesius.data.events import Event
     from cartesius.language.families import Slot
     from cartesius.language.reactives import Reactive
-    from cartesius.results.provenance import Call, Provenance
+    from cartesius.results.provenance import Provenance
+    from cartesius.results.recorded_calls import Call
     from cartesius.show.recordings import Recording
-
-
-class Place(NamedTuple):
-    """Where an event may be.
-
-    Args:
-        correlation: The name of the correlation.
-        slot: The name of the slot.
-        kind: In its memory, in the queue at its door, or in the hand of a gate.
-        gate: Which gate.
-    """
-
-    correlation: str
-    slot: str
-    kind: Literal["memory", "door", "gate"]
-    gate: str = ""
-
-    def __str__(self) -> str:
-        """Say it as `Engine.why` does."""
-        if self.kind == "memory":
-            return f"in the memory of {self.slot}"
-        return f"waiting at the door of {self.slot}" if self.kind == "door" else f"held by {self.gate}"
-
-
-@attrs.define(eq=False)
-class Stay:
-    """An event in one place.
-
-    Args:
-        place: Where.
-        entry: The event.
-        key: The key of its record.
-        keys: The keys it has there, as text.
-        since: The step in which it came.
-        until: The step in which it left, or None.
-        is_before_memory: Whether it had not been stored when it came there.
-    """
-
-    place: Place
-    entry: Entry
-    key: Any
-    keys: str
-    since: int
-    until: int | None = None
-    is_before_memory: bool = False
-
-    def holds(self, step: int) -> bool:
-        """Whether the event is there after a step."""
-        return self.since <= step and (self.until is None or step < self.until)
-
-
-@attrs.frozen
-class Given:
-    """What an output gave in a step.
-
-    Args:
-        output: Which output, by its place.
-        key: The key of its record.
-        event: The event.
-    """
-
-    output: int
-    key: Any
-    event: Event
-
-
-@attrs.frozen
-class Step:
-    """What a call did.
-
-    Args:
-        number: From 1; 0 is before the first.
-        call: The call.
-        given: What the outputs gave.
-        late: What was set aside: its key, where, and why.
-        dropped: The slots and gates that did not let an event through.
-        clock: The engine's clock after it.
-        deadline: When something is due next, in time units, or None.
-    """
-
-    number: int
-    call: Call | None
-    given: tuple[Given, ...]
-    late: tuple[tuple[Any, str, str], ...]
-    dropped: tuple[Place, ...]
-    clock: Time
-    deadline: int | None
 
 
 class Replay:
@@ -211,7 +123,7 @@ class Replay:
         )
 
     def _look_at_memories(self, number: int) -> None:
-        for slot, left in self.provenance.gone:
+        for slot, left in self.provenance.departures.gone:
             stay = self._present[slot].pop(left.number, None)
             if stay is None:  # it came and went in one step
                 stay = self._begin(Place(self._join_of[slot], slot.name, "memory"), slot, left, number)
@@ -245,7 +157,7 @@ class Replay:
             for slot in join.slots:
                 place = Place(join.name, slot.name, "door")
                 self._follow((slot, "door"), slot.door.queue, lambda _, found=(place, slot): found, number)
-        for installed, key in self.provenance.touched:
+        for installed, key in self.provenance.departures.touched:
             copy = installed.copies.get(key) if installed.has_copies else installed.stateless
             leaves = {} if copy is None else dict(_leaves(installed, copy))
             known = self._leaves.get((installed, key), ())

@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from cartesius.data.events import EARLIEST, LATEST
 from cartesius.errors import CartesiusError, InvalidArgument, shortened
-from cartesius.show.differences import differences
+from cartesius.show.differences import compared
 from cartesius.show.marble_lanes import drawn
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import MOST_CALLS
 from cartesius.show.replays import Replay
+from cartesius.show.step_texts import call_text, clock_text, departures, place_name, why_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cartesius.data.events import Time
-    from cartesius.results.provenance import Call
     from cartesius.show.differences import Difference
     from cartesius.show.rebuilding import Switch
     from cartesius.show.recordings import Recording
-    from cartesius.show.replays import Given, Place, Stay, Step
+    from cartesius.show.replays import Given
 
 Json = dict[str, Any]
 MOST_ENTRIES: Final = 50
@@ -141,23 +139,23 @@ class Answers:
         picture = drawn(shown.written, shown.changed, number)
         return {
             "step": number,
-            "call": _said(step.call),
+            "call": call_text(step.call),
             "pushed": None if pushed is None else ids.of(pushed, shown.changed is None),
             "given": [{**ids.given(one, False), "kind": kinds.get(id(one), "")} for one in step.given[:MOST_ENTRIES]],
             "results": len(step.given),
             "gone": [ids.given(one, True) for one in gone[:MOST_ENTRIES]],
-            "nothing": _why_nothing(main, step) if pushed is not None and not step.given else [],
+            "nothing": why_nothing(main, step) if pushed is not None and not step.given else [],
             "left": [
                 {"event": ids.of(stay.key, shown.changed is None), "place": str(stay.place), "why": why}
-                for stay, why in islice(_left(main, number), MOST_ENTRIES)
+                for stay, why in islice(departures(main, number), MOST_ENTRIES)
             ],
             "aside": [
                 {"event": ids.of(key, shown.changed is None), "place": where, "why": why}
                 for key, where, why in step.late
             ],
             "dropped": [{"slot": place.slot, "gate": place.gate} for place in step.dropped],
-            "clock": _time(step.clock),
-            "deadline": None if step.deadline is None else _time(step.deadline),
+            "clock": clock_text(step.clock),
+            "deadline": None if step.deadline is None else clock_text(step.deadline),
             "correlations": self._correlations(shown, number, ids),
             "svg": picture.svg,
             "marbles": [{**ids.of(key, is_written), "step": at} for is_written, key, at in picture.marbles],
@@ -186,7 +184,7 @@ class Answers:
                         "places": [
                             {
                                 "kind": place.kind,
-                                "name": _name(place),
+                                "name": place_name(place),
                                 "count": len(present),
                                 "events": [
                                     {
@@ -232,7 +230,7 @@ class Answers:
             changed = Replay(recording, Rebuilding(recording.names, off, outputs).outputs, MOST_CALLS)
         except CartesiusError as error:
             return Shown(plain.switches, plain.written, None, str(error), [])
-        return Shown(plain.switches, plain.written, changed, "", differences(plain.written, changed))
+        return Shown(plain.switches, plain.written, changed, "", compared(plain.written, changed))
 
 
 class _Ids:
@@ -282,51 +280,3 @@ def _numbers(draft: Json) -> frozenset[int]:
         message = f"show: expected the numbers of restrictions to leave out but got {shortened(repr(off))}"
         raise InvalidArgument(message)
     return frozenset(off)
-
-
-def _said(call: Call | None) -> str:
-    if call is None:
-        return "Nothing has come yet."
-    if call.event is not None:
-        event = call.event
-        time = f"{event.start}" if event.start == event.end else f"{event.start} to {event.end}"
-        return f"{event.reactive} {shortened(repr(event.value))} comes, at {time}."
-    if call.kind == "advance":
-        return f"The clock is advanced to {call.time}."
-    return f"The input {call.ended} ends." if call.kind == "end" else "All inputs end."
-
-
-def _time(time: Time) -> str:
-    return {EARLIEST: "not set", LATEST: "past everything"}.get(time) or str(time)
-
-
-def _name(place: Place) -> str:
-    return {"memory": "memory", "door": "queue at the door"}.get(place.kind) or f"held by {place.gate}"
-
-
-def _left(replay: Replay, number: int) -> list[tuple[Stay, str]]:
-    """Return what left memories and queues in a step, and why."""
-    found = []
-    for stay in replay.went[number]:
-        notes = replay.provenance.records[stay.key].left
-        said = [note for note, call in notes.items() if call == number and note.startswith(f"{stay.place.slot}: ")]
-        is_on = any(other.since == number and other is not stay for other in replay.stays_of[stay.key])
-        why = said[-1].partition(": ")[2] if said else "it went on" if is_on else ""
-        found.append((stay, why))
-    return found
-
-
-def _why_nothing(replay: Replay, step: Step) -> list[str]:
-    """Say why an event that was pushed has given no result: what became of it, and what it could have met."""
-    key = replay.pushed(step.number)
-    event = replay.provenance.calls[step.number - 1].event
-    found = replay.whereabouts(key, step.number) or ["is nowhere: no slot takes it, or what it changed is as before"]
-    for join, slot in replay.bound.get("" if event is None else event.reactive, ()):
-        for other in join.slots:
-            place = next(p for p in replay.stays if p[:3] == (join.name, other.name, "memory"))
-            present = len(replay.present(place, step.number))
-            if other is not slot and not present:
-                found.append(f"in {join.name} there is nothing in the memory of {other.name} to meet")
-            elif other is not slot and any(" is in the memory" in f" {one}" for one in found):
-                found.append(f"in {join.name} none of the {present} in the memory of {other.name} goes with it")
-    return list(dict.fromkeys(found))

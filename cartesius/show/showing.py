@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def page_of(recordings: Sequence[Recording], chosen: int, title: str) -> Page:
 def show_recordings(
     recordings: Sequence[Recording], chosen: int, *, call: str, title: str, port: int, browse: bool
 ) -> None:
-    """Show recordings on a page.
+    """Show recordings on a page, until Ctrl-C.
 
     Args:
         recordings: What can be shown.
@@ -51,7 +52,8 @@ def show_recordings(
     if _is_notebook():
         serve_beside(page, port, said)
     else:
-        serve(page, port, browse, said)
+        with suppress(KeyboardInterrupt):
+            serve(page, port, browse, said)
 
 
 def show_engine(engine: EngineCore, *, port: int, browse: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cartesius import Engine, Reactive, correlate
-from cartesius.show.differences import differences
+from cartesius.show.differences import compared
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import recording_of
 from cartesius.show.replays import Replay
@@ -17,9 +17,7 @@ def changed(output, trace, off):
     recording = recording_of(engine, "test")
     written = Replay(recording, recording.outputs, 100)
     other = Replay(recording, Rebuilding({}, frozenset({off}), recording.outputs).outputs, 100)
-    return [
-        (one.kind, one.step, one.given.event.value, one.written, one.reasons) for one in differences(written, other)
-    ]
+    return [(one.kind, one.step, one.given.event.value, one.written, one.reasons) for one in compared(written, other)]
 
 
 A, B = Reactive("a"), Reactive("b")
@@ -73,5 +71,5 @@ def test_equal_results_count_as_often_as_they_come():
         engine.push(A, n, at=5)
     recording = recording_of(engine, "test")
     replays = [Replay(recording, Rebuilding({}, frozenset(off), [program]).outputs, 9) for off in ((), (0,))]
-    assert [(one.kind, one.step) for one in differences(*replays)] == [("new", 1), ("new", 3)]
-    assert [(one.kind, one.step) for one in differences(*reversed(replays))] == [("gone", 1), ("gone", 3)]
+    assert [(one.kind, one.step) for one in compared(*replays)] == [("new", 1), ("new", 3)]
+    assert [(one.kind, one.step) for one in compared(*reversed(replays))] == [("gone", 1), ("gone", 3)]

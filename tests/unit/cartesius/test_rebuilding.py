@@ -78,5 +78,5 @@ def test_what_does_not_fit_without_it_is_refused_in_the_words_of_correlate(a, b)
     with pytest.raises(InvalidArgument, match=r"as_table\('x'\): expected a slot with a key"):
         Rebuilding({}, frozenset({0}), [table])
     windows = correlate(x=a, yields=lambda x, window: (x, window), restrict=tumbling(5))
-    with pytest.raises(InvalidArgument, match="expected windows, of which 'window' is one, but there are none"):
+    with pytest.raises(InvalidArgument, match="expected windows, as its body or its key asks"):
         Rebuilding({}, frozenset({0}), [windows])

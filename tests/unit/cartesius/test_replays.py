@@ -10,7 +10,8 @@ from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument
 from cartesius.show.rebuilding import Rebuilding
 from cartesius.show.recordings import recording_of
-from cartesius.show.replays import Place, Replay
+from cartesius.show.replays import Replay
+from cartesius.show.show_steps import Place
 from restrictions import affinely, cartesian, key_by, most_recently, only, within, without, zip_
 from tests.unit.cartesius.show_programs import PROGRAMS
 
