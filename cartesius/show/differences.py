@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 if TYPE_CHECKING:
-    from cartesius.show.replays import Given, Replay
+    from cartesius.show.replays import Replay
+    from cartesius.show.show_steps import Given
 
 
 @attrs.frozen

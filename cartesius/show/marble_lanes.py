@@ -11,7 +11,8 @@ from cartesius.drawing.marble_diagrams import MOST_ON_A_LANE, Lane, Marble, marb
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cartesius.show.replays import Given, Replay
+    from cartesius.show.replays import Replay
+    from cartesius.show.show_steps import Given
 
 WIDTH = 24
 """How many steps are drawn."""

@@ -156,7 +156,7 @@ def recordings_of(program: Program, name: str) -> tuple[list[Recording], int]:
     meant = _named(program, name) if name else None
     if isinstance(meant, EngineCore) and all(meant is not engine for _, engine in used):
         used = [(name, meant), *used]  # it has taken nothing yet, or is not the last of its kind
-    found = []
+    found: list[Recording] = []
     chosen, refused = None, None
     for title, engine in used:
         try:

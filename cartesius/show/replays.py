@@ -8,6 +8,7 @@ Invariant: the stays that hold after a step are what the engine's memories, door
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from cartesius.show.show_steps import Given, Place, Stay, Step
 from cartesius.storage.stored import entries_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cartesius.correlations.installations import Installed
     from cartesius.correlations.join_shape import Join
@@ -136,8 +137,7 @@ class Replay:
                 present = self._present[slot]
                 place = Place(join.name, slot.name, "memory")
                 if len(present) != len(slot.memory):  # most often only what is newest has come
-                    came = takewhile(lambda entry: entry.number not in self._present[slot], slot.memory)  # noqa: B023 - used up here
-                    for entry in reversed(list(came)):
+                    for entry in reversed(list(takewhile(partial(_is_new, present), slot.memory))):
                         present[entry.number] = self._begin(place, slot, entry, number)
                 if len(present) != len(slot.memory):
                     self._compare(place, slot, number)
@@ -152,46 +152,39 @@ class Replay:
                 present[arrival] = self._begin(place, slot, entry, number)
 
     def _look_at_queues(self, number: int) -> None:
-        """Note what waits at doors, and what the copies of restrictions hold that ran in this step."""
+        """Note what waits at doors, and what copies of restrictions hold that ran in this step, or are forgotten."""
         for join in self.joins:
             for slot in join.slots:
-                place = Place(join.name, slot.name, "door")
-                self._follow((slot, "door"), slot.door.queue, lambda _, found=(place, slot): found, number)
-        for installed, key in self.provenance.departures.touched:
+                at_door = Place(join.name, slot.name, "door"), slot
+                self._follow((slot, "door"), slot.door.queue, partial(_anywhere, at_door), number)
+        forgotten = [one for one in self._leaves if one[0].has_copies and one[1] not in one[0].copies]
+        for installed, key in dict.fromkeys([*self.provenance.departures.touched, *forgotten]):
             copy = installed.copies.get(key) if installed.has_copies else installed.stateless
             leaves = {} if copy is None else dict(_leaves(installed, copy))
-            known = self._leaves.get((installed, key), ())
-            slots = {slot.name: slot for slot in installed.join.slots}
-            gate = repr(installed.restriction)
-
-            def where(entry: Entry, slots: Any = slots, gate: str = gate, join: Join = installed.join) -> Any:
-                is_held = not entry.withdrawn and entry.slot in slots
-                return (Place(join.name, entry.slot, "gate", gate), slots[entry.slot]) if is_held else None
-
-            for leaf in dict.fromkeys([*known, *leaves]):
-                self._follow((installed, key, leaf), leaves.get(leaf, ()), where, number)
-            self._leaves[installed, key] = tuple(leaves)
-            if not leaves:
+            for leaf in dict.fromkeys([*self._leaves.get((installed, key), ()), *leaves]):
+                self._follow((installed, key, leaf), leaves.get(leaf, ()), partial(_at_gate, installed), number)
+            self._leaves[installed, key] = tuple(leaf for leaf in leaves if (installed, key, leaf) in self._holders)
+            if not self._leaves[installed, key]:
                 del self._leaves[installed, key]
 
     def _follow(self, holder: Any, now: Any, where: Callable[[Entry], tuple[Place, Slot] | None], number: int) -> None:
         """Note what has come to a holder of events, and left it, since it was last looked at."""
         before, stays = self._holders.get(holder, ((), {}))
-        if now is before:
+        if now is before and not isinstance(now, list | dict | set):
             return
-        delta = now.since(before) if isinstance(now, Queue) and isinstance(before, Queue) else None
-        if delta is None:
+        since = now.since(before) if isinstance(now, Queue) and isinstance(before, Queue) else None
+        if since is None:
             found = {id(entry): entry for entry in entries_in(now)}
-            delta = [one for one in stays if one not in found], found.values()
+            gone, came = [one for one in stays if one not in found], list(found.values())
         else:
-            delta = map(id, delta[0]), delta[1]
-        for one in delta[0]:
+            gone, came = [id(entry) for entry in since[0]], since[1]
+        for one in gone:
             stay = stays.pop(one, None)
             if stay is not None:
                 self._end(stay, number)
                 self._n_held[stay.place] -= stay.is_before_memory
         self._holders[holder] = (now, stays)
-        for entry in delta[1]:
+        for entry in came:
             if id(entry) not in stays and (place := where(entry)) is not None:
                 if entry.number >= 0 and place[1].memory.holds(entry):  # it is there, as long as memory has it
                     stays[id(entry)] = None
@@ -285,3 +278,19 @@ def _leaves(installed: Installed, copy: Any) -> Iterator[tuple[Any, Any]]:
             yield from (((name, key), inner) for key, inner in value.items())
         else:
             yield (name, None), value
+
+
+def _is_new(present: Mapping[int, Stay], entry: Entry) -> bool:
+    return entry.number not in present
+
+
+def _anywhere(found: tuple[Place, Slot], _: Entry) -> tuple[Place, Slot]:
+    return found
+
+
+def _at_gate(installed: Installed, entry: Entry) -> tuple[Place, Slot] | None:
+    """Return where an event is that a restriction holds; None if its source has taken it back."""
+    slot = next((slot for slot in installed.join.slots if slot.name == entry.slot), None)
+    if slot is None or entry.withdrawn:
+        return None
+    return Place(installed.join.name, slot.name, "gate", repr(installed.restriction)), slot

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cartesius.show.differences import Difference
     from cartesius.show.rebuilding import Switch
     from cartesius.show.recordings import Recording
-    from cartesius.show.replays import Given
+    from cartesius.show.show_steps import Given
 
 Json = dict[str, Any]
 MOST_ENTRIES: Final = 50

@@ -7,6 +7,7 @@ import operator
 from cartesius import correlate, each, one_or_more, repeated
 from restrictions import (
     affinely,
+    aligning,
     as_table,
     cartesian,
     key_by,
@@ -77,6 +78,8 @@ PROGRAMS = {
         restrict=retracting() | as_table("total"),
     ),
     "a gate that drops": lambda a, b: cartesian(a, b, restrict=only("a", lambda x: x.n > 2) | within(4, "a", "b")),
+    "queues in windows": lambda a, b: cartesian(a, b, restrict=tumbling(5) | aligning("a", "b")),
+    "queues of keys": lambda a, b: cartesian(a, b, restrict=key_by(a="k", b="k") | aligning("a", "b") | affinely("a")),
     "versions": lambda a, b: cartesian(
         to_table(a, key="k", restrict=versioned("x")), to_table(b, key="k", restrict=versioned("x"))
     ),

@@ -39,6 +39,7 @@ def test_what_is_not_changed_is_the_same_reactive(a, b):
     outer = correlate(p=inner, yields=lambda p: p, restrict=most_recently("p"))
     built = Rebuilding({}, frozenset({1}), [outer]).outputs[0]
     assert built is not outer
+    assert built.pattern is not None
     assert list(built.pattern.slots.values()) == [inner]
     assert Rebuilding({}, frozenset(), [outer]).outputs == (outer,)
 

@@ -9,7 +9,7 @@ import pytest
 
 from cartesius import Engine, Reactive, correlate
 from cartesius.errors import InvalidArgument
-from cartesius.show import show_answers
+from cartesius.show import replays, show_answers
 from cartesius.show.marble_lanes import WIDTH
 from cartesius.show.recordings import recording_of
 from cartesius.show.show_answers import MOST_ENTRIES, Answers
@@ -148,7 +148,7 @@ def test_a_step_beyond_the_trace_is_the_last():
 def test_a_long_trace_is_made_once_and_a_step_of_it_is_short(monkeypatch):
     """The bound: of a place so many events are listed, of the lanes so many steps; the rest is counted."""
     made = []
-    replay = show_answers.Replay
+    replay = replays.Replay
     monkeypatch.setattr(show_answers, "Replay", lambda *given: made.append(1) or replay(*given))
     a, b = Reactive("a"), Reactive("b")
     engine = Engine(cartesian(a, b, restrict=key_by(a="n", b="n")), trace=True)

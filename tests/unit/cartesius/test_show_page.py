@@ -93,9 +93,8 @@ def test_an_engine_shows_itself_and_says_where_until_ctrl_c(engine, monkeypatch,
 
 
 def test_in_a_notebook_it_goes_on_beside_it(engine, monkeypatch, capsys):
-    ipython = types.ModuleType("IPython")
-    ipython.get_ipython = lambda: types.SimpleNamespace(kernel="here")
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    notebook = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel="here"))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: sockets[0].close())
     engine.show()
     assert capsys.readouterr().out.endswith("(until this process ends)\n")
