@@ -19,14 +19,20 @@ from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from cartesius.data.events import Time
     from cartesius.language.reactives import Reactive
 
 __all__ = ["automaton", "load_ipython_extension", "marble_diagram"]
 
 
-def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble diagram") -> str:
+def marble_diagram(
+    source: Engine | Iterable[Event],
+    *,
+    title: str = "Marble diagram",
+    show_time: Callable[[Time], str] = time_text,
+) -> str:
     """Draw events over time, a lane for each reactive, as the text of an SVG. A notebook shows the picture.
 
     Of an engine with ``trace=True`` all that has come and all that came of it is drawn, with lines from each result to
@@ -45,6 +51,7 @@ def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble dia
     Args:
         source: An engine that records, or events.
         title: What it is called, for who cannot see it.
+        show_time: Writes a time below the axis; by default as a number.
 
     Raises:
         InvalidArgument: An engine without ``trace=True``, or something else.
@@ -54,7 +61,7 @@ def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble dia
         lanes = recorded.lanes(names=source.inputs)
     else:
         lanes = _lanes(source)
-    return drawing(marble_svg(lanes, title=title, time_text=time_text))
+    return drawing(marble_svg(lanes, title=title, time_text=show_time))
 
 
 def _lanes(events: Iterable[Event]) -> list[Lane]:

@@ -46,19 +46,25 @@ class HtmlText(str):
     Args:
         text: The text.
         html: Makes the HTML, once it is asked for.
+        plain: What IPython shows where it cannot show HTML; by default the text.
     """
 
-    __slots__ = ("_html",)
+    __slots__ = ("_html", "_plain")
     _html: Callable[[], str]
+    _plain: str
 
-    def __new__(cls, text: str, html: Callable[[], str]) -> HtmlText:
+    def __new__(cls, text: str, html: Callable[[], str], plain: str = "") -> HtmlText:
         """Keep how it is shown."""
         made = super().__new__(cls, text)
         made._html = html
+        made._plain = plain
         return made
 
     def _repr_html_(self) -> str:
         return self._html()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._plain or str(self))
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Copy and pickle the text alone."""
@@ -81,7 +87,8 @@ def drawing(svg: str) -> HtmlText:
     True
     """
     style = "overflow-x:auto;max-width:100%"
-    return HtmlText(svg, lambda: f'<div class="cartesius-drawing" style="{style}">{svg}</div>')
+    html = f'<div class="cartesius-drawing" style="{style}">{svg}</div>'
+    return HtmlText(svg, lambda: html, plain=f"<a picture: {len(svg):,} characters of SVG>")
 
 
 def paragraphs(text: str) -> HtmlText:
