@@ -6,7 +6,7 @@ nothing around it. Invariant: of a long table it is said how many rows are left 
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import groupby, islice
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ _STYLE = """
 .cartesius table th, .cartesius table td { text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0;
  border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35); background: none; color: inherit }
 .cartesius table th { font-weight: 600; white-space: nowrap }
+.cartesius table th[scope="row"] { white-space: normal; min-width: 6.5em; max-width: 12em }
 .cartesius table td { white-space: pre-wrap; overflow-wrap: break-word; max-width: 60em; min-width: 3em }
 .cartesius table tbody tr { background: none }
 .cartesius table td.cartesius-number { text-align: right; font-variant-numeric: tabular-nums }
@@ -100,12 +101,13 @@ def paragraphs(text: str) -> HtmlText:
 
     def html() -> str:
         found = [block.strip("\n").split("\n") for block in text.split("\n\n")]
-        return panel(
-            *(
-                table((), [(first, dedent("\n".join(others)))]) if others else element("p", element("b", first))
-                for first, *others in found
-            )
-        )
+        parts = [
+            table((), [(first, dedent("\n".join(others))) for first, *others in blocks], most=len(found))
+            if has_others
+            else element("p", *(element("b", first) for (first,) in blocks))
+            for has_others, blocks in groupby(found, lambda block: len(block) > 1)
+        ]
+        return panel(*parts)
 
     return HtmlText(text, html)
 

@@ -12,7 +12,7 @@ from examples.notebooks.running import executed, notebooks
 def main() -> None:
     """Run the notebooks of examples/notebooks anew, and store what they show in them."""
     for path in notebooks():
-        nbformat.write(executed(path), path)
+        nbformat.write(executed(path), path)  # type: ignore[no-untyped-call]  # it has no types
         click.echo(path)
 
 

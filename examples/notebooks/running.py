@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 _ROOT = FOLDER.parent.parent
 _STRICT = "import warnings\n\nwarnings.simplefilter('error')"
-_CELL_FILE = re.compile(r"[^\s'\"]*ipykernel_\d+[/\\]+\d+\.py")
+_CELL_FILE = re.compile(r"[^\s'\"<>]*ipykernel_\d+[/\\]+\d+\.py")
 _LENIENT = "warnings.simplefilter('ignore')"  # what the kernel does to shut down is not the notebook's
 
 
@@ -34,7 +34,8 @@ def notebooks() -> list[Path]:
 
 def read(path: Path) -> NotebookNode:
     """Return a notebook as it is stored."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # it has no types
+    return notebook
 
 
 def executed(path: Path) -> NotebookNode:
@@ -69,5 +70,6 @@ def _settled(output: Any, number: int) -> Any:
         return [_settled(one, number) for one in output]
     if isinstance(output, dict):
         found = {name: _settled(value, number) for name, value in output.items()}
-        return nbformat.from_dict(found | ({"execution_count": number} if "execution_count" in found else {}))
+        found |= {"execution_count": number} if "execution_count" in found else {}
+        return nbformat.from_dict(found)  # type: ignore[no-untyped-call]  # as above
     return output
