@@ -6,14 +6,14 @@ nothing around it. Invariant: of a long table it is said how many rows are left 
 
 from __future__ import annotations
 
-from itertools import groupby, islice
+from itertools import groupby
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from cartesius.drawing.markup import element, shortened, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from xml.etree.ElementTree import Element
 
     from cartesius.drawing.markup import Child
@@ -113,7 +113,12 @@ def paragraphs(text: str) -> HtmlText:
 
 
 def table(
-    headings: Sequence[str], rows: Collection[Sequence[Any]], *, caption: str = "", most: int = MOST_ROWS
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    caption: str = "",
+    most: int = MOST_ROWS,
+    total: int | None = None,
 ) -> Element:
     """Return a table. A cell is a text, an element, or a value, which is written as `print` does.
 
@@ -122,11 +127,13 @@ def table(
         rows: In order.
         caption: What stands above.
         most: Of more rows the first are shown, with how many are left out.
+        total: How many rows there are, if only the first are given.
     """
-    shown = [element("tr", *_cells(row, has_headings=bool(headings))) for row in islice(rows, most)]
-    width = max(len(headings), max((len(row) for row in islice(rows, most)), default=1))
-    if len(rows) > most:
-        more = f"{len(rows) - most:,} more rows are left out"
+    shown = [element("tr", *_cells(row, has_headings=bool(headings))) for row in rows[:most]]
+    width = max(len(headings), max(map(len, rows[:most]), default=1))
+    left_out = max(len(rows), total or 0) - len(shown)
+    if left_out:
+        more = f"{left_out:,} more {'row is' if left_out == 1 else 'rows are'} left out"
         shown.append(element("tr", element("td", more, colspan=width, class_="cartesius-more")))
     parts = [element("caption", caption)] if caption else []
     if headings:

@@ -324,6 +324,9 @@ class Shell:
     def for_type(self, kind, function):
         self.known[kind] = function
 
+    def for_type_by_name(self, module, name, function):
+        self.known[module, name] = function
+
 
 def test_the_extension_shows_lists_of_events_and_rows_of_tables_and_leaves_others_alone():
     load_ipython_extension(shell := Shell())
@@ -331,3 +334,19 @@ def test_the_extension_shows_lists_of_events_and_rows_of_tables_and_leaves_other
     assert shell.known[list]([]) is shell.known[list]([1, Event("x", 1, 1)]) is None
     assert shown(shell.known[dict]({"A": Record({"metres": 12})})) == "key metres A 12"
     assert shell.known[dict]({}) is shell.known[dict]({"a": 1}) is None
+
+
+def test_the_extension_shows_arrow_tables_and_lists_of_like_records():
+    load_ipython_extension(shell := Shell())
+    left, right = Reactive("left"), Reactive("right")
+    engine = Engine(zip_(left, right))
+    times = {"at": list(range(30)), "order": list(range(30))}
+    table = engine.push_many(
+        {left: {"value": [*range(30)]} | times, right: {"value": [*range(30)]} | times | {"order": [*range(30, 60)]}}
+    )
+    text = shown(shell.known["pyarrow.lib", "Table"](table))
+    assert text.startswith("reactive value start end weight zip_(left, right) {'0': 0, '1': 0} 0 0 1")
+    assert text.endswith("10 more rows are left out")
+    assert shown(shell.known["pyarrow.lib", "Table"](table[:0])) == "reactive value start end weight"
+    assert shown(shell.known[list]([{"a": 1, "b": None}, {"a": 2, "b": "x"}])) == "a b 1 null 2 x"
+    assert shell.known[list]([{"a": 1}, {"b": 1}]) is shell.known[list]([{"a": 1}, 2]) is None
