@@ -1,7 +1,7 @@
 """Pictures of programs and of what they did, as SVG: for notebooks, which draw them, for pages and for files.
 
-``%load_ext cartesius.pictures`` lets a notebook show lists of events, and rows of tables, as tables; other values know
-by themselves how they are shown.
+``%load_ext cartesius.pictures`` lets a notebook show lists of events, rows of tables and Arrow tables; other values
+know by themselves how they are shown.
 """
 
 from __future__ import annotations
@@ -9,24 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.analysis.sequence_automata import automaton_of
-from cartesius.data.event_tables import events_html, label_of, rows_html, time_text
+from cartesius.data.event_tables import events_html, label_of, records_html, rows_html, time_text
 from cartesius.data.events import Event
 from cartesius.data.records import Record
-from cartesius.drawing.html_tables import drawing
+from cartesius.drawing.html_tables import MOST_ROWS, drawing
 from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from cartesius.data.events import Time
     from cartesius.language.reactives import Reactive
 
 __all__ = ["automaton", "load_ipython_extension", "marble_diagram"]
 
 
-def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble diagram") -> str:
+def marble_diagram(
+    source: Engine | Iterable[Event],
+    *,
+    title: str = "Marble diagram",
+    show_time: Callable[[Time], str] = time_text,
+) -> str:
     """Draw events over time, a lane for each reactive, as the text of an SVG. A notebook shows the picture.
 
     Of an engine with ``trace=True`` all that has come and all that came of it is drawn, with lines from each result to
@@ -45,6 +51,7 @@ def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble dia
     Args:
         source: An engine that records, or events.
         title: What it is called, for who cannot see it.
+        show_time: Writes a time below the axis; by default as a number.
 
     Raises:
         InvalidArgument: An engine without ``trace=True``, or something else.
@@ -54,7 +61,7 @@ def marble_diagram(source: Engine | Iterable[Event], *, title: str = "Marble dia
         lanes = recorded.lanes(names=source.inputs)
     else:
         lanes = _lanes(source)
-    return drawing(marble_svg(lanes, title=title, time_text=time_text))
+    return drawing(marble_svg(lanes, title=title, time_text=show_time))
 
 
 def _lanes(events: Iterable[Event]) -> list[Lane]:
@@ -107,7 +114,10 @@ def automaton(output: Reactive) -> str:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let a notebook show lists of events, and rows of tables, as tables: ``%load_ext cartesius.pictures``.
+    """Let a notebook show results as tables: ``%load_ext cartesius.pictures``.
+
+    These are lists of events, what `Engine.query` returns, lists of records of the same fields, and Arrow tables, as
+    `Engine.push_many` returns them. Other lists and dicts are shown as they were.
 
     Args:
         shell: The shell of IPython, which calls this.
@@ -115,11 +125,19 @@ def load_ipython_extension(shell: Any) -> None:
     formatter = shell.display_formatter.formatters["text/html"]
     formatter.for_type(list, _list_html)
     formatter.for_type(dict, _dict_html)
+    formatter.for_type_by_name("pyarrow.lib", "Table", _arrow_html)
 
 
 def _list_html(value: list[Any]) -> str | None:
-    return events_html(value) if value and all(isinstance(one, Event) for one in value) else None
+    if value and all(isinstance(one, Event) for one in value):
+        return events_html(value)
+    is_rows = len(value) > 1 and all(isinstance(one, Record | dict) and [*one] == [*value[0]] for one in value)
+    return records_html([*value[0]], value, len(value)) if is_rows else None
 
 
 def _dict_html(value: dict[Any, Any]) -> str | None:
     return rows_html(value) if value and all(isinstance(one, Record | dict) for one in value.values()) else None
+
+
+def _arrow_html(value: Any) -> str:
+    return records_html(value.column_names, value.slice(0, MOST_ROWS).to_pylist(), value.num_rows)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from cartesius.data.events import Time
 
-_MOST_FIELDS = 8
+_MOST_FIELDS = 24
 _DELETED = "(deleted)"
 
 
@@ -69,6 +69,11 @@ def rows_html(rows: Mapping[Any, Any]) -> str:
     """Return the HTML of the rows of a table, by key."""
     columns, cells = _in_columns(list(rows.values()))
     return panel(table(["key", *columns], [[_plain(key), *found] for key, found in zip(rows, cells, strict=True)]))
+
+
+def records_html(names: Sequence[str], records: Sequence[Mapping[str, Any]], total: int) -> str:
+    """Return the HTML of a table of records with these fields, of which the first of ``total`` are given."""
+    return panel(table(names, [[_plain(one[name]) for name in names] for one in records], total=total))
 
 
 def _in_columns(values: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:

@@ -6,14 +6,14 @@ nothing around it. Invariant: of a long table it is said how many rows are left 
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import groupby
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from cartesius.drawing.markup import element, shortened, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from xml.etree.ElementTree import Element
 
     from cartesius.drawing.markup import Child
@@ -26,6 +26,7 @@ _STYLE = """
 .cartesius table th, .cartesius table td { text-align: left; vertical-align: top; padding: 0.2em 0.7em 0.2em 0;
  border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35); background: none; color: inherit }
 .cartesius table th { font-weight: 600; white-space: nowrap }
+.cartesius table th[scope="row"] { white-space: normal; min-width: 6.5em; max-width: 12em }
 .cartesius table td { white-space: pre-wrap; overflow-wrap: break-word; max-width: 60em; min-width: 3em }
 .cartesius table tbody tr { background: none }
 .cartesius table td.cartesius-number { text-align: right; font-variant-numeric: tabular-nums }
@@ -46,19 +47,25 @@ class HtmlText(str):
     Args:
         text: The text.
         html: Makes the HTML, once it is asked for.
+        plain: What IPython shows where it cannot show HTML; by default the text.
     """
 
-    __slots__ = ("_html",)
+    __slots__ = ("_html", "_plain")
     _html: Callable[[], str]
+    _plain: str
 
-    def __new__(cls, text: str, html: Callable[[], str]) -> HtmlText:
+    def __new__(cls, text: str, html: Callable[[], str], plain: str = "") -> HtmlText:
         """Keep how it is shown."""
         made = super().__new__(cls, text)
         made._html = html
+        made._plain = plain
         return made
 
     def _repr_html_(self) -> str:
         return self._html()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._plain or str(self))
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Copy and pickle the text alone."""
@@ -81,7 +88,8 @@ def drawing(svg: str) -> HtmlText:
     True
     """
     style = "overflow-x:auto;max-width:100%"
-    return HtmlText(svg, lambda: f'<div class="cartesius-drawing" style="{style}">{svg}</div>')
+    html = f'<div class="cartesius-drawing" style="{style}">{svg}</div>'
+    return HtmlText(svg, lambda: html, plain=f"<a picture: {len(svg):,} characters of SVG>")
 
 
 def paragraphs(text: str) -> HtmlText:
@@ -93,18 +101,24 @@ def paragraphs(text: str) -> HtmlText:
 
     def html() -> str:
         found = [block.strip("\n").split("\n") for block in text.split("\n\n")]
-        return panel(
-            *(
-                table((), [(first, dedent("\n".join(others)))]) if others else element("p", element("b", first))
-                for first, *others in found
-            )
-        )
+        parts = [
+            table((), [(first, dedent("\n".join(others))) for first, *others in blocks], most=len(found))
+            if has_others
+            else element("p", *(element("b", first) for (first,) in blocks))
+            for has_others, blocks in groupby(found, lambda block: len(block) > 1)
+        ]
+        return panel(*parts)
 
     return HtmlText(text, html)
 
 
 def table(
-    headings: Sequence[str], rows: Collection[Sequence[Any]], *, caption: str = "", most: int = MOST_ROWS
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    caption: str = "",
+    most: int = MOST_ROWS,
+    total: int | None = None,
 ) -> Element:
     """Return a table. A cell is a text, an element, or a value, which is written as `print` does.
 
@@ -113,11 +127,13 @@ def table(
         rows: In order.
         caption: What stands above.
         most: Of more rows the first are shown, with how many are left out.
+        total: How many rows there are, if only the first are given.
     """
-    shown = [element("tr", *_cells(row, has_headings=bool(headings))) for row in islice(rows, most)]
-    width = max(len(headings), max((len(row) for row in islice(rows, most)), default=1))
-    if len(rows) > most:
-        more = f"{len(rows) - most:,} more rows are left out"
+    shown = [element("tr", *_cells(row, has_headings=bool(headings))) for row in rows[:most]]
+    width = max(len(headings), max(map(len, rows[:most]), default=1))
+    left_out = max(len(rows), total or 0) - len(shown)
+    if left_out:
+        more = f"{left_out:,} more {'row is' if left_out == 1 else 'rows are'} left out"
         shown.append(element("tr", element("td", more, colspan=width, class_="cartesius-more")))
     parts = [element("caption", caption)] if caption else []
     if headings:

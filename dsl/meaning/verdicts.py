@@ -111,8 +111,11 @@ def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
     return frozenset(failed), frozenset(undecided), frozenset(missing), frozenset(stale)
 
 
-def _value(value: object) -> str:
-    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _said(label: str, value: object, unit: str) -> str:
+    if value is None:
+        return f"{label} is missing"
+    shown = f"{value:.6g} {unit}" if isinstance(value, float) else f"{value} {unit}"
+    return label if label == shown.rstrip() else f"{label} is {shown}".rstrip()
 
 
 @storable
@@ -145,7 +148,7 @@ class Verdict:
                 each.name if each.location is None else f"{each.name}, at {each.location}",
                 f"not known: {', '.join(each.missing)}" if each.missing else "fails",
                 each.text,
-                ", ".join(f"{label} is {_value(value)} {unit}".rstrip() for label, value, unit in each.values),
+                ", ".join(_said(*value) for value in each.values),
                 "" if each.margin is None else f"{each.margin[0]:.4g} {each.margin[1]}".rstrip(),
                 each.severity,
                 each.because,
