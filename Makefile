@@ -17,7 +17,7 @@ python := .venv/bin/python
 with_java := JAVA_HOME="$$(cat .venv/java-home)" PYSPARK_PYTHON="$(CURDIR)/$(python)"
 
 .PHONY: help setup run test check coverage test-long test-faults kafka run-kafka test-kafka test-postgresql test-delta \
-	cluster test-spark40 bench bench-spark experiments docs dist lock format clean
+	cluster test-spark40 test-pandas3 bench bench-spark experiments docs dist lock format clean
 
 # The floor of branch coverage, in percent, of the two packages that everything else stands on.
 covering := cartesius restrictions tests/unit/cartesius tests/unit/restrictions tests/unit/examples tests/laws tests/oracle
@@ -94,6 +94,10 @@ cluster: setup  ## Submit a job to a standalone cluster of a master and two work
 
 test-spark40: setup  ## Run the tests of the bridge on Spark 4.0
 	@$(with_java) tools/tests_with.sh spark40 -m "not slow" $(unclosed) tests/spark \
+	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
+
+test-pandas3: setup  ## Run the tests of the bridge on pandas 3, of which PySpark warns
+	@$(with_java) tools/tests_with.sh pandas3 -m "not slow" -W "ignore:PySpark does not yet fully:FutureWarning" tests/spark \
 	    tests/unit/spark_bridge tests/unit/examples/test_port_on_spark.py $(ARGS)
 
 bench: setup  ## Measure our tiers against RxPY, hand-written Python and numpy (docs/performance.md)

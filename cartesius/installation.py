@@ -94,5 +94,5 @@ def __getattr__(name: str) -> str:
     except metadata.PackageNotFoundError:
         return SOURCE_VERSION
     # A checkout may come before what is installed on the path, and is another version.
-    there = os.fspath(installed.locate_file("cartesius/__init__.py"))
+    there = str(installed.locate_file("cartesius/__init__.py"))
     return installed.version if os.path.realpath(there) == os.path.realpath(here) else SOURCE_VERSION

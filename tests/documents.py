@@ -12,6 +12,7 @@ import doctest
 import io
 import re
 import shlex
+import tomllib
 import traceback
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +33,7 @@ LANGUAGES = {
     "{names}": "make docs; test_reference.py compares the names with what the packages export",
 }
 """The languages of blocks, and how each of them is checked."""
-PROGRAMS = {"venv-pack", "spark-submit"}
+PROGRAMS = {"git", "venv-pack", "spark-submit"}
 """What `bash` blocks may name that is neither `make`, `python -m` nor a file of ours."""
 ASSIGNMENT = re.compile(r"[A-Z_]+=")
 
@@ -145,11 +146,24 @@ def unknown_command(words: list[str], targets: set[str]) -> str | None:
             return None if set(named) <= targets else f"make has no such target: {' '.join(named)}"
         case ["python" | ".venv/bin/python", "-m", _, *_]:
             return None
+        case ["pip", "install", *requirements]:
+            wrong = [each for each in requirements if not installable(each)]
+            return f"neither our distribution, with its extras, nor a bound: {wrong}" if wrong else None
         case [".venv/bin/python", "tutorial.py"]:  # which its reader writes
             return None
         case [program, *_] if program in PROGRAMS or (ROOT / program).exists():
             return None
     return f"nobody knows {words[0]}"
+
+
+def installable(requirement: str) -> bool:
+    """Whether pages may tell people to install it: our distribution with extras that it has, or what those bring."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    name, _, given = re.split(r"[<>=!~]", requirement, maxsplit=1)[0].rstrip("]").partition("[")
+    if name == project["name"]:
+        return set(given.split(",") if given else ()) <= extras.keys() - {"dev", "examples"}
+    return any(re.split(r"[\[<>=!~]", each, maxsplit=1)[0] == name for extra in extras.values() for each in extra)
 
 
 def modules_named(text: str) -> set[str]:

@@ -143,6 +143,12 @@ def test_a_block_without_a_language_that_is_known_is_found(text: str):
         ("tools/setup.sh", []),
         ("tools/no_such.sh", ["nobody knows tools/no_such.sh"]),
         ("curl example.org", ["nobody knows curl"]),
+        ('pip install "cartesius-joins[columns,rules]" "pandas<3"', []),
+        ("pip install cartesius", ["neither our distribution, with its extras, nor a bound: ['cartesius']"]),
+        (
+            'pip install "cartesius-joins[colums]"',
+            ["neither our distribution, with its extras, nor a bound: ['cartesius-joins[colums]']"],
+        ),
     ],
 )
 def test_a_command_that_does_not_exist_is_found(code: str, why: list[str]):

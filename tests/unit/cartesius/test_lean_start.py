@@ -10,14 +10,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = {"numpy", "pyarrow", "pandas", "pyspark", "pint", "lark"}
-WITHOUT_PANDAS = """
+WITHOUT = """
 import sys
 class Missing:
     def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+        if name in {missing}:
+            raise ModuleNotFoundError(name, name=name)
 sys.meta_path.insert(0, Missing())
 """
+WITHOUT_PANDAS = WITHOUT.format(missing=["pandas"])
 """Arrow itself tries to import pandas, and takes it where it is installed."""
 PUSHING = """
 from cartesius import Engine, Reactive
@@ -40,6 +41,19 @@ import numpy
 events_of(engine.push_many({left: {"value": numpy.array(["2026-01-01"], "datetime64[ns]")}}))
 engine.push(left, 3)
 """
+RULES = """
+import importlib, pkgutil, dsl
+from cartesius import Engine
+for module in pkgutil.walk_packages(dsl.__path__, "dsl."):
+    importlib.import_module(module.name)
+with open("examples/rules/harbour.rules") as file:
+    pack = dsl.RulePack.from_text(file.read(), "harbour.rules")
+assert pack.describe() and pack.lint() is not None
+vessel = pack.sources["vessel"]
+ship = dict.fromkeys(vessel.fields) | {"mmsi": 1, "draught": 15.5, "destination": "A"}
+(change,) = Engine(pack.table()).push(vessel, ship)
+assert change.value.value.status == "unknown"
+"""
 
 
 def loaded_by(program: str) -> set[str]:
@@ -58,6 +72,10 @@ def test_importing_building_and_pushing_load_nothing_heavy(program: str):
 
 def test_push_many_loads_numpy_and_arrow_and_needs_no_pandas():
     assert loaded_by(WITHOUT_PANDAS + PUSHING + BATCHES) == {"numpy", "pyarrow"}
+
+
+def test_rules_need_no_columns():
+    assert loaded_by(WITHOUT.format(missing=["numpy", "pyarrow", "pandas"]) + RULES) == {"pint", "lark"}
 
 
 def test_units_come_with_rules():
