@@ -244,6 +244,15 @@ function showPicture(answer) {
       chosen();
     });
   });
+  const names = [...picture.children].filter((child) => child.tagName === "text" && child.querySelector("title"));
+  const follow = () => {
+    const above = box.scrollLeft > 0 ? -15 : 0; // where marbles would be below them
+    for (const name of names) name.setAttribute("transform", `translate(${box.scrollLeft} ${above})`);
+  };
+  for (const name of names) name.classList.add("lane");
+  picture.append(...names); // above what they stand on, wherever the picture is scrolled to
+  box.onscroll = follow;
+  follow();
   if (!now) return;
   const { left, width } = now.getBoundingClientRect();
   box.scrollLeft += left + width / 2 - box.getBoundingClientRect().left - box.clientWidth / 2;

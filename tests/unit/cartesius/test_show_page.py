@@ -249,6 +249,9 @@ def test_in_the_browser_the_tutorial_and_a_program_of_ones_own_are_stepped_throu
             page.get_by_label("most_recently('s')").uncheck()
             expect(page.locator("#counts")).to_contain_text("No result differs.")
             assert page.evaluate(CHECKS) == []
+            lane = page.locator("#picture .lane").first
+            page.locator("#picture").evaluate("box => { box.scrollLeft = 90; }")
+            expect(lane).to_have_attribute("transform", "translate(90 -15)")  # its name stays where it is seen
 
             # The tutorial: each of its engines can be chosen; the last is that of its tables.
             page.goto(serve(tutorial))
