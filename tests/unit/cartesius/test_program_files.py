@@ -212,3 +212,11 @@ def test_the_command_says_what_is_wrong_and_no_more(write, capsys):
     with pytest.raises(SystemExit):
         main(["show", "--port", "70000", "x.py"])
     assert "--port" in capsys.readouterr().err
+
+
+def test_without_its_extra_the_command_says_what_to_install(write, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "cartesius.pages.local_pages", raising=False)
+    assert main(["show", write(GOODS)]) == 1
+    said = "python -m cartesius show: expected the package uvicorn but it is not installed"
+    assert capsys.readouterr().err == f'{said}; pip install "cartesius-joins[edit]"\n'
