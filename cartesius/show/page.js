@@ -91,7 +91,13 @@ async function start() {
 async function open(step) {
   state.opened += 1;
   const number = state.opened;
-  const answer = await ask("open");
+  const slow = setTimeout(() => { by("summary").textContent = "The trace is made again …"; }, 400);
+  let answer;
+  try {
+    answer = await ask("open");
+  } finally {
+    clearTimeout(slow);
+  }
   if (number !== state.opened) return; // another engine has been chosen, or another restriction, meanwhile
   state.steps = answer.steps;
   by("run-title").textContent = state.runs.length < 2 ? answer.title : ""; // else it is what is chosen

@@ -69,6 +69,7 @@ class Replay:
         self._leaves: dict[tuple[Installed, tuple[Any, ...]], tuple[Any, ...]] = {}
         self._n_held: Counter[Place] = Counter()
         self._n_late = 0
+        self._late_of: defaultdict[Any, list[tuple[int, str]]] = defaultdict(list)
         self._dropped: dict[tuple[Slot, int], int] = {}
         self._join_of: dict[Slot, str] = {}
         for join in self.joins:
@@ -114,6 +115,8 @@ class Replay:
         world = self._engine._world
         late = [(self.provenance.key_of(event), where, why) for event, where, why in world.late[self._n_late :]]
         self._n_late += len(late)
+        for key, _, why in late:
+            self._late_of[key].append((number, why))
         places = {name: place for place, name in enumerate(self.names)}
         given = [
             Given(places[event.reactive], self.provenance.key_of(self._engine._program.as_recorded(event)), event)
@@ -241,7 +244,7 @@ class Replay:
 
     def places(self, key: Any, step: int) -> list[str]:
         """Say where an event is after a step."""
-        late = [f"set aside: {why}" for one in self.steps[: step + 1] for at, _, why in one.late if at == key]
+        late = [f"set aside: {why}" for since, why in self._late_of.get(key, ()) if since <= step]
         return late + [str(stay.place) for stay in self.stays_of.get(key, ()) if stay.holds(step)]
 
     def why(self, key: Any, step: int) -> str:
