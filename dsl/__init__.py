@@ -11,16 +11,16 @@ Rooms, each standing on those before it:
 """
 
 from dsl import units as units
-from dsl.declarations.counted_rows import count as count
-from dsl.declarations.counted_rows import max_ as max_
-from dsl.declarations.counted_rows import mean as mean
-from dsl.declarations.counted_rows import min_ as min_
-from dsl.declarations.counted_rows import sum_ as sum_
+from dsl.declarations.counted_rows import greatest_of as greatest_of
+from dsl.declarations.counted_rows import least_of as least_of
+from dsl.declarations.counted_rows import mean_of as mean_of
+from dsl.declarations.counted_rows import number_of as number_of
+from dsl.declarations.counted_rows import sum_of as sum_of
 from dsl.declarations.forecasts import throughout as throughout
 from dsl.declarations.functions import between as between
-from dsl.declarations.functions import coalesce as coalesce
 from dsl.declarations.functions import distance as distance
 from dsl.declarations.functions import known as known
+from dsl.declarations.functions import known_or as known_or
 from dsl.declarations.functions import named as named
 from dsl.declarations.functions import now as now
 from dsl.declarations.relating import against as against
@@ -65,24 +65,24 @@ __all__ = [
     "another",
     "between",
     "choice",
-    "coalesce",
-    "count",
     "distance",
+    "greatest_of",
     "instant",
     "known",
+    "known_or",
+    "least_of",
     "location",
-    "max_",
-    "mean",
-    "min_",
+    "mean_of",
     "named",
     "nearest",
     "not_",
     "now",
+    "number_of",
     "optional",
     "otherwise",
     "position",
     "require",
-    "sum_",
+    "sum_of",
     "throughout",
     "when",
 ]

@@ -96,6 +96,32 @@ def test_whoever_chooses_a_restriction_is_shown_each():
     assert public_names("restrictions") - set(re.findall(r"\w+", page)) == set()
 
 
+def named_on_one_page(page: str) -> list[tuple[str, str]]:
+    """(module, name) of all that the page of all names lists: in the first column of its tables, or in a sentence."""
+    found = []
+    for module, section in re.findall(r"^## `(\S+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL):
+        for line in section.splitlines():
+            shown = line.split(" | ")[0] if line.startswith("|") else line if line.startswith("The names are") else ""
+            found += [(module, name) for name in re.findall(r"`(\w+)`", shown)]
+    return found
+
+
+def test_one_page_has_every_name_once_with_the_words_of_others():
+    page = (DOCS / "reference" / "names.md").read_text(encoding="utf-8")
+    listed = named_on_one_page(page)
+    assert sorted(listed) == sorted(documented())
+    assert [line for line in page.splitlines() if line.startswith("| `") and not line.split("|")[2].strip()] == []
+
+
+def test_no_name_has_two_meanings():
+    """A name in two packages is one object; of two meanings one is called otherwise."""
+    meanings: dict[str, set[int]] = {}
+    for module, name in documented():
+        meanings.setdefault(name, set()).add(id(getattr(importlib.import_module(module), name)))
+    # `now` is the moment of judging in rules, as in their text, and in streams, as in the paper, an operator.
+    assert {name for name, objects in meanings.items() if len(objects) > 1} == {"now"}
+
+
 @pytest.mark.slow
 def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     """As `make docs` builds them, from nothing."""

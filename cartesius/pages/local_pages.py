@@ -44,7 +44,6 @@ HOSTS: Final = ["127.0.0.1", "localhost"]
 LARGEST: Final = 4_000_000
 """Bytes that a request may have."""
 
-_TYPES: Final = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -60,16 +59,18 @@ class Page:
     """A page, and who answers it.
 
     Args:
-        folder: Where ``page.html``, ``page.css`` and ``page.js`` are.
+        folder: Where ``page.html``, ``page.css`` and the scripts are.
         name: What it is called where somebody without a token is sent away.
         answers: The questions, by name: each a function from an object to an object, of plain data.
         statuses: With which HTTP status an error of a kind is answered; any other `CartesiusError` with 422.
+        scripts: The names of its scripts.
     """
 
     folder: Path
     name: str
     answers: Mapping[str, Callable[[Json], Json]]
     statuses: Mapping[type[Exception], int] = {}
+    scripts: tuple[str, ...] = ("page.js",)
 
 
 def application(page: Page, secret: str) -> Starlette:
@@ -80,12 +81,13 @@ def application(page: Page, secret: str) -> Starlette:
         secret: What requests must carry.
     """
     one_at_a_time = CapacityLimiter(1)
+    types = {"page.html": "text/html", "page.css": "text/css", **dict.fromkeys(page.scripts, "text/javascript")}
 
     def file(request: Request) -> Response:
         name = request.path_params.get("name", "page.html")
-        if name not in _TYPES:
+        if name not in types:
             return Response("not here", 404, _HEADERS)
-        return Response((page.folder / name).read_bytes(), headers=_HEADERS, media_type=_TYPES[name])
+        return Response((page.folder / name).read_bytes(), headers=_HEADERS, media_type=types[name])
 
     async def answer(request: Request) -> Response:
         if not secrets.compare_digest(request.headers.get("x-token", "").encode(), secret.encode()):

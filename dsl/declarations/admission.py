@@ -53,7 +53,7 @@ def admit_pairs(subject: Declaration, term: Term, other: Declaration | None) -> 
         admit_other(subject, source)
         inside = "" if other is None else f"; this block is against {other.name!r}"
         summary = f"{text(term)}: expected {source.name!r} to be observed inside against({source.name}){inside}"
-        fix = f"with against({source.name}): … ; or count(…, where=…) for how many there are"
+        fix = f"with against({source.name}): … ; or number_of(…, where=…) for how many there are"
         raise InvalidRule(refusal(summary, [("fix", fix)]))
     if other is not None and totals(term):
         summary = f"{text(term)}: expected observations inside against({other.name}) but got {text(totals(term)[0])}"
@@ -74,7 +74,7 @@ def admit_totals(subject: Declaration, term: Term, known: Mapping[str, Declarati
     for part in parts(term):
         if isinstance(part, Throughout) and totals(part.condition):
             summary = f"{text(part)}: expected a condition without totals, which are known for the present only"
-            raise InvalidRule(refusal(summary, [("fix", "write it beside throughout(…)(…): … & (count(…) >= 2)")]))
+            raise InvalidRule(refusal(summary, [("fix", "write it beside throughout(…)(…): … & (number_of(…) >= 2)")]))
     counted = tuple(dict.fromkeys(total.source for total in totals(term)))
     for source in counted:
         if source.another_of is not None:

@@ -1,4 +1,4 @@
-"""What rules say by name: `between`, `known`, `coalesce`, `named`, `distance`, and the clock, `now`.
+"""What rules say by name: `between`, `known`, `known_or`, `named`, `distance`, and the clock, `now`.
 
 Each checks its operands as it is written, and makes one frozen term (`terms`). What they mean is in
 `evaluation`.
@@ -72,13 +72,13 @@ def known(field: Expression) -> Expression:
     return Expression(Known(_optional("known", field)))
 
 
-def coalesce(field: Expression, default: Liftable) -> Expression:
+def known_or(field: Expression, default: Liftable) -> Expression:
     """Return the value of an optional field, or ``default`` where the field has none.
 
     >>> from dsl import Source, optional
     >>> from dsl.units import knots
     >>> wind = Source("wind", key=None, velocity=knots, gust=optional(knots))
-    >>> coalesce(wind.gust, wind.velocity) <= 40 * knots
+    >>> known_or(wind.gust, wind.velocity) <= 40 * knots
     coalesce(wind.gust, wind.velocity) <= 40 kn
 
     Args:
@@ -89,7 +89,7 @@ def coalesce(field: Expression, default: Liftable) -> Expression:
         InvalidRule: ``field`` is no observation, or is not declared as optional.
         DimensionMismatch: ``default`` is of another dimension or type.
     """
-    operand, other = _optional("coalesce", field), lift(default)
+    operand, other = _optional("known_or", field), lift(default)
     if operand.kind != POSITION or other.kind != POSITION:
         comparison("==", operand, other)
     return Expression(Coalesce(operand, other))
@@ -143,7 +143,7 @@ def distance(first: Expression, second: Expression) -> Expression:
 def _optional(call: str, given: Expression) -> Observation:
     term = lift(given)
     if not isinstance(term, Observation):
-        fix = [("fix", f"name a field: {call}(vessel.eta{', …' if call == 'coalesce' else ''})")]
+        fix = [("fix", f"name a field: {call}(vessel.eta{', …' if call == 'known_or' else ''})")]
         raise InvalidRule(refusal(f"{call}: expected an optional field but got {text(term)}", fix))
     if term.field not in term.source.optional:
         fix = [("fix", f"declare it so: Source({term.source.name!r}, …, {term.field}=optional(…))")]

@@ -38,7 +38,8 @@ def another(source: Source, name: str) -> Source:
     >>> port.check({"vessel": ships[0], "other": ships[1:]}).because[0].others
     (2, 3)
 
-    It is observed inside `against`, and counted by `count`, `sum_` and the like, which leave the subject itself out.
+    It is observed inside `against`, and counted by `number_of`, `sum_of` and the like, which leave the subject
+    itself out.
 
     Args:
         source: The source that is a pack's subject.

@@ -45,7 +45,7 @@ FieldType: TypeAlias = PlainType | Optional
 
 
 def optional(type_: PlainType) -> Optional:
-    """Declare a field that a row may lack: what rules about it ask with `known` and `coalesce`.
+    """Declare a field that a row may lack: what rules about it ask with `known` and `known_or`.
 
     Any field of a row may be None: missing, because nobody knows it at the moment. An optional one may not be there at
     all, and rules may ask whether it is. A comparison with what is missing is unknown in both cases.

@@ -2,7 +2,8 @@
 
 A draft is the whole text, which the page sends with every question; so nothing is kept here, and nothing can be lost.
 What the rule language refuses is an answer too: the message, which shows the line with a caret. `File` is the file on
-disk: it is replaced in one step, its last content is kept beside it, and a file that changed meanwhile is not touched.
+disk: it is replaced in one step, its last content is kept beside it, and a file that changed meanwhile is not touched;
+what two people changed can be compared.
 
 Source: issue 6, "Rules as text".
 """
@@ -11,20 +12,27 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from datetime import datetime
+from difflib import SequenceMatcher
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 import attrs
 
 from cartesius.errors import CartesiusError, InvalidArgument
+from dsl.declarations.sources import declaration
 from dsl.editor.editing import added, deleted, moved, replaced
 from dsl.editor.outline import Outline
 from dsl.refusals.errors import refusal
 from dsl.terms.dimensions import INSTANT, NUMBER, POSITION, TRUTH, Measure
 from dsl.terms.instants import instant_of
+from dsl.terms.texts import text as code
+from dsl.text.phrasing import Phrasing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,10 +42,13 @@ if TYPE_CHECKING:
 
 BACKUP: Final = ".bak"
 """What is added to a file's name for its last content."""
+AROUND: Final = 2
+"""How many unchanged lines are shown beside one that changed."""
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class FileChanged(CartesiusError, RuntimeError):
-    """The file is not what was loaded: somebody else saved it meanwhile. Nobody's fault; load it again, or copy.
+    """The file is not what was loaded: somebody else saved it meanwhile. Nobody's fault; `File.compare` shows what.
 
     >>> from dsl.editor.drafts import FileChanged
     >>> issubclass(FileChanged, RuntimeError)
@@ -57,8 +68,38 @@ class File:
         content = self.path.read_bytes()
         return {"text": content.decode("utf-8"), "version": _version(content), "file": self.path.name}
 
-    def save(self, text: str, version: str) -> Json:
+    def compare(self, version: str, base: str, text: str) -> Json:
+        """Return what two people changed: somebody else in the file, and you in the draft.
+
+        Args:
+            version: That of the text that was loaded.
+            base: The text that was loaded.
+            text: The draft.
+
+        Returns:
+            ``changed``: whether the file is no longer as it was loaded. If so, also ``version``, its own, None where it
+            is gone; ``text``; ``at``, when it was last written, in milliseconds since the epoch; ``theirs`` and
+            ``mine``: lines as pairs of a sign and a text. ``-`` is gone, ``+`` is new, a blank is unchanged, ``…`` are
+            left out.
+        """
+        try:
+            content, at = self.path.read_bytes(), round(self.path.stat().st_mtime * 1000)
+        except FileNotFoundError:
+            content, at = None, None
+        found = None if content is None else _version(content)
+        if found == version:
+            return {"changed": False}
+        now = "" if content is None else content.decode("utf-8", "replace")
+        theirs = [] if content is None else _difference(base, now)
+        mine = _difference(base, text)
+        return {"changed": True, "version": found, "at": at, "text": now, "theirs": theirs, "mine": mine}
+
+    def save(self, text: str, version: str | None) -> Json:
         """Replace the file by ``text``, in one step, and keep what it held in a file beside it.
+
+        Args:
+            text: The new text.
+            version: What the file must still be: that of a `load` or `compare`; None: not there.
 
         Raises:
             FileChanged: The file is no longer the one that was loaded as ``version``.
@@ -67,11 +108,13 @@ class File:
             UnknownField: Likewise.
         """
         Outline(text, self.path.name)
-        if not self.path.exists() or _version(self.path.read_bytes()) != version:
-            fix = [("fix", "copy what you need from the text, and load the file again")]
+        found = _version(self.path.read_bytes()) if self.path.exists() else None
+        if found != version:
+            fix = [("fix", "compare the two texts, and choose one")]
             raise FileChanged(refusal(f"{self.path.name}: expected the file as it was loaded but it changed", fix, ""))
         target = self.path.resolve()
-        shutil.copy2(target, target.with_name(target.name + BACKUP))
+        if found is not None:
+            shutil.copy2(target, target.with_name(target.name + BACKUP))
         content = text.encode("utf-8")
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -79,12 +122,13 @@ class File:
                 written.write(content)
                 written.flush()
                 os.fsync(written.fileno())
-            shutil.copymode(target, temporary)
+            if found is not None:
+                shutil.copymode(target, temporary)
             os.replace(temporary, target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        return {"version": _version(content), "backup": target.name + BACKUP}
+        return {"version": _version(content), "backup": None if found is None else target.name + BACKUP}
 
 
 def read(draft: Json, file: str) -> Json:
@@ -124,7 +168,9 @@ def expression(draft: Json, file: str) -> Json:
 
 
 def judge(draft: Json, file: str) -> Json:
-    """Return the verdict of a draft on one situation: lists of rows, of texts as people type them; "" is missing.
+    """Return the verdict of a draft on one situation: lists of rows, of texts as people type them; "" is not known.
+
+    What was observed and what is not known is called as the sentences call it: `draught`, not `vessel.draught`.
 
     Raises:
         InvalidArgument: A value is none of its field's kind.
@@ -139,17 +185,21 @@ def judge(draft: Json, file: str) -> Json:
         rows[name] = known if source["isTable"] else next(iter(known), None)
     subject = next(iter(outline.pack.sources))
     rows[subject] = rows[subject] or {}
-    instant = _value("now", INSTANT, str(draft.get("now", "")))
+    instant = _value("the time now", INSTANT, str(draft.get("now", "")))
     verdict = outline.pack.check(rows, now=instant)
+    said = _in_words(outline)
     return {
         "status": verdict.status,
         "because": [
             {
-                "name": reason.name, "text": reason.text, "location": reason.location, "because": reason.because,
-                "missing": list(reason.missing), "others": list(map(str, reason.others)),
+                "name": reason.name, "location": reason.location, "because": reason.because,
+                "missing": list(map(said, reason.missing)), "others": list(map(str, reason.others)),
                 "severity": reason.severity, "reference": reason.reference,
                 "margin": "" if reason.margin is None else " ".join((_shown(reason.margin[0]), reason.margin[1])),
-                "values": [[label, _shown(value), symbol] for label, value, symbol in reason.values],
+                "values": [
+                    [said(label), None if value is None else _shown(value), symbol]
+                    for label, value, symbol in reason.values
+                ],
             }
             for reason in verdict.because
         ],
@@ -162,9 +212,35 @@ ANSWERS: Final[Mapping[str, Callable[[Json, str], Json]]] = {
 """The questions by name."""
 
 
+def _difference(before: str, after: str) -> list[tuple[str, str]]:
+    """The lines that changed, with those around them."""
+    old, new = before.splitlines(), after.splitlines()
+    found: list[tuple[str, str]] = []
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(AROUND):
+        found += [("…", "")] if found else []
+        for kind, first, last, start, end in group:
+            if kind == "equal":
+                found += [(" ", line) for line in old[first:last]]
+            else:
+                found += [("-", line) for line in old[first:last]] + [("+", line) for line in new[start:end]]
+    return found
+
+
+def _in_words(outline: Outline) -> Callable[[str], str]:
+    """What says in the words of the sentences what a verdict says as code."""
+    vocabulary = outline.terms.vocabulary
+    phrasing = Phrasing(vocabulary)
+    sources = outline.headings.sources
+    fields = [source[field].term for source in sources.values() for field, _ in declaration(source).fields]
+    words = {code(field): phrasing.term(field) for field in fields}
+    words |= {name: name.replace("_", " ") for name in sources}
+    names = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})(?![\w.])")
+    return partial(names.sub, lambda found: words[found[0]])
+
+
 def _row(name: str, kinds: Mapping[str, Kind], typed: Mapping[str, Any]) -> dict[str, Any]:
     values = {field: str(value) for field, value in typed.items() if field in kinds}
-    return {field: _value(f"{name} {field}", kinds[field], value) for field, value in values.items()}
+    return {field: _value(f"{name} {field}".replace("_", " "), kinds[field], value) for field, value in values.items()}
 
 
 def _kinds(outline: Outline, name: str) -> dict[str, Kind]:
@@ -179,16 +255,21 @@ def _value(label: str, kind: Kind, typed: str) -> Any:
     try:
         return _typed(kind, typed)
     except ValueError:
-        examples = {POSITION: "51.95, 4.14", INSTANT: "2026-05-01 14:30Z", TRUTH: "yes"}
-        example = "15" if isinstance(kind, Measure) else examples.get(kind, "a text")
-        message = f"the example situation: expected {label} such as {example} but got {typed!r}"
+        examples = {POSITION: "a position is needed, such as 51.95, 4.14", TRUTH: "yes or no is needed",
+                    INSTANT: "a time is needed, such as 2026-05-01 14:30Z"}  # fmt: skip
+        needed = "a number is needed, such as 15" if isinstance(kind, Measure) else examples[kind]
+        message = f"the example situation: {label}: {needed}, but got {typed!r}"
         raise InvalidArgument(message) from None
 
 
 def _typed(kind: Kind, typed: str) -> Any:
-    if kind == NUMBER and typed.lstrip("-").isdigit():
-        return int(typed)
     if isinstance(kind, Measure):
+        if not _NUMBER.fullmatch(typed):  # `float` also takes nan, infinity, 1_000
+            raise ValueError(typed)
+        if kind == NUMBER and typed.lstrip("-").isdigit():
+            return int(typed)
+        if not isfinite(float(typed)):
+            raise ValueError(typed)
         return float(typed)
     if kind == TRUTH:
         return bool(("no", "yes").index(typed))
@@ -201,8 +282,6 @@ def _typed(kind: Kind, typed: str) -> Any:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "missing"
     if isinstance(value, float):
         return f"{value:.6g}"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

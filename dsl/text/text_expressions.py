@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import attrs
 
-from dsl.declarations.counted_rows import count, max_, mean, min_, sum_
+from dsl.declarations.counted_rows import greatest_of, least_of, mean_of, number_of, sum_of
 from dsl.declarations.forecasts import Predicted, moment, throughout
-from dsl.declarations.functions import between, coalesce, distance, known, now
+from dsl.declarations.functions import between, distance, known, known_or, now
 from dsl.refusals.errors import DimensionMismatch, InvalidRule, refusal
 from dsl.refusals.quoting import unescaped, unquoted
 from dsl.terms.dimensions import NUMBER, TRUTH, named
@@ -111,7 +111,7 @@ class TextExpressions:
                 case "difference":
                     return checking.comparison("!=", self.term(node.children[0]), self.term(node.children[-1]))
                 case "coalesce":
-                    return coalesce(self._optional_field(node.children[0]), self._expression(node.children[2])).term
+                    return known_or(self._optional_field(node.children[0]), self._expression(node.children[2])).term
                 case "distance":
                     return distance(self._expression(node.children[1]), self._expression(node.children[3])).term
                 case _:
@@ -165,8 +165,8 @@ class TextExpressions:
         kind, of, *limit = parts
         where = self._expression(limit[1]) if limit else None
         if kind.type == "NUMBER_OF":
-            return count(self.source(of), where).term
-        total = {"sum": sum_, "mean": mean, "least": min_, "greatest": max_}[kind.split()[0]]
+            return number_of(self.source(of), where).term
+        total = {"sum": sum_of, "mean": mean_of, "least": least_of, "greatest": greatest_of}[kind.split()[0]]
         return total(self._expression(of), where).term
 
     def source(self, node: Node) -> Source:

@@ -13,5 +13,6 @@ Run it with ``python -m examples.port``; `RULES.md` says in words what it reads,
 - `traffic_rules`, `traffic`: a ship and the others, and tugs
 - `arrivals`: what deep ships are about to do; `arrival_rules`, `windows`: when they may
 - `rules_page`: the tables of rules in `RULES.md`
-- `report`, `clearances`, `picture`; `arrivals_report`, `windows_picture`: what is shown; `__main__`: the command
+- `marks`: signs, colours and words of a verdict; `report`, `clearances`, `picture`; `arrivals_report`,
+  `windows_picture`: what is shown; `__main__`: the command
 """

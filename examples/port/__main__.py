@@ -25,7 +25,7 @@ from examples.port.on_nmea import run_on_nmea, show_nmea
 from examples.port.outside import PlainConsole
 from examples.port.picture import draw
 from examples.port.programs import PACKS, rule_pack
-from examples.port.report import Timing, notes, show_changes, show_summary
+from examples.port.report import Timing, notes, show_ships, show_summary
 from examples.port.results import end, results, warn
 from examples.port.running import Telling, judged_here, judged_on_kafka, judged_on_spark, refuse
 from examples.port.slices import number_of_slices
@@ -36,11 +36,14 @@ from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date, datetime
 
     from rich.console import Console
 
     from examples.port.inputs import Day
+    from examples.port.verdict_changes import ChangeLog
+    from examples.port.windows import Outlook
 
 DATA: Final = Path(__file__).resolve().parent / "data"
 SHIPS_DRAWN: Final = 6
@@ -105,7 +108,9 @@ _WRITTEN: Final = ("verdicts.parquet", "dead_letters.csv", "clearance.png", "win
     show_default="fetched from Maven Central",
     help="The jars of Spark's Kafka connector, for --kafka. Spark 4.3 has none yet: see `make run-kafka`.",
 )
-@click.option("--rows", type=click.IntRange(0), default=24, help="How many verdict changes to print.")
+@click.option("--rows", type=click.IntRange(0), default=24, help="How many ships to print.")
+@click.option("--verbose", is_flag=True, help="Print a line per micro-batch on Spark: rows, state, watermark, time.")
+@click.option("--no-color", is_flag=True, help="Print without colours; so does the environment variable NO_COLOR.")
 @click.option(
     "--nmea",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -135,23 +140,26 @@ def main(
     kafka: str | None,
     jars: Path | None,
     rows: int,
+    verbose: bool,
+    no_color: bool,
     nmea: Path | None,
     on: datetime | None,
 ) -> None:
     """Judge the ships of New York harbour on 30 June 2020: which may lie, move or come in, and which rule says no.
 
-    Reads AIS reports, tides, tidal streams and winds, replays them in event time, and writes every change of a verdict.
+    Reads AIS reports, tides, tidal streams and winds, replays them in event time, prints ship by ship, and writes every
+    change of a verdict.
     examples/port/RULES.md says what is read, derived and required. The last run's results stay until those of this one
     are there. Exit status: 0; 1 where the run failed, 2 where it was refused, 3 where a file was damaged and was judged
-    as far as it is good.
+    as far as it is good: that is said at the top.
     """
-    console = PlainConsole()
+    console = PlainConsole(no_color=no_color or None)
     _check_options(context)
     _check_kafka(kafka)
     try:
         out.mkdir(parents=True, exist_ok=True)
         if nmea is not None:
-            end(console, _judge_nmea(console, nmea, None if on is None else on.date(), out))
+            end(_judge_nmea(console, nmea, None if on is None else on.date(), out, rows))
             return
         started = perf_counter()
         day = read_day(data, wind_day=wind_day.date())
@@ -175,7 +183,7 @@ def main(
         def tell(line: str) -> None:
             console.print(line, style="dim", soft_wrap=True)
 
-        told = Telling(done, tell)
+        told = Telling(done, tell, tell if verbose else lambda _: None)
         if in_process:
             log, dead, spark = judged_here(day, rules, slice_minutes, told)
         elif kafka is None:
@@ -185,31 +193,42 @@ def main(
         done(slices - 1)
     judging = perf_counter() - started - reading - (spark or 0.0)
 
+    timing = Timing(reading, judging, spark)
     said = notes(DAY, wind_day.date())
     with results(console, out, _WRITTEN) as folder:
         write_changes(log.changes, folder / "verdicts.parquet")
         write_dead_letters(dead, folder / "dead_letters.csv")
-        changes = Counter(change.mmsi for change in log.changes)
-        changing = {mmsi for mmsi, number in changes.items() if number > 1}
-        clearances = chosen(clearances_at_berth(day), changing, SHIPS_DRAWN)
-        if clearances and pack == "port":  # the programs of the thesis have no limit to draw
-            draw(day, clearances, log.changes, said, folder / "clearance.png")
-        show_changes(console, log, day, rows, str(out / "verdicts.parquet"))
-        if pack == "port":
-            show_traffic(console, *traffic_verdicts(day))
-            _show_ahead(console, day, folder)
-        show_summary(console, log, dead, Timing(reading, judging, spark))
+        if pack == "port":  # the programs of the thesis have no limit to draw, and no windows
+            _draw_clearances(day, log, said, folder)
+        _show(console, day, log, rows, out, folder if pack == "port" else None)
+        show_summary(console, log, dead, day.damaged, timing)
         for note in said:
             console.print(note, style="dim")
-    end(console, day.damaged)
+    end(day.damaged)
 
 
-def _show_ahead(console: Console, day: Day, out: Path) -> None:
-    """Print and draw the arrivals and next windows of deep ships."""
+def _draw_clearances(day: Day, log: ChangeLog, said: Sequence[str], folder: Path) -> None:
+    changes = Counter(change.mmsi for change in log.changes)
+    changing = {mmsi for mmsi, number in changes.items() if number > 1}
+    clearances = chosen(clearances_at_berth(day), changing, SHIPS_DRAWN)
+    if clearances:
+        draw(day, clearances, log.changes, said, folder / "clearance.png")
+
+
+def _show(console: Console, day: Day, log: ChangeLog, rows: int, out: Path, folder: Path | None) -> None:
+    """Print ship by ship; with a ``folder``, also windows and traffic, and draw the windows into it."""
     now, calls = deep_calls(day)
-    ahead = [each for each in outlooks(day, now, calls) if each.points]
-    if not ahead:
+    ahead = [] if folder is None else [each for each in outlooks(day, now, calls) if each.points]
+    show_ships(console, log, day, now, ahead, rows, str(out / "verdicts.parquet"))
+    if folder is None:
         return
+    if ahead:
+        _show_ahead(console, day, now, ahead, folder)
+    show_traffic(console, *traffic_verdicts(day))
+
+
+def _show_ahead(console: Console, day: Day, now: int, ahead: Sequence[Outlook], out: Path) -> None:
+    """Print and draw the arrivals and next windows of deep ships."""
     said = arrival_notes(now)
     show_outlooks(console, ahead, now)
     for note in said:
@@ -217,7 +236,7 @@ def _show_ahead(console: Console, day: Day, out: Path) -> None:
     draw_windows(day, now, telling_outlooks(ahead), said, out / "windows.png")
 
 
-def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> tuple[str, ...]:
+def _judge_nmea(console: Console, file: Path, day: date | None, out: Path, rows: int) -> tuple[str, ...]:
     """Judge the ships of Rotterdam; return what is wrong with the file if it is damaged."""
     run = run_on_nmea(file, day)
     warn(console, run.nmea.damaged)
@@ -225,7 +244,7 @@ def _judge_nmea(console: Console, file: Path, day: date | None, out: Path) -> tu
     with results(console, out, _WRITTEN[:2]) as folder:
         write_changes(run.log.changes, folder / "verdicts.parquet")
         write_dead_letters(run.nmea.dead, folder / "dead_letters.csv")
-        show_nmea(console, run)
+        show_nmea(console, run, rows)
     return run.nmea.damaged
 
 
@@ -234,9 +253,9 @@ def _check_options(context: click.Context) -> None:
     given = [name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     useless = {"jars": "with --kafka"} if "kafka" not in given else {"slice_minutes": "without --kafka"}
     if "in_process" in given:
-        useless |= dict.fromkeys(["buckets", "kafka", "jars"], "without --in-process")
+        useless |= dict.fromkeys(["buckets", "kafka", "jars", "verbose"], "without --in-process")
     if "nmea" in given:
-        useless |= {name: "without --nmea" for name in given if name not in {"nmea", "out", "on"}}
+        useless |= {name: "without --nmea" for name in given if name not in {"nmea", "out", "on", "rows", "no_color"}}
     else:
         useless["on"] = "with --nmea"
     spelled = {parameter.name: parameter.opts[0] for parameter in context.command.params}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dsl import RulePack, Source, coalesce, instant, named, nearest, not_, optional, require, throughout, when
+from dsl import RulePack, Source, instant, known_or, named, nearest, not_, optional, require, throughout, when
 from dsl.units import centimetres, degrees, hours, kilometres, knots, metres, miles
 from examples.port.observations import berth, directions, kinds
 from examples.port.places import AIRPORTS, GAUGES, STATIONS
@@ -36,7 +36,7 @@ wind = Source(
     station=str, velocity=knots, gust=optional(knots), visibility=miles, forecast=True,
 )  # fmt: skip
 clearance = named("under-keel clearance", berth.depth + tide.height - vessel.draught)
-gust = named("gust", coalesce(wind.gust, wind.velocity))
+gust = named("gust", known_or(wind.gust, wind.velocity))
 is_outward = named("stream outwards", (stream.direction >= 180 * degrees) | (stream.next_direction >= 180 * degrees))
 
 

@@ -1,4 +1,4 @@
-"""What a run says of arrivals and windows: a table of the deep ships, and what must be said openly about it."""
+"""What a run says of windows: when each deep ship may pass, what forbids it before and after, and what is assumed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from rich.table import Table
 from examples.port.arrival_rules import PASSAGE_H
 from examples.port.arrivals import ASSUMED_KN, DEEP_M
 from examples.port.cells import moment
+from examples.port.windows import AHEAD_H
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from examples.port.windows import Outlook
+    from examples.port.windows import Outlook, Window
 
 
 def arrival_notes(now: int) -> list[str]:
@@ -38,25 +39,30 @@ def arrival_notes(now: int) -> list[str]:
 
 
 def show_outlooks(console: Console, outlooks: Sequence[Outlook], now: int) -> None:
-    """Print, for each deep ship, when she is there or may leave, her next window, and what forbids it before."""
+    """Print, for each deep ship, when she is there or may leave, her windows, and what forbids it around each."""
     title = f"Arrivals and next windows from {moment(now):%H:%M} on, ships of {DEEP_M:g} m draught and more"
     table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("ship", no_wrap=True)
-    table.add_column("ready (UTC)", width=11)
+    table.add_column("ship, ready (UTC)", no_wrap=True)
     table.add_column("may start", no_wrap=True)
     table.add_column("not before, because of")
+    table.add_column("not after, because of")
     for each in outlooks:
         call = each.call
         verb = "leaves" if call.direction == "outbound" else "comes to"
-        table.add_row(
-            f"{call.name}\n{call.draught:.1f} m, {verb} {call.berth}",
-            f"{moment(call.eta):%H:%M}\n{call.derived}",
-            "\n".join(_span(*window) for window in each.windows) or "not at all",
-            ", ".join(each.blocked),
-            end_section=True,
-        )
+        ship = f"{call.name}\n{call.draught:.1f} m, {verb} {call.berth}\n{moment(call.eta):%H:%M}, {call.derived}"
+        rows = [(span(window), ", ".join(window.before), _after(window)) for window in each.windows]
+        (first, *more) = rows or [("not at all", ", ".join(each.blocked), "")]
+        table.add_row(ship, *first)
+        for row in more:
+            table.add_row("", *row)
+        table.add_section()
     console.print(table)
 
 
-def _span(start: int, end: int) -> str:
-    return f"{moment(start):%H:%M}-{moment(end):%H:%M}"
+def span(window: Window) -> str:
+    """Return a window as it is printed."""
+    return f"{moment(window.start):%H:%M}-{moment(window.end):%H:%M}"
+
+
+def _after(window: Window) -> str:
+    return ", ".join(window.after) or f"looked at {AHEAD_H} h ahead only"

@@ -12,7 +12,7 @@ import operator
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-from dsl import Source, choice, coalesce, named, nearest, optional, position
+from dsl import Source, choice, known_or, named, nearest, optional, position
 from dsl.units import degrees, knots, metres, miles
 from examples.port.places import AIRPORTS, GAUGES, STATIONS
 
@@ -46,7 +46,7 @@ clearance = named("under-keel clearance", berth.depth + tide.height - vessel.dra
 """The water beneath her keel at her berth."""
 is_outward = named("stream outwards", (stream.direction >= 180 * degrees) | (stream.next_direction >= 180 * degrees))
 """Whether the stream sets outwards, before or after the next prediction."""
-gust = named("gust", coalesce(wind.gust, wind.velocity))
+gust = named("gust", known_or(wind.gust, wind.velocity))
 """The strongest wind of a report: one without a gust had none to speak of."""
 
 NEWARK_BAY: Final = (

@@ -163,6 +163,7 @@ def run_on_kafka(
     *,
     buckets: int = 6,
     tell: Callable[[str], object] = lambda _: None,
+    batch: Callable[[str], object] = lambda _: None,
 ) -> SparkRun:
     """Judge the ships of ``day`` by ``pack``, through Kafka.
 
@@ -172,12 +173,13 @@ def run_on_kafka(
         pack: The rules.
         broker: Where the topics are to be.
         buckets: The number of engines, over which ships are spread.
-        tell: Gets a line about what has been done, and a line per micro-batch.
+        tell: Gets a line about what is in which topics.
+        batch: Gets a line per micro-batch.
     """
     publish(spark, day, pack, broker)
     topics = ", ".join(broker.topic(source) for source in _sources(pack))
     tell(f"the day is in the topics {topics} of {broker.servers}")
-    with TemporaryDirectory(prefix="port-kafka-") as folder, progress_lines(spark, tell):
+    with TemporaryDirectory(prefix="port-kafka-") as folder, progress_lines(spark, batch):
         letters = judge(spark, day, pack, broker, f"{folder}/checkpoint", buckets=buckets)
     log = ChangeLog(day)
     for mmsi, change in verdicts(spark, broker):

@@ -5,19 +5,18 @@ Source: RULES.md, "Rotterdam".
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import attrs
 from rich.table import Table
-from rich.text import Text
 
 from examples.port.cells import moment
 from examples.port.derive import ELSEWHERE
 from examples.port.in_process import run_in_process
 from examples.port.inputs import Day, Reading
+from examples.port.marks import because, marked
 from examples.port.nmea import read_nmea
-from examples.port.report import STYLES, because, buried
+from examples.port.report import buried, totals
 from examples.port.rotterdam import AHEAD_H, BASINS, NAMES, basin_rows, rotterdam_rules
 from examples.port.stations import ship_readings
 
@@ -79,30 +78,35 @@ def run_on_nmea(path: Path, day: date | None = None) -> NmeaRun:
     return NmeaRun(nmea, log, {mmsi: last[mmsi] for mmsi in log.last}, later, len(last) - len(log.last) - later)
 
 
-def show_nmea(console: Console, run: NmeaRun) -> None:
-    """Print the ships with their verdicts, what became of the sentences, and what must be said openly."""
-    table = Table(title="Ships of Rotterdam", title_justify="left", title_style="bold")
+def show_nmea(console: Console, run: NmeaRun, rows: int) -> None:
+    """Print the ships with their verdicts, what became of the sentences, and what must be said openly.
+
+    Args:
+        console: Where.
+        run: What the run gave.
+        rows: How many ships at most.
+    """
+    table = Table(title="Ships of Rotterdam, the deepest first", title_justify="left", title_style="bold")
     table.add_column("ship", no_wrap=True)
     table.add_column("bound for, as typed", width=21, overflow="fold")
     table.add_column("arrival", no_wrap=True)
     table.add_column("verdict, because of", overflow="fold")
     order = sorted(run.ships.values(), key=lambda row: (-(row["draught"] or 0.0), row["mmsi"]))
-    for row in order:
+    for row in order[:rows]:
         change = run.log.last[row["mmsi"]]
         draught = "draught not known" if row["draught"] is None else f"{row['draught']:.1f} m"
         typed = f'\n"{row["bound_for"]}"' if row["bound_for"] else ""
-        reasons = because(change)
         table.add_row(
             f"{row['name']}\n{draught}",
             f"{row['direction'] or 'under way'}, {row['destination'] or 'not said'}{typed}",
             "" if row["eta"] is None else f"{moment(row['eta']):%Y-%m-%d\n%H:%M} UTC",
-            Text(change.status, STYLES[change.status]).append(
-                f"\n{reasons}" if reasons else "", style="not bold default"
-            ),
+            marked(change.status, because(change.because, change.missing)),
             end_section=True,
         )
-    console.print(table)
-    now = Counter(change.status for change in run.log.last.values())
+    if table.rows:
+        console.print(table)
+    if len(order) > len(table.rows):
+        console.print(f"and {len(order) - len(table.rows):,} more ships", style="dim")
     nmea = run.nmea
     other = ", ".join(f"{number:,} x {kind}" for kind, number in nmea.unused.most_common())
     summary = Table(title="Summary", title_justify="left", title_style="bold", show_header=False)
@@ -110,7 +114,9 @@ def show_nmea(console: Console, run: NmeaRun) -> None:
         "stations",
         f"{len(run.ships):,} judged; {run.later:,} due later than in {AHEAD_H} h; {run.elsewhere:,} of other ports",
     )
-    summary.add_row("verdicts", ", ".join(f"{now[status]} {status}" for status in STYLES))
+    summary.add_row("verdicts", totals(run.log.last.values()))
+    if nmea.damaged:
+        summary.add_row("damaged input", f"{len(nmea.damaged)}, named at the top")
     summary.add_row("sentences", f"{nmea.sentences:,}, each of them one of these:")
     summary.add_row("  used", f"{nmea.used:,}, which are {len(nmea.messages):,} messages of ships")
     summary.add_row("  times of receipt", f"{nmea.times:,}")

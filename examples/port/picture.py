@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from examples.port.marks import COLOURS, SIGNS
 from examples.port.outside import printable
 
 if TYPE_CHECKING:
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from examples.port.inputs import Day
     from examples.port.verdict_changes import Change
 
-COLOURS: Final = {"allowed": "#5aa469", "restricted": "#c8453b", "unknown": "#b9b9b9"}
-"""What a verdict is painted in."""
-
-_INK, _LIMIT, _FAINT = "#1f3b57", "#c8453b", "#666666"
+_HATCHES: Final = {"allowed": None, "restricted": "/////", "unknown": "....."}  # for who sees no colours
+_INK, _LIMIT, _FAINT = "#1f3b57", COLOURS["restricted"], "#666666"
 _COLUMNS: Final = 2
 _DAY: Final = 24.0  # hours
 
@@ -91,11 +90,15 @@ def _curve(axes: Axes, day: Day, clearance: Clearance) -> None:
 def _strip(axes: Axes, day: Day, changes: Sequence[Change]) -> None:
     ends = [hours(day, change.time) for change in changes[1:]] + [_DAY]
     for change, end in zip(changes, ends, strict=True):
-        axes.axvspan(hours(day, change.time), end, color=COLOURS[change.status], linewidth=0)
+        axes.axvspan(hours(day, change.time), end, **_paint(change.status))
     mark_hours(axes)
     axes.set_yticks([])
     axes.tick_params(labelsize=8, length=2)
     axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _paint(status: str) -> dict[str, Any]:
+    return {"facecolor": COLOURS[status], "hatch": _HATCHES[status], "edgecolor": "white", "linewidth": 0}
 
 
 def _frame(figure: Figure, day: Day, height: float, notes: Sequence[str]) -> None:
@@ -104,7 +107,7 @@ def _frame(figure: Figure, day: Day, height: float, notes: Sequence[str]) -> Non
     handles = [
         Line2D([], [], color=_INK, linewidth=1.6, label="clearance = depth + tide - draught"),
         Line2D([], [], color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 3)), label="limit: 0.5 m, tankers 1.0 m"),
-        *(Patch(color=colour, label=f"verdict: {status}") for status, colour in COLOURS.items()),
+        *(Patch(label=f"{SIGNS[status]} {status}", **_paint(status)) for status in COLOURS),
     ]
     figure.legend(
         handles=handles, loc="center left", bbox_to_anchor=(0.058, 1 - 0.72 / height), ncols=len(handles),

@@ -1,4 +1,4 @@
-"""What a run prints: verdict changes, a summary, and what must be said openly about the data."""
+"""What a run prints: ship by ship, a summary, and what must be said openly about the data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import attrs
 from rich.table import Table
 from rich.text import Text
 
+from examples.port.arrivals_report import span
+from examples.port.cells import moment
 from examples.port.dead_letters import problems
+from examples.port.marks import because, marked, unknown_by_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import date
 
     from rich.console import Console
@@ -20,9 +23,8 @@ if TYPE_CHECKING:
     from examples.port.dead_letters import DeadLetter
     from examples.port.inputs import Day
     from examples.port.verdict_changes import Change, ChangeLog
+    from examples.port.windows import Outlook
 
-STYLES: Final = {"allowed": "green", "restricted": "bold red", "unknown": "yellow"}
-"""How a verdict is printed."""
 _PROBLEMS_SHOWN: Final = 12
 
 
@@ -55,74 +57,115 @@ def notes(day: date, wind_day: date) -> list[str]:
     ]
 
 
-def show_changes(console: Console, log: ChangeLog, day: Day, rows: int, file: str) -> None:
-    """Print the most telling verdict changes: of ships that are not allowed all day, the deepest first."""
-    changes = log.changes
+def show_ships(
+    console: Console, log: ChangeLog, day: Day, now: int, outlooks: Sequence[Outlook], rows: int, file: str
+) -> None:
+    """Print ship by ship, the deepest first: her verdict and why, how it changes, and when she may next pass.
+
+    Shown are ships that are not allowed from then on all day, and deep ones; those of which something is not known all
+    day are counted by reason.
+
+    Args:
+        console: Where.
+        log: The verdicts of the day.
+        day: The readings.
+        now: When ships were last heard, in microseconds since the epoch.
+        outlooks: What is ahead of deep ships.
+        rows: How many ships at most.
+        file: Where all verdict changes are.
+    """
     draughts = {each.values["mmsi"]: each.values["draught"] for each in day.readings if each.source == "vessel"}
-    found = telling(changes, draughts)
-    shown = found[:rows]
-    if shown:
-        table = Table(title="Verdict changes, the deepest ships first", title_justify="left", title_style="bold")
-        table.add_column("time (UTC)", no_wrap=True)
-        table.add_column("ship", no_wrap=True)
-        table.add_column("draught", justify="right", no_wrap=True)
-        table.add_column("verdict", no_wrap=True)
-        table.add_column("because")
-        before: Change | None = None
-        for change in shown:
-            if before is not None and before.mmsi != change.mmsi:
-                table.add_section()
-            draught = draughts[change.mmsi]
-            table.add_row(
-                f"{change.moment:%H:%M:%S}",
-                change.name if before is None or before.mmsi != change.mmsi else "",
-                "" if draught is None else f"{draught:.1f} m",
-                Text(change.status, STYLES[change.status]),
-                because(change),
-            )
-            before = change
+    ahead = {each.call.mmsi: each for each in outlooks}
+    every = courses(log.changes, now)
+    found = [course for mmsi, course in every.items() if mmsi in ahead or is_told(course)]
+    found.sort(key=lambda course: (-(draughts.get(course[0].mmsi) or 0.0), course[0].mmsi))
+    title = f"Ships at {moment(now):%H:%M} UTC, the deepest first"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("ship", no_wrap=True)
+    table.add_column("verdict, because of; later ones, from when on")
+    if outlooks:
+        table.add_column("may next pass", no_wrap=True)
+    for course in found[:rows]:
+        draught, outlook = draughts[course[0].mmsi], ahead.get(course[0].mmsi)
+        ship = f"{course[0].name}\n" + ("draught not known" if draught is None else f"{draught:.1f} m")
+        passing = [_passing(outlook)] if outlooks else []
+        table.add_row(ship, _course(course), *passing, end_section=True)
+    if table.rows:
         console.print(table)
-    calm = len(log.last) - len({change.mmsi for change in found})
-    more = len(found) - len(shown)
+    at = [course[0] for course in every.values()]
+    console.print(f"{len(at):,} ships at {moment(now):%H:%M}: {totals(at)}.")
+    more = len(found) - len(table.rows)
     console.print(
-        f"{more:,} more changes like these, and the first verdicts of {calm:,} ships that are allowed from first to"
-        f" last, are in {file}: {len(changes):,} in all.",
+        (f"{more:,} more ships like these. " if more else "")
+        + f"All {len(log.changes):,} verdict changes are in {file}.",
         style="dim",
     )
 
 
-def telling(changes: Sequence[Change], draughts: Mapping[int, float | None]) -> list[Change]:
-    """Return the changes of ships that are not allowed all day: the deepest ship first, hers in order of time."""
-    ships = {change.mmsi for change in changes if change.status != "allowed"}
-    found = [change for change in changes if change.mmsi in ships]
-    return sorted(found, key=lambda change: (-(draughts.get(change.mmsi) or 0.0), change.mmsi, change.time))
+def courses(changes: Sequence[Change], now: int) -> dict[int, list[Change]]:
+    """Return, by ship, her verdict at ``now`` and the later ones; of a ship that comes later, her first and on.
+
+    Args:
+        changes: Of all ships, in order of time.
+        now: In microseconds since the epoch.
+    """
+    found: dict[int, list[Change]] = {}
+    for change in changes:
+        if change.time <= now:
+            found[change.mmsi] = [change]
+        else:
+            found.setdefault(change.mmsi, []).append(change)
+    return found
 
 
-def because(change: Change) -> str:
-    """Return, in words, why a verdict is what it is.
+def is_told(course: Sequence[Change]) -> bool:
+    """Return whether a ship is shown for her verdicts: not if all are *allowed*, or if something is not known at all.
 
     >>> from examples.port.verdict_changes import Change
-    >>> because(Change(0, 1, "EVA", "restricted", ("wind limit",), ("tide",)))
-    'wind limit; not known: tide'
+    >>> unknown = Change(0, 1, "EVA", "unknown", (), ("vessel.beam",))
+    >>> is_told([unknown]), is_told([unknown, Change(1, 1, "EVA", "allowed", (), ())])
+    (False, True)
     """
-    parts = [", ".join(change.because)] if change.because else []
-    if change.missing:
-        parts.append(f"not known: {', '.join(change.missing)}")
-    return "; ".join(parts)
+    return len({change.status for change in course}) > 1 or course[0].status == "restricted"
 
 
-def show_summary(console: Console, log: ChangeLog, dead: Sequence[DeadLetter], timing: Timing) -> None:
+def _course(course: Sequence[Change]) -> Text:
+    """A ship's verdict now, and below it the later ones with their times."""
+    said = [marked(change.status, because(change.because, change.missing)) for change in course]
+    times = ["", *(f"{change.moment:%H:%M} " for change in course[1:])]
+    return Text("\n").join(Text(time).append_text(verdict) for time, verdict in zip(times, said, strict=True))
+
+
+def _passing(outlook: Outlook | None) -> str:
+    if outlook is None:
+        return ""
+    verb = "leaves" if outlook.call.direction == "outbound" else "comes to"
+    spans = [span(window) for window in outlook.windows] or ["not today"]
+    return "\n".join([f"{verb} {outlook.call.berth}", *spans])
+
+
+def show_summary(
+    console: Console, log: ChangeLog, dead: Sequence[DeadLetter], damaged: Sequence[str], timing: Timing
+) -> None:
     """Print how many ships, verdicts, changes and dead letters there are, and how long it took."""
-    now = Counter(change.status for change in log.last.values())
     table = Table(title="Summary", title_justify="left", title_style="bold", show_header=False)
     table.add_row("ships", f"{len(log.last):,}")
-    table.add_row("verdicts at the end", ", ".join(f"{now[status]} {status}" for status in STYLES))
+    table.add_row("verdicts at the end", totals(log.last.values()))
     table.add_row("verdict changes", f"{len(log.changes):,}, first verdicts included")
+    if damaged:
+        table.add_row("damaged input", f"{len(damaged)}, named at the top")
     table.add_row("dead letters", buried(dead))
     table.add_row("time taken", f"{timing.reading + timing.judging:.1f} s ({timing.judging:.1f} s to judge)")
     if timing.spark is not None:
         table.add_row("Spark's own start", f"{timing.spark:.1f} s, not counted above")
     console.print(table)
+
+
+def totals(verdicts: Collection[Change]) -> str:
+    """Return how many verdicts are of each kind, the unknown ones by reason."""
+    number = Counter(change.status for change in verdicts)
+    unknown = unknown_by_reason(change.missing for change in verdicts if change.status == "unknown")
+    return f"{number['allowed']:,} allowed, {number['restricted']:,} restricted, {unknown}"
 
 
 def buried(dead: Sequence[DeadLetter]) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from examples.port.marks import COLOURS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -38,13 +40,12 @@ def results(console: Console, out: Path, names: Sequence[str]) -> Iterator[Path]
 
 
 def warn(console: Console, damaged: Sequence[str]) -> None:
-    """Say what is wrong with the input, a line each."""
+    """Say what is wrong with the input, a line each, before anything else."""
     for each in damaged:
-        console.print(f"DAMAGED INPUT: {each}", style="bold red", soft_wrap=True)
+        console.print(f"DAMAGED INPUT: {each}", style=f"bold {COLOURS['restricted']}", soft_wrap=True)
 
 
-def end(console: Console, damaged: Sequence[str]) -> None:
-    """End with a status of its own where input was damaged, and say so once more."""
+def end(damaged: Sequence[str]) -> None:
+    """End with a status of its own where input was damaged."""
     if damaged:
-        warn(console, damaged)
         sys.exit(DAMAGED)

@@ -30,10 +30,17 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Telling:
-    """Whom a run tells how far it is: ``done`` gets the number of each slice, ``line`` a line per micro-batch."""
+    """Whom a run tells how far it is.
+
+    Args:
+        done: Gets the number of each slice.
+        line: Gets a line about where things are.
+        batch: Gets a line per micro-batch.
+    """
 
     done: Callable[[int], None]
     line: Callable[[str], None]
+    batch: Callable[[str], None]
 
 
 def judged_here(day: Day, rules: RulePack, slice_minutes: int, telling: Telling) -> Judged:
@@ -56,7 +63,7 @@ def judged_on_spark(day: Day, rules: RulePack, out: Path, slice_minutes: int, bu
                 slice_minutes=slice_minutes,
                 buckets=buckets,
                 progress=telling.done,
-                tell=telling.line,
+                tell=telling.batch,
             )
     except NoSpark as error:
         refuse(error)
@@ -75,7 +82,7 @@ def judged_on_kafka(
     try:
         with spark_session(out / "spark.log", connector(jars)) as spark:
             start = perf_counter() - started
-            run = run_on_kafka(spark, day, rules, broker, buckets=buckets, tell=telling.line)
+            run = run_on_kafka(spark, day, rules, broker, buckets=buckets, tell=telling.line, batch=telling.batch)
     except NoSpark as error:
         refuse(error)
     return run.log, list(run.dead), start

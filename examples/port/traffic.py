@@ -9,11 +9,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
-from rich.text import Text
 
 from cartesius import Engine, Update
 from examples.port.cells import moment
-from examples.port.report import STYLES
+from examples.port.marks import because, marked, unknown_by_reason
 from examples.port.traffic_rules import SHIP_M, traffic_rules
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from dsl import Verdict
+    from dsl import Reason, Verdict
     from examples.port.input_files import Values
     from examples.port.inputs import Day
 
@@ -64,29 +63,34 @@ def tug_rows(ships: Iterable[Values]) -> list[Values]:
 
 
 def show_traffic(console: Console, now: int, ships: dict[int, Values], verdicts: dict[int, Verdict]) -> None:
-    """Print the ships that are not allowed, with whom they are too near, and how many are."""
+    """Print the ships that are restricted, with whom they are too near, and how many are not, the unknown by reason."""
     number: Counter[str] = Counter(verdict.status for verdict in verdicts.values())
     free = sum(row["available"] for row in tug_rows(ships.values()))
     table = Table(title=f"Traffic at {moment(now):%H:%M}", title_justify="left", title_style="bold")
-    for column in ("ship", "verdict", "because"):
-        table.add_column(column, no_wrap=column == "ship")
-    calm = [verdict for verdict in verdicts.values() if verdict.status != "allowed"]
-    calm.sort(key=lambda verdict: (verdict.status, verdict.subject))
-    for verdict in calm[:SHOWN]:
-        reasons = [_reason(ships, reason.name, reason.others, reason.missing) for reason in verdict.because]
-        name = ships[int(verdict.subject)]["name"]
-        table.add_row(name, Text(verdict.status, STYLES[verdict.status]), "; ".join(reasons))
-    if calm:
+    table.add_column("ship", no_wrap=True)
+    table.add_column("verdict, because of (with whom)")
+    restricted = [verdict for verdict in verdicts.values() if verdict.status == "restricted"]
+    restricted.sort(key=lambda verdict: verdict.subject)
+    for verdict in restricted[:SHOWN]:
+        reasons = "; ".join(_reason(ships, reason) for reason in verdict.because)
+        table.add_row(ships[int(verdict.subject)]["name"], marked("restricted", reasons))
+    if restricted:
         console.print(table)
-    counts = ", ".join(f"{number[status]} {status}" for status in STYLES)
+    unknown = unknown_by_reason(
+        [name for reason in verdict.undecided for name in reason.missing]
+        for verdict in verdicts.values()
+        if verdict.status == "unknown"
+    )
     console.print(
-        f"Traffic at {moment(now):%H:%M}, ships of {SHIP_M} m and more, or of unknown length: {counts}. Which tugs are"
-        f" on duty is not in the data: the {free} that lie still are taken to be available.",
-        style="dim",
+        f"Traffic at {moment(now):%H:%M}, ships of {SHIP_M} m and more, or of unknown length:"
+        f" {number['allowed']} allowed, {len(restricted)} restricted, {unknown}."
+    )
+    console.print(
+        f"Which tugs are on duty is not in the data: the {free} that lie still are taken to be available.", style="dim"
     )
 
 
-def _reason(ships: dict[int, Values], name: str, others: Iterable[str | int], missing: Iterable[str]) -> str:
-    near = ", ".join(str(ships[int(each)]["name"]) for each in others)
-    lacks = ", ".join(missing)
-    return name + (f" ({near})" if near else "") + (f": not known: {lacks}" if lacks else "")
+def _reason(ships: dict[int, Values], reason: Reason) -> str:
+    near = ", ".join(str(ships[int(each)]["name"]) for each in reason.others)
+    lacks = because((), reason.missing)
+    return reason.name + (f" ({near})" if near else "") + (f": {lacks}" if lacks else "")

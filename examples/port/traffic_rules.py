@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dsl import RulePack, Source, against, another, count, distance, known, nearest, not_, require, sum_, when
+from dsl import RulePack, Source, against, another, distance, known, nearest, not_, number_of, require, sum_of, when
 from dsl.units import knots, metres
 from examples.port.derive import ELSEWHERE
 from examples.port.observations import vessel, wind
@@ -79,21 +79,21 @@ def _berth_rules() -> None:
         )
     with when(vessel.direction == "inbound"):
         require(
-            count(other, where=is_here & (other.direction == "inbound")) == 0,
+            number_of(other, where=is_here & (other.direction == "inbound")) == 0,
             name="one at a time",
             because="there is room for one ship and her tugs",
         )
     with when(vessel.direction == "moored"):
         at_quay = is_here & (other.direction == "moored") & (other.vessel_type == "cargo")
         require(
-            sum_(other.length, where=at_quay) + vessel.length <= 700 * metres,
+            sum_of(other.length, where=at_quay) + vessel.length <= 700 * metres,
             name="room at the quay",
             because="the quays are no longer",
         )
 
 
 def _tug_rules() -> None:
-    tugs = count(tug, where=tug.available)
+    tugs = number_of(tug, where=tug.available)
     require(tugs >= 2, name="tugs from 200 m", because="she turns with a tug at either end")
     with when(vessel.length >= 300 * metres):
         require(tugs >= 3, name="tugs from 300 m", because="her side is long")

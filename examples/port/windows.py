@@ -1,4 +1,4 @@
-"""The next window of each deep ship: when she may next pass between sea and berth, and what forbids it before.
+"""The next windows of each deep ship: when she may pass between sea and berth, and what forbids it before and after.
 
 Tide, stream and wind of the day are predictions to the pack of `arrival_rules`: from the time of each until the next
 the less favourable of the two counts. Where the predictions end within a ship's passage, it is unknown whether she may
@@ -18,6 +18,7 @@ from dsl.units import hours
 from examples.port.arrival_rules import arrival_rules
 from examples.port.clearances import LIMIT_M, TANKER_LIMIT_M
 from examples.port.geography import distance_km
+from examples.port.marks import in_words
 from examples.port.places import AIRPORTS
 from examples.port.samples import until_next
 
@@ -43,6 +44,23 @@ _FIELDS: Final = {
 
 
 @attrs.frozen
+class Window:
+    """A time at which a ship may start.
+
+    Args:
+        start: The first instant, in microseconds since the epoch.
+        end: The instant after the last.
+        before: What forbids it just before: the names of rules, or what is not known; empty if she is not ready before.
+        after: What forbids it from ``end`` on; empty if no further is looked.
+    """
+
+    start: int
+    end: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@attrs.frozen
 class Outlook:
     """What is ahead of a ship.
 
@@ -50,14 +68,14 @@ class Outlook:
         call: What she is about to do.
         points: (microseconds since the epoch, metres of under-keel clearance) for each step; each holds until the next.
         limit: The least clearance she must have, in metres.
-        windows: When she may start: (from, until just before) in microseconds since the epoch, in order.
+        windows: When she may start, in order.
         blocked: What forbids it at her own time: the names of rules, or what is not known.
     """
 
     call: Call
     points: tuple[tuple[int, float], ...]
     limit: float
-    windows: tuple[tuple[int, int], ...]
+    windows: tuple[Window, ...]
     blocked: tuple[str, ...]
 
 
@@ -80,15 +98,21 @@ def outlooks(day: Day, now: int, calls: Sequence[Call]) -> list[Outlook]:
             for source, key in near.items()
         }
         situation: dict[str, Any] = {"vessel": _row(call), "berth": berths[call.berth], **predicted}
-        passages = pack.passages(situation, within=AHEAD_H * hours)
-        blocked = () if passages and passages[0].start == call.eta else _refusal(pack.check(situation))
-        windows = tuple((each.start, each.end) for each in passages)
+
+        def refused(time: int, situation: dict[str, Any] = situation) -> tuple[str, ...]:
+            return _refusal(pack.check({**situation, "vessel": {**situation["vessel"], "eta": time}}))
+
+        windows = tuple(
+            Window(each.start, each.end, refused(each.start - 1) if each.start > call.eta else (), refused(each.end))
+            for each in pack.passages(situation, within=AHEAD_H * hours)
+        )
+        blocked = () if windows and windows[0].start == call.eta else refused(call.eta)
         found.append(_outlook(call, berths[call.berth]["depth"], rows["tide", near["tide"]], windows, blocked))
     return found
 
 
 def _outlook(
-    call: Call, depth: float | None, heights: _Rows, windows: tuple[tuple[int, int], ...], blocked: tuple[str, ...]
+    call: Call, depth: float | None, heights: _Rows, windows: tuple[Window, ...], blocked: tuple[str, ...]
 ) -> Outlook:
     points = [
         (time, depth + row["height"] - call.draught)
@@ -100,10 +124,15 @@ def _outlook(
 
 
 def _refusal(verdict: Verdict) -> tuple[str, ...]:
-    """What fails, and what is not known."""
+    """What fails, what is not known, and what is not predicted for all of the passage: `tide from … to …`."""
+    names = {name for reason in verdict.undecided for name in reason.missing}
+    predicted = {name for name in names if " " in name and name.partition(" ")[0] in _FIELDS}
+    lacking = {
+        "not known": sorted(map(in_words, names - predicted)),
+        "not predicted": sorted({name.partition(" ")[0] for name in predicted}),
+    }
     failed = tuple(reason.name for reason in verdict.failed)
-    unknown = sorted({name for reason in verdict.undecided for name in reason.missing})
-    return (*failed, *(f"not known: {name}" for name in unknown))
+    return (*failed, *(f"{how}: {', '.join(what)}" for how, what in lacking.items() if what))
 
 
 def _near(day: Day, position: Position) -> dict[str, str]:

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from examples.port.marks import COLOURS
 from examples.port.outside import printable
-from examples.port.picture import COLOURS, hours, mark_hours
+from examples.port.picture import hours, mark_hours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from examples.port.windows import Outlook
 
 SHOWN: Final = 6
-_INK, _LIMIT, _FAINT = "#1f3b57", "#c8453b", "#666666"
+_INK, _LIMIT, _FAINT = "#1f3b57", COLOURS["restricted"], "#666666"
 _DAY: Final = 24.0  # hours
 
 
@@ -68,8 +69,8 @@ def _ahead(axes: Axes, day: Day, now: int, outlook: Outlook) -> None:
     call = outlook.call
     times = [hours(day, time) for time, _ in outlook.points] + [_DAY]
     metres = [value for _, value in outlook.points] + [outlook.points[-1][1]]
-    for start, end in outlook.windows:
-        axes.axvspan(hours(day, start), hours(day, end), color=COLOURS["allowed"], alpha=0.35, linewidth=0)
+    for window in outlook.windows:
+        axes.axvspan(hours(day, window.start), hours(day, window.end), color=COLOURS["allowed"], alpha=0.3, linewidth=0)
     axes.step(times, metres, where="post", color=_INK, linewidth=1.6)
     axes.axhline(outlook.limit, color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.axvspan(0, hours(day, now), color="#eeeeee", linewidth=0, zorder=0)
@@ -93,7 +94,7 @@ def _frame(figure: Figure, day: Day, height: float, notes: Sequence[str]) -> Non
         Line2D([], [], color=_INK, linewidth=1.6, label="clearance = depth + tide - draught"),
         Line2D([], [], color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 3)), label="limit: 0.5 m, tankers 1.0 m"),
         Line2D([], [], color=_FAINT, linewidth=1.2, linestyle=":", label="ready, or arriving"),
-        Patch(color=COLOURS["allowed"], alpha=0.35, label="may start"),
+        Patch(color=COLOURS["allowed"], alpha=0.3, label="may start"),
         Patch(color="#eeeeee", label="past"),
     ]
     figure.legend(

@@ -59,7 +59,7 @@ def port(out, *options):
 
 def test_the_port_through_kafka_gives_the_verdicts_of_this_process(servers, connector, tmp_path):
     here, _ = port(tmp_path / "here", "--in-process")
-    there, said = port(tmp_path / "there", "--kafka", servers, "--jars", str(connector))
+    there, said = port(tmp_path / "there", "--verbose", "--kafka", servers, "--jars", str(connector))
     assert len(here) > 300
     assert there == here
     assert ".verdicts" in said

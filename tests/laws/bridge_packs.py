@@ -18,17 +18,17 @@ from dsl import (
     another,
     between,
     choice,
-    coalesce,
-    count,
     instant,
     known,
+    known_or,
     location,
     not_,
     now,
+    number_of,
     optional,
     otherwise,
     require,
-    sum_,
+    sum_of,
     throughout,
     when,
 )
@@ -100,7 +100,7 @@ CONDITIONS = [
     lambda: berth.depth + gauge.height - ship.draught >= 1 * metres,
     lambda: gauge.height >= 0 * metres,
     lambda: air.wind <= 30 * knots,
-    lambda: coalesce(air.gust, air.wind) <= 40 * knots,
+    lambda: known_or(air.gust, air.wind) <= 40 * knots,
     lambda: known(air.gust),
     lambda: ship.cargo != "oil",
     lambda: between(ship.length, 60 * metres, 15000 * centimetres),
@@ -112,8 +112,8 @@ CONDITIONS = [
     lambda: berth.depth + tide.at(ship.eta - 3 * seconds).level >= ship.draught,
 ]
 TOTALS = [
-    lambda: count(buoy, where=buoy.lit) >= 2,
-    lambda: sum_(buoy.drift, where=(buoy.near == ship.berth) & buoy.lit) <= 3 * metres,
+    lambda: number_of(buoy, where=buoy.lit) >= 2,
+    lambda: sum_of(buoy.drift, where=(buoy.near == ship.berth) & buoy.lit) <= 3 * metres,
 ]
 
 
@@ -189,7 +189,7 @@ def fleets() -> tuple[RulePack, Reactive]:
     other = another(ship, "other")
     found = RulePack("fleets", subject=ship)
     with found:
-        require(count(gauge, where=gauge.height >= 0 * metres) >= 1)
+        require(number_of(gauge, where=gauge.height >= 0 * metres) >= 1)
         with against(other, where=other.berth == ship.berth):
             require(other.length + ship.length <= 200 * metres)
     return found, found.table()

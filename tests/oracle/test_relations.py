@@ -17,16 +17,16 @@ from dsl import (
     Source,
     against,
     another,
-    count,
     distance,
+    greatest_of,
+    least_of,
     location,
-    max_,
-    mean,
-    min_,
+    mean_of,
     not_,
+    number_of,
     position,
     require,
-    sum_,
+    sum_of,
     when,
 )  # fmt: skip
 from dsl.units import centimetres, knots, metres, tonnes
@@ -183,7 +183,7 @@ def alike_in_kind_means(port: Port) -> Finding | None:
 
 
 def tugs() -> None:
-    require(count(tug, where=tug.available) >= 2, name="tugs")
+    require(number_of(tug, where=tug.available) >= 2, name="tugs")
 
 
 def tugs_mean(port: Port) -> Finding | None:
@@ -191,7 +191,7 @@ def tugs_mean(port: Port) -> Finding | None:
 
 
 def pull() -> None:
-    require(sum_(tug.pull, where=(tug.zone == berth.basin) & tug.available) >= 25 * tonnes, name="pull")
+    require(sum_of(tug.pull, where=(tug.zone == berth.basin) & tug.available) >= 25 * tonnes, name="pull")
 
 
 def pull_means(port: Port) -> Finding | None:
@@ -206,7 +206,7 @@ def pull_means(port: Port) -> Finding | None:
 
 
 def weak() -> None:
-    require(min_(tug.pull) >= 15 * tonnes, name="weak")
+    require(least_of(tug.pull) >= 15 * tonnes, name="weak")
 
 
 def weak_means(port: Port) -> Finding | None:
@@ -215,7 +215,7 @@ def weak_means(port: Port) -> Finding | None:
 
 
 def average() -> None:
-    require(mean(tug.pull, where=vessel.basin == tug.zone) >= 15 * tonnes, name="average")
+    require(mean_of(tug.pull, where=vessel.basin == tug.zone) >= 15 * tonnes, name="average")
 
 
 def average_means(port: Port) -> Finding | None:
@@ -227,7 +227,7 @@ def average_means(port: Port) -> Finding | None:
 
 
 def crowd() -> None:
-    require(count(other, where=other.basin == vessel.basin) <= 1, name="crowd")
+    require(number_of(other, where=other.basin == vessel.basin) <= 1, name="crowd")
 
 
 def crowd_means(port: Port) -> Finding | None:
@@ -239,7 +239,7 @@ def crowd_means(port: Port) -> Finding | None:
 
 
 def deepest() -> None:
-    deepest_other = max_(other.draught, where=(other.basin == vessel.basin) & (other.kind == "tanker"))
+    deepest_other = greatest_of(other.draught, where=(other.basin == vessel.basin) & (other.kind == "tanker"))
     with when(vessel.kind != "tanker"):
         require(deepest_other <= 2 * metres, name="deepest")
 
@@ -258,7 +258,7 @@ def deepest_means(port: Port) -> Finding | None:
 
 
 def alone() -> None:
-    require(count(other) <= 1, name="alone")
+    require(number_of(other) <= 1, name="alone")
 
 
 def alone_means(port: Port) -> Finding | None:
@@ -266,7 +266,7 @@ def alone_means(port: Port) -> Finding | None:
 
 
 def moored() -> None:
-    require(sum_(other.draught, where=other.basin == berth.basin) <= 3 * metres, name="moored")
+    require(sum_of(other.draught, where=other.basin == berth.basin) <= 3 * metres, name="moored")
 
 
 def moored_means(port: Port) -> Finding | None:
@@ -278,7 +278,7 @@ def moored_means(port: Port) -> Finding | None:
 
 
 def queue() -> None:
-    require(count(vessel, where=vessel.berth == berth.id) <= 1, name="queue")
+    require(number_of(vessel, where=vessel.berth == berth.id) <= 1, name="queue")
 
 
 def queue_means(port: Port) -> Finding | None:

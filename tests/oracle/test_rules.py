@@ -86,15 +86,15 @@ class Writer:
             case ("named", name, inner):
                 return self.named.setdefault(name, dsl.named(name, self(inner)))
             case ("coalesce", first, default):
-                return dsl.coalesce(self(first), self(default))
+                return dsl.known_or(self(first), self(default))
             case ("nearest", places, at):
                 return dsl.nearest(places, self(at))
             case ("distance", left, right):
                 return dsl.distance(self(left), self(right))
             case ("total", "count", source, _, where):
-                return dsl.count(getattr(self.known, source), where=None if where is None else self(where))
+                return dsl.number_of(getattr(self.known, source), where=None if where is None else self(where))
             case ("total", kind, source, summed, where):
-                call = {"sum": dsl.sum_, "mean": dsl.mean, "min": dsl.min_, "max": dsl.max_}[kind]
+                call = {"sum": dsl.sum_of, "mean": dsl.mean_of, "min": dsl.least_of, "max": dsl.greatest_of}[kind]
                 return call(self(("field", source, summed)), where=None if where is None else self(where))
             case ("+", left, right):
                 return self(left) + self(right)

@@ -1,6 +1,6 @@
-from dsl import Source, count, instant, now
+from dsl import Source, number_of, instant, now
 from dsl.units import metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
 tug = Source("tug", key="id", id=int, free_from=instant)
-free = count(tug, where=tug.free_from <= now)
+free = number_of(tug, where=tug.free_from <= now)

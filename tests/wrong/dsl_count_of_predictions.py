@@ -1,5 +1,5 @@
-from dsl import Source, count
+from dsl import Source, number_of
 from dsl.units import knots
 
 wind = Source("wind", key="station", station=str, forecast=True, velocity=knots)
-number = count(wind)
+number = number_of(wind)

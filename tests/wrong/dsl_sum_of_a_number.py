@@ -1,5 +1,5 @@
-from dsl import Source, sum_
+from dsl import Source, sum_of
 from dsl.units import metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
-total = sum_(5)
+total = sum_of(5)

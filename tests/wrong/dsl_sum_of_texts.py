@@ -1,5 +1,5 @@
-from dsl import Source, sum_
+from dsl import Source, sum_of
 from dsl.units import metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, basin=str, draught=metres, vessel_type=str)
-names = sum_(vessel.vessel_type)
+names = sum_of(vessel.vessel_type)

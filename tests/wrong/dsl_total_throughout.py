@@ -1,4 +1,4 @@
-from dsl import RulePack, Source, count, instant, require, throughout
+from dsl import RulePack, Source, number_of, instant, require, throughout
 from dsl.units import hours, metres
 
 vessel = Source("vessel", key="mmsi", mmsi=int, eta=instant)
@@ -6,4 +6,4 @@ tug = Source("tug", key="id", id=int)
 tide = Source("tide", key=None, forecast=True, height=metres)
 port = RulePack("port", subject=vessel)
 with port:
-    require(throughout(vessel.eta, vessel.eta + 2 * hours)((tide.height >= 1 * metres) & (count(tug) >= 2)))
+    require(throughout(vessel.eta, vessel.eta + 2 * hours)((tide.height >= 1 * metres) & (number_of(tug) >= 2)))

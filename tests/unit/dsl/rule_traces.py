@@ -44,11 +44,11 @@ LENGTHS = [
     lambda: ship.draught, lambda: berth.depth, lambda: gauge.level, lambda: gauge.low, lambda: ship.length,
     lambda: CLEARANCE, lambda: 2 * metres, lambda: 350 * centimetres, lambda: berth.depth - ship.draught,
     lambda: abs(gauge.level - gauge.low), lambda: ship.draught * 2, lambda: ship.length / ship.pumps,
-    lambda: ship.draught + gauge.low * 0.5, lambda: dsl.coalesce(ship.length, 3 * metres), lambda: -ship.draught,
+    lambda: ship.draught + gauge.low * 0.5, lambda: dsl.known_or(ship.length, 3 * metres), lambda: -ship.draught,
 ]  # fmt: skip
 NUMBERS = [lambda: ship.pumps, lambda: berth.number, lambda: ship.pumps * berth.number, lambda: ship.pumps - 3]
 SPEEDS = [
-    lambda: air.speed, lambda: air.gust, lambda: dsl.coalesce(air.gust, air.speed), lambda: 3 * knots,
+    lambda: air.speed, lambda: air.gust, lambda: dsl.known_or(air.gust, air.speed), lambda: 3 * knots,
     lambda: air.speed / 2,
 ]  # fmt: skip
 ATOMS = [

@@ -57,7 +57,7 @@ def packs(draw: Any) -> RulePack:
         ship.eta - now != 2 * microseconds,
         dsl.between(ship.eta - now, -2 * microseconds, 5 * microseconds), ship.eta - now >= ship.notice,
         ship.draught > 2 * metres, gauge.height > 1 * metres, wind.velocity <= 2 * knots, dsl.known(ship.eta),
-        dsl.known(gauge.height), dsl.coalesce(ship.draught, 3 * metres) < gauge.height, pile.load > 2,
+        dsl.known(gauge.height), dsl.known_or(ship.draught, 3 * metres) < gauge.height, pile.load > 2,
         ship.eta + 1 * microseconds < now + ship.notice * 0.5, ship.quay == "A",
     ]  # fmt: skip
     own = [each for place, each in enumerate(atoms) if place in {0, 1, 2, 3, 4, 5, 6, 9, 13, 14}]

@@ -41,12 +41,12 @@ WHERES = [
     lambda: against(other, where=other.speed >= 1 * knots),
 ]
 TOTALS = [
-    lambda: require(dsl.count(tug, where=tug.free) >= 2, name="tugs"),
-    lambda: require(dsl.sum_(tug.pull, where=(tug.basin == ship.basin) & tug.free) >= 3 * tonnes, name="pull"),
-    lambda: require(dsl.count(other, where=is_here & (other.kind == "tanker")) == 0, name="alone"),
-    lambda: require(dsl.mean(ship.length) <= 2 * metres, name="mean"),
-    lambda: require(dsl.max_(other.draught, where=is_here) >= ship.draught, name="deepest"),
-    lambda: require(dsl.count(other) * ship.length <= dsl.min_(other.length) * 3, name="both"),
+    lambda: require(dsl.number_of(tug, where=tug.free) >= 2, name="tugs"),
+    lambda: require(dsl.sum_of(tug.pull, where=(tug.basin == ship.basin) & tug.free) >= 3 * tonnes, name="pull"),
+    lambda: require(dsl.number_of(other, where=is_here & (other.kind == "tanker")) == 0, name="alone"),
+    lambda: require(dsl.mean_of(ship.length) <= 2 * metres, name="mean"),
+    lambda: require(dsl.greatest_of(other.draught, where=is_here) >= ship.draught, name="deepest"),
+    lambda: require(dsl.number_of(other) * ship.length <= dsl.least_of(other.length) * 3, name="both"),
 ]
 
 

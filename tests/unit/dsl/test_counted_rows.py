@@ -18,14 +18,14 @@ from dsl import (
     Source,
     Verdict,
     another,
-    count,
+    greatest_of,
     instant,
-    max_,
-    mean,
-    min_,
+    least_of,
+    mean_of,
     now,
+    number_of,
     require,
-    sum_,
+    sum_of,
     when,
 )
 from dsl.judgements.contributions import Contribution
@@ -40,7 +40,7 @@ other = another(vessel, "other")
 berth = Source("berth", key="id", id=str, basin=str)
 tug = Source("tug", key="id", id=int, available=bool, pull=tonnes, zone=str)
 
-available = count(tug, where=tug.available)
+available = number_of(tug, where=tug.available)
 
 
 def pack(*conditions: Expression) -> RulePack:
@@ -73,22 +73,22 @@ EAST = tug.zone == vessel.basin
 @pytest.mark.parametrize(
     ("total", "limit", "result"),
     [
-        (count(tug), 0, 3),
+        (number_of(tug), 0, 3),
         (available, 0, 2),
-        (count(tug, where=EAST), 0, 2),
-        (count(tug, where=EAST & tug.available), 0, 1),
-        (count(tug, where=tug.available & EAST), 0, 1),
-        (count(tug, where=berth.basin == tug.zone), 0, 2),
-        (count(tug, where=2 * metres < 1 * metres), 0, 0),
-        (count(tug, where=(2 * metres < 1 * metres) & tug.available), 0, 0),
-        (count(tug, where=(1 * metres < 2 * metres) & tug.available), 0, 2),
-        (sum_(tug.pull), 0 * tonnes, 100.0),
-        (sum_(tug.pull, where=tug.available), 0 * tonnes, 50.0),
-        (sum_(tug.pull * 2, where=EAST), 0 * tonnes, 160.0),
-        (mean(tug.pull), 0 * tonnes, 100 / 3),
-        (min_(tug.pull), 0 * tonnes, 20.0),
-        (max_(tug.pull, where=tug.available), 0 * tonnes, 30.0),
-        (max_(tug.pull), 0 * kilograms, 50_000.0),
+        (number_of(tug, where=EAST), 0, 2),
+        (number_of(tug, where=EAST & tug.available), 0, 1),
+        (number_of(tug, where=tug.available & EAST), 0, 1),
+        (number_of(tug, where=berth.basin == tug.zone), 0, 2),
+        (number_of(tug, where=2 * metres < 1 * metres), 0, 0),
+        (number_of(tug, where=(2 * metres < 1 * metres) & tug.available), 0, 0),
+        (number_of(tug, where=(1 * metres < 2 * metres) & tug.available), 0, 2),
+        (sum_of(tug.pull), 0 * tonnes, 100.0),
+        (sum_of(tug.pull, where=tug.available), 0 * tonnes, 50.0),
+        (sum_of(tug.pull * 2, where=EAST), 0 * tonnes, 160.0),
+        (mean_of(tug.pull), 0 * tonnes, 100 / 3),
+        (least_of(tug.pull), 0 * tonnes, 20.0),
+        (greatest_of(tug.pull, where=tug.available), 0 * tonnes, 30.0),
+        (greatest_of(tug.pull), 0 * kilograms, 50_000.0),
     ],
     ids=lambda each: text(each.term) if isinstance(each, Expression) else "",
 )
@@ -97,9 +97,9 @@ def test_what_a_total_comes_to(total, limit, result):
 
 
 def test_the_total_of_nothing():
-    assert value(count(tug), tug=[]) == 0
-    assert value(sum_(tug.pull), 0 * tonnes, tug=[]) == 0
-    for total in (mean(tug.pull), min_(tug.pull), max_(tug.pull)):
+    assert value(number_of(tug), tug=[]) == 0
+    assert value(sum_of(tug.pull), 0 * tonnes, tug=[]) == 0
+    for total in (mean_of(tug.pull), least_of(tug.pull), greatest_of(tug.pull)):
         written = f"{text(total.term)} < 0 t and {text(total.term)} > 0 t"
         missing = value(total, 0 * tonnes, tug=[])
         assert set(missing) <= {written, f"{text(total.term)} < 0 t", f"{text(total.term)} > 0 t"}
@@ -107,13 +107,13 @@ def test_the_total_of_nothing():
 
 
 def test_a_count_of_another_leaves_the_subject_out_and_one_of_its_own_source_does_not():
-    here = count(other, where=other.basin == vessel.basin)
+    here = number_of(other, where=other.basin == vessel.basin)
     fleet = [ship(2), ship(3, basin="west")]
     assert value(here, other=fleet) == 1
-    assert value(count(other), other=fleet) == 2
-    assert value(count(vessel), vessel=[ship(1), *fleet]) == 3
-    assert value(count(vessel, where=vessel.berth == berth.id), vessel=[ship(1), *fleet]) == 3
-    both = count(vessel) + count(other)
+    assert value(number_of(other), other=fleet) == 2
+    assert value(number_of(vessel), vessel=[ship(1), *fleet]) == 3
+    assert value(number_of(vessel, where=vessel.berth == berth.id), vessel=[ship(1), *fleet]) == 3
+    both = number_of(vessel) + number_of(other)
     [reason] = pack((both < 0) & (both > 0)).check({"vessel": ship(1), "berth": {"id": "A"}, "other": fleet}).because
     assert ("count(vessel) + count(other)", 5, "") in reason.values
 
@@ -125,16 +125,16 @@ def test_a_count_of_another_leaves_the_subject_out_and_one_of_its_own_source_doe
     ("total", "rows", "missing"),
     [
         (available, [boat(1), boat(2, available=None)], ("tug.available",)),
-        (count(tug, where=tug.available & (tug.pull >= 40 * tonnes)), [boat(1, available=None)], 0),
-        (count(tug, where=EAST), [boat(1, zone=None)], ("tug.zone",)),
-        (count(tug, where=EAST & tug.available), [boat(1, zone=None, available=False)], 0),
-        (count(tug, where=EAST & tug.available), [boat(1, zone="west", available=None)], 0),
-        (sum_(tug.pull), [boat(1), boat(2, pull=None)], ("tug.pull",)),
-        (sum_(tug.pull, where=tug.available), [boat(1), boat(2, pull=None, available=False)], 30.0),
-        (min_(tug.pull, where=tug.available), [boat(1, available=None, pull=None)], ("tug.available",)),
-        (sum_(tug.pull), [boat(1), boat(2, pull=math.nan)], ("tug.pull",)),
+        (number_of(tug, where=tug.available & (tug.pull >= 40 * tonnes)), [boat(1, available=None)], 0),
+        (number_of(tug, where=EAST), [boat(1, zone=None)], ("tug.zone",)),
+        (number_of(tug, where=EAST & tug.available), [boat(1, zone=None, available=False)], 0),
+        (number_of(tug, where=EAST & tug.available), [boat(1, zone="west", available=None)], 0),
+        (sum_of(tug.pull), [boat(1), boat(2, pull=None)], ("tug.pull",)),
+        (sum_of(tug.pull, where=tug.available), [boat(1), boat(2, pull=None, available=False)], 30.0),
+        (least_of(tug.pull, where=tug.available), [boat(1, available=None, pull=None)], ("tug.available",)),
+        (sum_of(tug.pull), [boat(1), boat(2, pull=math.nan)], ("tug.pull",)),
         (available, None, ("tug",)),
-        (count(other, where=other.basin == vessel.basin), None, ("other",)),
+        (number_of(other, where=other.basin == vessel.basin), None, ("other",)),
     ],
 )
 def test_a_row_in_doubt_leaves_the_total_unknown_not_smaller(total, rows, missing):
@@ -144,9 +144,9 @@ def test_a_row_in_doubt_leaves_the_total_unknown_not_smaller(total, rows, missin
 
 
 def test_an_unknown_group_is_what_is_missing():
-    verdict = pack(count(tug, where=EAST) >= 1).check({"vessel": ship(1, basin=None), "tug": TUGS})
+    verdict = pack(number_of(tug, where=EAST) >= 1).check({"vessel": ship(1, basin=None), "tug": TUGS})
     assert [reason.missing for reason in verdict.because] == [("vessel.basin",)]
-    verdict = pack(count(tug, where=tug.zone == berth.basin) >= 1).check({"vessel": ship(1), "tug": TUGS})
+    verdict = pack(number_of(tug, where=tug.zone == berth.basin) >= 1).check({"vessel": ship(1), "tug": TUGS})
     assert [reason.missing for reason in verdict.because] == [("berth",)]
 
 
@@ -162,7 +162,7 @@ def test_a_row_that_becomes_known_decides():
 
 
 def test_what_is_missing_may_change_where_the_total_does_not():
-    made = pack(count(tug, where=EAST & tug.available) >= 2)
+    made = pack(number_of(tug, where=EAST & tug.available) >= 2)
     engine = Engine(made.table())
     engine.push(made.sources["vessel"], ship(1))
     engine.push(made.sources["tug"], boat(1, zone=None))
@@ -175,7 +175,7 @@ def test_a_stale_row_leaves_the_total_in_doubt():
     aging = Source("tug", key="id", id=int, available=bool, stale_after=10 * minutes)
     made = RulePack("port", subject=vessel)
     with made:
-        require(count(aging, where=aging.available) <= 3, name="r0")
+        require(number_of(aging, where=aging.available) <= 3, name="r0")
     engine = Engine(made.table())
     engine.push(made.sources["vessel"], ship(1), at=0)
     engine.push(made.sources["tug"], {"id": 1, "available": True}, at=0)
@@ -191,7 +191,7 @@ def test_a_stale_subject_is_never_counted_among_the_others():
     aging = Source("vessel", key="mmsi", mmsi=int, eta=instant, stale_after=60 * minutes)
     made = RulePack("port", subject=aging, only=aging.eta - now <= 24 * hours)
     with made:
-        require(count(another(aging, "other")) <= 1, name="r0")
+        require(number_of(another(aging, "other")) <= 1, name="r0")
     engine = Engine(made.table())
     for mmsi in (1, 2):
         engine.push(made.sources["vessel"], {"mmsi": mmsi, "eta": 0}, at=0)
@@ -212,17 +212,17 @@ def status(engine: Engine, made: RulePack, mmsi: int = 1) -> tuple[str, tuple[st
 
 def test_totals_read_as_they_are_written():
     assert text(available.term) == "count(tug where tug.available)"
-    assert repr(count(tug) >= 2) == "count(tug) >= 2"
-    assert repr(sum_(tug.pull, where=vessel.basin == tug.zone)) == "sum(tug.pull where tug.zone == vessel.basin)"
-    either = count(tug, where=EAST & ((tug.pull >= 40 * tonnes) | tug.available))
+    assert repr(number_of(tug) >= 2) == "count(tug) >= 2"
+    assert repr(sum_of(tug.pull, where=vessel.basin == tug.zone)) == "sum(tug.pull where tug.zone == vessel.basin)"
+    either = number_of(tug, where=EAST & ((tug.pull >= 40 * tonnes) | tug.available))
     assert repr(either) == "count(tug where tug.zone == vessel.basin and (tug.pull >= 40 t or tug.available))"
     assert repr(2 * available - 1) == "2 * count(tug where tug.available) - 1"
 
 
 def test_totals_keep_their_measure():
-    assert sum_(tug.pull).term.kind == tonnes.measure
-    assert repr(min_(tug.pull) / max_(tug.pull) <= 0.5) == "min(tug.pull) / max(tug.pull) <= 0.5"
-    assert repr(mean(tug.pull) >= 1000 * kilograms) == "mean(tug.pull) >= 1000 kg"
+    assert sum_of(tug.pull).term.kind == tonnes.measure
+    assert repr(least_of(tug.pull) / greatest_of(tug.pull) <= 0.5) == "min(tug.pull) / max(tug.pull) <= 0.5"
+    assert repr(mean_of(tug.pull) >= 1000 * kilograms) == "mean(tug.pull) >= 1000 kg"
 
 
 def test_totals_stand_in_conditions_too():
@@ -234,12 +234,12 @@ def test_totals_stand_in_conditions_too():
 
 
 def test_a_counted_source_is_an_input_but_another_is_not():
-    made = pack(available >= 2, count(other) <= 5)
+    made = pack(available >= 2, number_of(other) <= 5)
     assert list(made.sources) == ["vessel", "berth", "tug"]
 
 
 def test_a_source_that_is_linked_and_counted_is_given_as_a_list():
-    made = pack((count(berth) >= 2) & (berth.basin == "east"))
+    made = pack((number_of(berth) >= 2) & (berth.basin == "east"))
     berths = [{"id": "B", "basin": "west"}, {"id": "A", "basin": "east"}]
     assert made.check({"vessel": ship(1), "berth": berths}).status == "allowed"
     assert made.check({"vessel": ship(1, berth="B"), "berth": berths}).status == "restricted"
@@ -267,11 +267,11 @@ def test_rows_that_are_no_situation_are_refused(rows, said):
 def test_totals_over_one_source_and_one_grouping_share_one_correlation():
     here = tug.zone == vessel.basin
     made = pack(
-        count(tug, where=here) >= 1,
-        sum_(tug.pull, where=here & tug.available) >= 1 * tonnes,
-        mean(tug.pull, where=tug.available & here) >= 1 * tonnes,
-        (available >= 1) & (count(tug) <= 9),
-        count(tug, where=tug.zone == berth.basin) >= 1,
+        number_of(tug, where=here) >= 1,
+        sum_of(tug.pull, where=here & tug.available) >= 1 * tonnes,
+        mean_of(tug.pull, where=tug.available & here) >= 1 * tonnes,
+        (available >= 1) & (number_of(tug) <= 9),
+        number_of(tug, where=tug.zone == berth.basin) >= 1,
     )
     assert [len(tallying.totals) for tallying in tallyings(made.statements)] == [3, 2, 1]
     plan = [line for line in Engine(made.table()).explain().splitlines() if line and not line.startswith(" ")]
@@ -280,7 +280,7 @@ def test_totals_over_one_source_and_one_grouping_share_one_correlation():
 
 
 def test_explain_says_which_totals_share_a_table():
-    made = pack(count(tug, where=EAST) >= 1, max_(tug.pull, where=EAST) >= 1 * tonnes, available >= 1)
+    made = pack(number_of(tug, where=EAST) >= 1, greatest_of(tug.pull, where=EAST) >= 1 * tonnes, available >= 1)
     said = made.explain()
     assert (
         "rows of tug totalled by tug.zone in one table, found by index from vessel.basin:"
@@ -290,7 +290,7 @@ def test_explain_says_which_totals_share_a_table():
 
 
 def test_an_event_rejudges_the_ships_of_its_group_only():
-    made = pack(count(tug, where=EAST & tug.available) >= 1)
+    made = pack(number_of(tug, where=EAST & tug.available) >= 1)
     engine = Engine(made.table())
     for mmsi in range(20):
         engine.push(made.sources["vessel"], ship(mmsi, basin="east" if mmsi < 2 else "west"))
@@ -307,7 +307,7 @@ def test_an_event_rejudges_the_ships_of_its_group_only():
 
 
 def test_a_ship_that_moves_takes_its_count_along():
-    made = pack(count(other, where=other.basin == vessel.basin) <= 0)
+    made = pack(number_of(other, where=other.basin == vessel.basin) <= 0)
     engine = Engine(made.table())
     for mmsi in (1, 2):
         engine.push(made.sources["vessel"], ship(mmsi))
@@ -322,7 +322,7 @@ def test_a_ship_that_moves_takes_its_count_along():
 
 
 def test_sums_are_exact_whatever_comes_and_goes():
-    made = pack(sum_(tug.pull) <= 0.3 * tonnes)
+    made = pack(sum_of(tug.pull) <= 0.3 * tonnes)
     engine = Engine(made.table())
     engine.push(made.sources["vessel"], ship(1))
     for number, pull in enumerate((0.1, 1e16, 0.2)):
@@ -347,8 +347,8 @@ rows = st.fixed_dictionaries(
 @given(st.lists(rows, max_size=6), st.data())
 def test_contributions_form_a_group(drawn, data):
     made = pack(
-        (count(tug, where=EAST & tug.available) >= 1)
-        & (sum_(tug.pull, where=EAST) >= max_(tug.pull, where=EAST & tug.available))
+        (number_of(tug, where=EAST & tug.available) >= 1)
+        & (sum_of(tug.pull, where=EAST) >= greatest_of(tug.pull, where=EAST & tug.available))
     )
     [tallying] = tallyings(made.statements)
     contributing = Contributing(tallying)
@@ -362,7 +362,7 @@ def test_contributions_form_a_group(drawn, data):
 
 
 def test_programs_pickle_and_are_described_alike():
-    made = pack(available >= 2, sum_(tug.pull, where=EAST) >= 1 * tonnes)
+    made = pack(available >= 2, sum_of(tug.pull, where=EAST) >= 1 * tonnes)
     for tallying in tallyings(made.statements):
         contributing = Contributing(tallying)
         assert pickle.loads(pickle.dumps(contributing)) == contributing
@@ -374,7 +374,7 @@ def test_programs_pickle_and_are_described_alike():
 def test_saved_state_of_another_condition_is_refused():
     engine = Engine(pack(available >= 2).table())
     with pytest.raises(ValueError, match="program"):
-        Engine.restore(engine.snapshot(), pack(count(tug) >= 2).table())
+        Engine.restore(engine.snapshot(), pack(number_of(tug) >= 2).table())
 
 
 def test_a_contribution_says_what_it_comes_to():

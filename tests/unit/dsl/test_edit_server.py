@@ -1,4 +1,4 @@
-"""The page's server: what it answers, and to whom. In the browser: a rule is edited, judged and saved."""
+"""The page's server: what it answers, and to whom. In the browser: two people edit, judge and save rules."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ from dsl.editor.edit_server import page_of
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Locator, Page
 
 TOKEN = {"X-Token": "secret"}
+SCRIPTS = sorted(path.name for path in Path(drafts.__file__).parent.glob("*.js"))
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -45,11 +48,11 @@ def test_the_page_has_no_secret_and_lets_nothing_else_run(client: TestClient):
     """Any user of the machine may ask for it."""
     page = client.get("/")
     assert page.status_code == 200
-    assert not any("secret" in client.get(f"/{name}").text for name in ("", "page.css", "page.js"))
+    assert not any("secret" in client.get(f"/{name}").text for name in ("", "page.css", *SCRIPTS))
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    for name, kind in (("page.css", "text/css"), ("page.js", "text/javascript")):
+    for name, kind in (("page.css", "text/css"), *((script, "text/javascript") for script in SCRIPTS)):
         assert client.get(f"/{name}").headers["content-type"].startswith(kind)
         assert f'"{name}"' in page.text
     assert "http" not in page.text.replace("http-equiv", "")
@@ -70,7 +73,7 @@ def test_another_host_name_is_not_answered(client: TestClient):
 @pytest.mark.parametrize("headers", [{}, {"X-Token": "guess"}, {"X-Token": ""}])
 def test_who_was_not_given_the_token_is_refused(client: TestClient, headers: dict[str, str], path: Path):
     before = path.read_text(encoding="utf-8")
-    for question in ("load", "read", "edit", "judge", "save"):
+    for question in ("load", "read", "edit", "judge", "compare", "save"):
         assert client.post(f"/api/{question}", json={"text": ""}, headers=headers).status_code == 403
     assert path.read_text(encoding="utf-8") == before
 
@@ -182,6 +185,8 @@ def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
     path.write_text("pack: other\n", encoding="utf-8")
     status, answer = ask(client, "save", text=file["text"], version=file["version"])
     assert (status, path.read_text(encoding="utf-8")) == (409, "pack: other\n")
+    status, found = ask(client, "compare", version=file["version"], base=file["text"], text=file["text"])
+    assert (status, found["changed"], found["text"], found["mine"]) == (200, True, "pack: other\n", [])
     path.unlink()
     assert ask(client, "load")[0] == 500
 
@@ -203,65 +208,207 @@ def address(path: Path) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no browser at {CHROMIUM}; Debian's package is chromium")
-def test_in_the_browser_a_rule_is_edited_judged_and_saved(address: str, path: Path):
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no browser at {CHROMIUM}; Debian's package is chromium")
     from playwright.sync_api import expect, sync_playwright
 
-    before = path.read_text(encoding="utf-8")
+    expect.set_options(timeout=30_000)  # a machine that has other work, too
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        try:
-            page = browser.new_page()
-            failures: list[str] = []
-            asked: list[str] = []
-            page.on("pageerror", lambda error: failures.append(str(error)))
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(address)
-            rule, verdict = page.locator("#rule-1"), page.locator("#verdict")
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield found
+        found.close()
 
-            # The example is judged as it is typed.
-            for label, value in {"vessel mmsi": "1", "vessel length": "210", "wind velocity": "30"}.items():
-                page.get_by_label(label, exact=True).fill(value)
-            page.get_by_label("tugs available", exact=True).fill("2")
-            expect(verdict.locator("strong")).to_have_text("unknown")
-            expect(rule).not_to_have_class("rule sentence failed")
 
-            # By keyboard: the rule's limit and unit change, and with them the sentence and the verdict.
-            rule.get_by_role("button", name="Edit: wind limit from 200 m").press("Enter")
-            limit, unit = page.get_by_label("Requirement: value", exact=True), page.get_by_label("value, unit")
-            assert unit.last.locator("option").all_inner_texts() == ["kn", "m/s", "km/h", "mph"]
-            limit.fill("12")
-            unit.last.select_option("m/s")
-            sentence = "when length is at least 200 m: wind velocity must be at most 12 m/s"
-            expect(page.get_by_label("The sentence")).to_have_text(sentence)
-            expect(verdict.locator("strong")).to_have_text("restricted")
-            expect(verdict).to_contain_text("wind limit from 200 m")
-            assert path.read_text(encoding="utf-8") == before
+@pytest.fixture
+def pages(browser: Browser, address: str) -> Iterator[Callable[[], Page]]:
+    """Gives tabs with the page; in the end no script of theirs failed, and nothing was asked of elsewhere."""
+    failures: list[str] = []
+    asked: list[str] = []
+    context = browser.new_context()
 
-            # An error is shown beside the form, and loses nothing.
-            page.get_by_label("Condition 1: value", exact=True).fill("long")
-            expect(page.locator(".editor").get_by_role("alert")).to_contain_text("^^^")
-            page.get_by_label("Condition 1: value", exact=True).fill("150")
-            expect(page.locator(".editor .problem")).to_be_hidden()
-            page.get_by_role("button", name="Apply", exact=True).press("Enter")
-            expect(rule).to_contain_text("when length is at least 150 m: wind velocity must be at most 12 m/s")
-            expect(page.get_by_role("button", name="Edit: wind limit from 200 m")).to_be_focused()
+    def opened() -> Page:
+        page = context.new_page()
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address)
+        page.locator("#rule-1").wait_for()
+        return page
 
-            # A rule is added by choosing, then the file is saved.
-            page.get_by_role("button", name="Add a rule", exact=True).click()
-            page.get_by_label("Requirement: what is observed").select_option("vessel type")
-            page.get_by_label("Requirement: comparison").select_option("not")
-            page.get_by_label("Requirement: value", exact=True).select_option("bulker")
-            page.get_by_label("Name", exact=True).fill("no bulkers")
-            page.get_by_role("button", name="Apply", exact=True).click()
-            expect(page.locator("#rule-11 .sentence")).to_have_text('vessel type must not be "bulker"')
-            expect(page.locator("#state")).to_have_text("· not saved")
-            page.keyboard.press("Control+s")
-            expect(page.locator("#state")).to_contain_text("saved; the last version is in harbour.rules.bak")
-            assert failures == []
-            assert [url for url in asked if not url.startswith(address.partition("#")[0])] == []
-        finally:
-            browser.close()
+    yield opened
+    context.close()
+    assert failures == []
+    assert [url for url in asked if not url.startswith(address.partition("#")[0])] == []
+
+
+def value(page: Page, what: str) -> Locator:
+    return page.get_by_label(f"{what}: value", exact=True)
+
+
+def test_in_the_browser_a_rule_is_edited_judged_and_saved(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    before = path.read_text(encoding="utf-8")
+    page = pages()
+    rule, verdict = page.locator("#rule-1"), page.locator("#verdict")
+
+    # The example is judged as it is typed; what is not known is called as in the sentences.
+    for label, typed in {"vessel mmsi": "1", "vessel length": "210", "wind velocity": "30"}.items():
+        page.get_by_label(label, exact=True).fill(typed)
+    page.get_by_label("tugs available", exact=True).fill("2")
+    expect(verdict.locator("strong")).to_have_text("unknown")
+    expect(verdict).to_contain_text("not known: destination, vessel type")
+    expect(verdict).not_to_contain_text("missing")
+    expect(rule).not_to_have_class("rule sentence failed")
+
+    # By keyboard: the rule's limit and unit change, and with them the sentence and the verdict.
+    rule.get_by_role("button", name="Edit: wind limit from 200 m").press("Enter")
+    limit, unit = value(page, "Requirement"), page.get_by_label("value, unit")
+    assert unit.last.locator("option").all_inner_texts() == ["kn", "m/s", "km/h", "mph"]
+    limit.fill("12")
+    unit.last.select_option("m/s")
+    sentence = "when length is at least 200 m: wind velocity must be at most 12 m/s"
+    expect(page.get_by_label("The sentence")).to_have_text(sentence)
+    expect(verdict.locator("strong")).to_have_text("restricted")
+    expect(verdict).to_contain_text("wind limit from 200 m")
+    assert path.read_text(encoding="utf-8") == before
+    value(page, "Condition 1").fill("150")
+    page.get_by_role("button", name="Apply", exact=True).press("Enter")
+    expect(rule).to_contain_text("when length is at least 150 m: wind velocity must be at most 12 m/s")
+    expect(page.get_by_role("button", name="Edit: wind limit from 200 m")).to_be_focused()
+
+    # A rule is added by choosing, then the file is saved.
+    page.get_by_role("button", name="Add a rule", exact=True).click()
+    page.get_by_label("Requirement: what is observed").select_option("vessel type")
+    page.get_by_label("Requirement: comparison").select_option("not")
+    value(page, "Requirement").select_option("bulker")
+    page.get_by_label("Name", exact=True).fill("no bulkers")
+    page.get_by_role("button", name="Apply", exact=True).click()
+    expect(page.locator("#rule-11 .sentence")).to_have_text('vessel type must not be "bulker"')
+    expect(page.locator("#state")).to_have_text("· not saved")
+    page.keyboard.press("Control+s")
+    expect(page.locator("#state")).to_contain_text("saved; the last version is in harbour.rules.bak")
     old = "length is at least 200 m: wind velocity must be at most 35 kn"
     after = before.replace(old, "length is at least 150 m: wind velocity must be at most 12 m/s")
     assert path.read_text(encoding="utf-8") == after + '\nvessel type must not be "bulker"\n    name: no bulkers\n'
+
+
+def test_in_the_browser_what_is_typed_counts_as_unsaved_and_ctrl_s_applies_it(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    page = pages()
+    state, form = page.locator("#state"), page.locator(".editor")
+    expect(state).to_have_text("· saved")
+    page.locator("#edit-1").click()
+    expect(state).to_have_text("· a rule is open and not applied")
+    page.keyboard.press("Control+s")  # nothing was typed: nothing to apply, nothing to save
+    expect(form).to_have_count(0)
+    expect(state).to_have_text("· saved")
+
+    # A wrong number is refused in plain words, beside the form, and loses nothing.
+    page.locator("#edit-1").click()
+    for typed, said in (
+        ("long", "Condition 1: a number is needed"),
+        ("12,5", "with a point: 12.5"),
+        ("", "a number is needed"),
+    ):
+        value(page, "Condition 1").fill(typed)
+        page.keyboard.press("Control+s")
+        expect(form.get_by_role("alert")).to_contain_text(said)
+        expect(value(page, "Condition 1")).to_be_focused()
+        expect(value(page, "Condition 1")).to_have_attribute("aria-invalid", "true")
+
+    # Another button throws nothing away, and Ctrl+S twice applies once.
+    value(page, "Condition 1").fill("150")
+    expect(form.locator(".problem")).to_be_hidden()
+    for number, button in ((0, "Edit"), (2, "Delete"), (0, "Add a rule below")):
+        page.locator(f"#rule-{number} > .row").get_by_role("button", name=f"{button}:").click()
+        expect(form.get_by_role("alert")).to_contain_text("This rule is still open")
+    expect(value(page, "Condition 1")).to_have_value("150")
+    page.evaluate("save(); save()")
+    expect(state).to_contain_text("saved; the last version is in harbour.rules.bak")
+    assert path.read_text(encoding="utf-8").count("when length is at least 150 m") == 1
+
+    # The whole text is alike.
+    page.get_by_role("button", name="Whole text").click()
+    page.locator("#text").fill(path.read_text(encoding="utf-8").replace("150 m", "140 m"))
+    expect(state).to_have_text("· the whole text is changed and not applied")
+    page.locator("#edit-0").click()
+    expect(page.locator("#problem")).to_contain_text("apply it (Ctrl+S) or cancel it first")
+    page.keyboard.press("Control+s")
+    expect(state).to_contain_text("saved; the last")
+    assert "when length is at least 140 m" in path.read_text(encoding="utf-8")
+
+    # Numbers of the example are checked where they are typed, and no button is a sign alone.
+    page.get_by_label("wind velocity", exact=True).fill("strong")
+    expect(page.locator("#situation .wrong:not(:empty)")).to_have_text("a number is needed, such as 15")
+    page.locator("#edit-1").click()
+    words = page.get_by_role("button").all_inner_texts()
+    assert all(any(each.isalpha() for each in button) for button in words)
+    assert {"↑ Up", "↓ Down", "✕ Delete", "✕ Remove"} <= {*words}
+
+    # It all fits a phone.
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_in_the_browser_the_second_of_two_is_told_and_chooses(pages: Callable[[], Page], path: Path):
+    from playwright.sync_api import expect
+
+    before = path.read_text(encoding="utf-8")
+    first, second = pages(), pages()
+
+    def typed(page: Page, limit: str) -> None:
+        page.locator("#edit-0").click()
+        page.get_by_label("Name", exact=True).fill(limit)
+
+    typed(first, "first")
+    first.keyboard.press("Control+s")
+    expect(first.locator("#state")).to_contain_text("saved; the last")
+
+    # The other tab is told when it saves, sees both changes, and its text is not written.
+    typed(second, "second")
+    second.keyboard.press("Control+s")
+    told = second.locator("#changed")
+    expect(told).to_contain_text("harbour.rules was changed by somebody else, or in another tab, on ")
+    expect(told.locator("ins")).to_have_text(["new: +     name: first", "new: +     name: second"])
+    assert path.read_text(encoding="utf-8") == before.replace("name: wind limit\n", "name: first\n")
+
+    # It takes the other's, and has its own under Undo.
+    told.get_by_role("button", name="Take theirs").click()
+    expect(second.locator("#rule-0 b")).to_have_text("first")
+    expect(told).to_be_hidden()
+    second.locator("#undo").click()
+    expect(second.locator("#rule-0 b")).to_have_text("second")
+    second.keyboard.press("Control+s")
+    expect(second.locator("#state")).to_contain_text("saved; the last")
+
+    # An editor outside writes; who looks at the page again is told, keeps the own text, and theirs is not lost.
+    typed(second, "third")
+    path.write_text(path.read_text(encoding="utf-8") + "# outside\n", encoding="utf-8")
+    second.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(told).to_contain_text("+ # outside")
+    told.get_by_role("button", name="Save mine").click()
+    expect(told).to_be_hidden()
+    expect(second.locator("#state")).to_have_text("· saved")
+    assert "name: third" in path.read_text(encoding="utf-8")
+    assert path.with_name("harbour.rules.bak").read_text(encoding="utf-8").endswith("# outside\n")
+    second.locator("#undo").click()
+    expect(second.locator("#text")).to_have_value(path.with_name("harbour.rules.bak").read_text(encoding="utf-8"))
+
+    # Who has changed nothing has the new text at once, and the old one under Undo.
+    expect(first.locator("#rule-0 b")).to_have_text("first")
+    first.bring_to_front()
+    first.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(first.locator("#rule-0 b")).to_have_text("third")
+    expect(first.locator("#state")).to_contain_text("the file was changed elsewhere")
+
+    # A file that is gone is said to be, and written again if that is wanted.
+    typed(first, "fourth")
+    path.unlink()
+    first.keyboard.press("Control+s")
+    expect(first.locator("#changed")).to_contain_text("harbour.rules is no longer there")
+    first.get_by_role("button", name="Write mine").click()
+    expect(first.locator("#changed")).to_be_hidden()
+    assert "name: fourth" in path.read_text(encoding="utf-8")

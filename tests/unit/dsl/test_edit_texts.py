@@ -220,15 +220,33 @@ for every other where other destination is destination: other draught must be at
 @pytest.mark.parametrize(
     ("field", "typed", "message"),
     [
-        ("draught", "deep", "expected vessel draught such as 15 but got 'deep'"),
-        ("eta", "tomorrow", "expected vessel eta such as 2026-05-01 14:30Z but got 'tomorrow'"),
-        ("position", "51", "expected vessel position such as 51.95, 4.14 but got '51'"),
-        ("has_pilot", "perhaps", "expected vessel has_pilot such as yes but got 'perhaps'"),
+        ("draught", "deep", "vessel draught: a number is needed, such as 15, but got 'deep'"),
+        ("draught", "12,5", "vessel draught: a number is needed, such as 15, but got '12,5'"),
+        ("draught", "nan", "a number is needed"),
+        ("draught", "-infinity", "a number is needed"),
+        ("draught", "1_000", "a number is needed"),
+        ("draught", "1e999", "a number is needed"),
+        ("eta", "tomorrow", "vessel eta: a time is needed, such as 2026-05-01 14:30Z, but got 'tomorrow'"),
+        ("position", "51", "vessel position: a position is needed, such as 51.95, 4.14, but got '51'"),
+        ("has_pilot", "perhaps", "vessel has pilot: yes or no is needed, but got 'perhaps'"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_refused(field: str, typed: str, message: str):
     with pytest.raises(ValueError, match=message):
         judge({"text": RULES, "rows": {"vessel": [{field: typed}]}}, "harbour.rules")
+
+
+def test_what_is_not_known_is_said_in_the_words_of_the_sentences():
+    """`vessel.vessel_type` is what a program calls it."""
+    text = HARBOUR_RULES.read_text(encoding="utf-8").replace("vessel type", "ship type")
+    verdict = judge({"text": text, "rows": {"vessel": [{"length": "210"}], "wind": [{"velocity": "30"}]}}, "h.rules")
+    missing = {reason["name"]: reason["missing"] for reason in verdict["because"]}
+    assert missing["no tankers at B"] == ["destination", "ship type"]
+    assert missing["clearance at A"] == ["destination", "draught", "berth", "tide"]
+    assert missing["offshore wind"] == ["ship type", "wind direction"]
+    values = [each for reason in verdict["because"] for each in reason["values"]]
+    assert ["berth depth", None, "m"] in values
+    assert not [label for label, _, _ in values if label.startswith(("vessel.", "berth.", "tide.", "wind."))]
 
 
 def test_the_example_file_reads_and_its_outline_names_every_requirement():
@@ -269,6 +287,53 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path):
     path.unlink()
     with pytest.raises(FileChanged):
         File(path).save(RULES, version)
+
+
+def test_of_a_file_that_changed_it_is_shown_what_either_side_changed(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES, encoding="utf-8")
+    file = File(path)
+    version = file.load()["version"]
+    assert file.compare(version, RULES, RULES) == {"changed": False}
+    mine, theirs = RULES.replace("20 m   #", "19 m   #"), RULES.replace("0.5 m", "0.7 m")
+    path.write_text(theirs, encoding="utf-8")
+    found = file.compare(version, RULES, mine)
+    assert (found["changed"], found["text"]) == (True, theirs)
+    assert found["at"] == round(path.stat().st_mtime * 1000)
+    sides = [[line for line in found[side] if line[0] in "+-"] for side in ("theirs", "mine")]
+    before = "at berth A, when draught is at least 1500 centimetres: under-keel clearance must be at least 0.5 m"
+    assert sides == [
+        [("-", before), ("+", before.replace("0.5 m", "0.7 m"))],
+        [("-", "draught must be at most 20 m   # for now"), ("+", "draught must be at most 19 m   # for now")],
+    ]
+    assert (" ", "    because: the lock") not in found["mine"]  # two lines around, and no more
+
+    # Mine is written over theirs only by who has seen it, and theirs is kept.
+    saved = file.save(mine, found["version"])
+    assert path.read_text(encoding="utf-8") == mine
+    assert (tmp_path / saved["backup"]).read_text(encoding="utf-8") == theirs
+
+
+def test_changes_far_apart_leave_out_what_is_between(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES.replace("subject: vessel", "subject: ship").replace("below 40 kn", "below 41 kn"))
+    found = File(path).compare("", RULES, RULES)
+    assert [sign for sign, _ in found["theirs"] if sign != " "] == ["-", "+", "…", "-", "+"]
+    assert found["mine"] == []
+
+
+def test_a_file_that_is_gone_is_written_again_only_by_who_has_seen_that(tmp_path: Path):
+    path = tmp_path / "harbour.rules"
+    path.write_text(RULES, encoding="utf-8")
+    file = File(path)
+    version = file.load()["version"]
+    path.unlink()
+    found = file.compare(version, RULES, RULES)
+    assert (found["changed"], found["version"], found["theirs"]) == (True, None, [])
+    assert file.save(RULES, None)["backup"] is None
+    assert path.read_text(encoding="utf-8") == RULES
+    with pytest.raises(FileChanged):
+        file.save(RULES, None)
 
 
 def test_a_text_that_does_not_read_is_not_saved(tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 
 from cartesius import Engine
 from cartesius.data.records import Record
-from dsl import RulePack, Source, against, another, count, location, nearest, now, position, require, when
+from dsl import RulePack, Source, against, another, location, nearest, now, number_of, position, require, when
 from dsl.declarations.sources import instant
 from dsl.units import hours, knots, metres
 from tests.unit.dsl.harbour import berth, tide, tugs, vessel, wind
@@ -165,7 +165,7 @@ def test_totals_and_pairs():
     other = another(vessel, "other")
     port = RulePack("port", subject=vessel)
     with port:
-        require(count(tugs, where=tugs.available > 0) >= 1, "tugs")
+        require(number_of(tugs, where=tugs.available > 0) >= 1, "tugs")
         with against(other, where=other.destination == vessel.destination):
             require(vessel.length + other.length <= 500 * metres, "room")
     shown = port.explain()

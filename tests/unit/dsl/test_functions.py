@@ -19,10 +19,10 @@ from dsl import (
     Source,
     between,
     choice,
-    coalesce,
     distance,
     instant,
     known,
+    known_or,
     location,
     named,
     not_,
@@ -103,19 +103,19 @@ def test_without_a_row_it_is_unknown_whether_a_field_is_known():
 
 
 def test_coalesce_takes_the_default_where_the_field_has_no_value():
-    calm = coalesce(ship.gust, ship.wind) <= 30 * knots
+    calm = known_or(ship.gust, ship.wind) <= 30 * knots
     assert status(calm, gust=40, wind=20) == "restricted"
     assert status(calm, wind=20) == "allowed"
     assert status(calm, wind=40) == "restricted"
     assert verdict(calm).because[0].missing == ("ship.gust", "ship.wind")
-    assert status(coalesce(ship.gust, 10 * metres_per_second) >= 19 * knots) == "allowed"
+    assert status(known_or(ship.gust, 10 * metres_per_second) >= 19 * knots) == "allowed"
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
-    assert status(coalesce(ship.eta, ship.due) >= ship.due, due=noon) == "allowed"
+    assert status(known_or(ship.eta, ship.due) >= ship.due, due=noon) == "allowed"
 
 
 def test_what_has_a_default_is_not_said_to_be_missing():
     """The gust that a coalesce does without is not why the condition is undecided."""
-    condition = coalesce(ship.gust, 10 * knots) * (1 * hours) <= ship.length
+    condition = known_or(ship.gust, 10 * knots) * (1 * hours) <= ship.length
     assert verdict(condition).because[0].missing == ("ship.length",)
 
 
@@ -128,7 +128,7 @@ def test_a_row_may_lack_an_optional_field_in_an_engine():
     calm = RulePack("calm", subject=Source("boat", key="id", id=int, gust=optional(knots), wind=knots))
     boat = Source("boat", key="id", id=int, gust=optional(knots), wind=knots)
     with calm:
-        require(coalesce(boat.gust, boat.wind) <= 30 * knots)
+        require(known_or(boat.gust, boat.wind) <= 30 * knots)
         require(known(boat.gust), severity="minor")
     table = calm.table()
     engine = Engine(table)
@@ -143,14 +143,14 @@ def test_a_row_may_lack_an_optional_field_in_an_engine():
 def test_only_optional_fields_may_be_asked():
     for wrong in (
         lambda: known(ship.wind),
-        lambda: coalesce(ship.wind, 3 * knots),
+        lambda: known_or(ship.wind, 3 * knots),
         lambda: known(ship.gust + ship.wind),
-        lambda: coalesce(3 * knots, ship.gust),
+        lambda: known_or(3 * knots, ship.gust),
     ):
         with pytest.raises(InvalidRule, match="expected an optional field"):
             wrong()
     with pytest.raises(DimensionMismatch, match="a speed and a length"):
-        coalesce(ship.gust, 3 * metres)
+        known_or(ship.gust, 3 * metres)
 
 
 # ----------------------------------------------------------------------------------------------------------- choices

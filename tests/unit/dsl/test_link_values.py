@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dsl
 from cartesius.columns.vectors.conversions import of_values
-from dsl import Source, coalesce, nearest
+from dsl import Source, known_or, nearest
 from dsl.tables.lowering import Computed
 from dsl.terms.terms import observations
 from dsl.units import metres
@@ -31,7 +31,7 @@ TERMS = {
     "a sum of ints": ship.id * 10 + ship.deck,
     "a quotient": ship.id / ship.deck,
     "a length": ship.length * 2 + 1 * metres,
-    "a default": coalesce(ship.deck, 7),
+    "a default": known_or(ship.deck, 7),
     "the nearest": nearest(PLACES, ship.position),
     "the only place": nearest({3: (0.0, 0.0)}, ship.position),
     "a negative": -ship.id,

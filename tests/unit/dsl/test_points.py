@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsl import DimensionMismatch, Source, coalesce, instant, named, now, optional
+from dsl import DimensionMismatch, Source, instant, known_or, named, now, optional
 from dsl.meaning.evaluation import Situation, compiled
 from dsl.terms.dimensions import INSTANT, KELVIN, MICROSECONDS, described
 from dsl.terms.instants import instant_of, moment_of
@@ -114,7 +114,7 @@ def test_what_is_in_kelvin_may_be_multiplied():
         lambda: 5 * celsius <= air.c - air.c2,
         lambda: air.c >= air.c2 - air.c,
         lambda: air.k - 5 * kelvin - air.k <= 5 * celsius,
-        lambda: coalesce(air.spare, air.c - air.c2),
+        lambda: known_or(air.spare, air.c - air.c2),
     ],
 )
 def test_what_makes_no_sense_on_a_scale_is_refused(wrong):

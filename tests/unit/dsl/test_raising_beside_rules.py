@@ -16,14 +16,14 @@ from dsl import (
     Source,
     against,
     another,
-    count,
+    greatest_of,
     instant,
-    max_,
-    mean,
-    min_,
+    least_of,
+    mean_of,
     now,
+    number_of,
     require,
-    sum_,
+    sum_of,
     when,
 )
 from dsl.units import metres, microseconds
@@ -41,10 +41,10 @@ def pack(**options):
     with port:
         require(berth.depth - vessel.draught >= 1 * metres, name="clearance")
         with when(vessel.draught >= 8 * metres):
-            require(count(tug, where=(tug.place + 0 == berth.id) & (tug.pull >= 3 * metres)) >= 1, name="tugs")
-            require(sum_(tug.pull, where=tug.place + 0 == vessel.slot + 1) >= 3 * metres, name="pull")
-        require(max_(tug.pull, where=tug.place >= 1) + min_(tug.pull) <= 20 * metres, name="extremes")
-        require(mean(tug.pull) >= 2 * metres, name="mean")
+            require(number_of(tug, where=(tug.place + 0 == berth.id) & (tug.pull >= 3 * metres)) >= 1, name="tugs")
+            require(sum_of(tug.pull, where=tug.place + 0 == vessel.slot + 1) >= 3 * metres, name="pull")
+        require(greatest_of(tug.pull, where=tug.place >= 1) + least_of(tug.pull) <= 20 * metres, name="extremes")
+        require(mean_of(tug.pull) >= 2 * metres, name="mean")
     return port
 
 

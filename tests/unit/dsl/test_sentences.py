@@ -19,22 +19,22 @@ from dsl import (
     another,
     between,
     choice,
-    coalesce,
-    count,
     distance,
     instant,
     known,
+    known_or,
     location,
-    mean,
+    mean_of,
     named,
     nearest,
     not_,
     now,
+    number_of,
     optional,
     otherwise,
     position,
     require,
-    sum_,
+    sum_of,
     throughout,
     when,
 )  # fmt: skip
@@ -113,7 +113,7 @@ def test_a_whole_description():
         with when(vessel.length >= 200 * metres):
             require(wind.velocity <= 35 * knots, severity="minor")
         with otherwise(), when(tugs.available < 2):
-            require(coalesce(wind.gust, wind.velocity) <= 50 * knots)
+            require(known_or(wind.gust, wind.velocity) <= 50 * knots)
         with location("A"), when(vessel.draught >= 15 * metres):
             require(
                 ukc >= 0.5 * metres,
@@ -356,10 +356,10 @@ def test_totals_and_pairs_have_words():
     other = another(ship, "other")
     made = RulePack("basins", subject=ship)
     with made:
-        require(count(tug) >= 3)
-        require(count(tug, where=(tug.basin == ship.basin) & (tug.power >= 5 * metres) & tug.free) >= 2)
-        require(sum_(tug.power) >= mean(tug.power))
-        require(count(other, where=other.basin == ship.basin) <= 3)
+        require(number_of(tug) >= 3)
+        require(number_of(tug, where=(tug.basin == ship.basin) & (tug.power >= 5 * metres) & tug.free) >= 2)
+        require(sum_of(tug.power) >= mean_of(tug.power))
+        require(number_of(other, where=other.basin == ship.basin) <= 3)
         with when(ship.basin != "north"), against(other, where=other.basin == ship.basin):
             require(not_(other.oily), "one")
         with against(other):

@@ -16,24 +16,24 @@ from dsl import (
     another,
     between,
     choice,
-    coalesce,
-    count,
     distance,
+    greatest_of,
     instant,
     known,
+    known_or,
+    least_of,
     location,
-    max_,
-    mean,
-    min_,
+    mean_of,
     named,
     nearest,
     not_,
     now,
+    number_of,
     optional,
     otherwise,
     position,
     require,
-    sum_,
+    sum_of,
     throughout,
     units,
     when,
@@ -139,8 +139,8 @@ class Drawing:
         where = self.draw(
             st.sampled_from([None, one, one & two, one | two, same, two & same & one, (one | two) & same])
         )
-        total = self.draw(st.sampled_from([sum_, mean, min_, max_]))
-        choices = [lambda: count(TUG, where), lambda: total(2 * TUG.pull, where), lambda: count(self.others)]
+        total = self.draw(st.sampled_from([sum_of, mean_of, least_of, greatest_of]))
+        choices = [lambda: number_of(TUG, where), lambda: total(2 * TUG.pull, where), lambda: number_of(self.others)]
         return self.draw(st.sampled_from(choices))()
 
     def call(self, expression: Any) -> Any:
@@ -180,7 +180,7 @@ class Drawing:
         left = self.quantity(depth)
         if how == "coalesce":
             fields = [each for each in self.optional if each.term.kind == left.term.kind]
-            left = coalesce(self.draw(st.sampled_from(fields)), left) if fields else left
+            left = known_or(self.draw(st.sampled_from(fields)), left) if fields else left
         one = Unit(left.term.kind)
         low = self.draw(st.integers(0, 9))
         if how == "between":

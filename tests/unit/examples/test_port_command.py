@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 
 import attrs
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from examples.port import __main__ as command
+from examples.port import running
 from examples.port.__main__ import main
 from examples.port.in_process import run_in_process
 from examples.port.inputs import read_day
+from examples.port.marks import marked
+from examples.port.outside import PlainConsole
 from examples.port.programs import rule_pack
 from examples.port.verdict_changes import SCHEMA
 
@@ -51,12 +56,76 @@ def test_it_writes_verdicts_dead_letters_and_a_picture(port, few):
         assert said in " ".join(result.output.split())
 
 
-def test_it_prints_as_many_changes_as_wanted(port):
+def test_it_prints_as_many_ships_as_wanted(port):
     few, _ = port("--rows", "1")
     none, _ = port("--rows", "0")
-    changes = [result.output.partition("Traffic at")[0] for result in (few, none)]
-    assert [part.count("GUNVOR MAERSK") for part in changes] == [1, 0]
+    ships = [result.output.partition("Arrivals and next windows")[0] for result in (few, none)]
+    assert [part.count("GUNVOR MAERSK") for part in ships] == [1, 0]
     assert "GUNVOR MAERSK" in none.output  # her windows are shown all the same
+
+
+def test_ships_come_first_with_verdict_reason_and_windows_and_unknown_ones_are_counted_by_reason(port, few):
+    few.add(AIS, mmsi="1", name="MYSTERY", length_m="", beam_m="")
+    few.add(AIS, mmsi="2", name="RIDDLE", length_m="", beam_m="")
+    few.add(AIS, mmsi="3", name="ENIGMA", length_m="100", beam_m="")
+    result, _ = port("--no-color")
+    assert result.exit_code == 0, result.output
+    ships, _, rest = result.output.partition("Arrivals and next windows")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ships.splitlines() if line.startswith("│")]
+    place = next(number for number, (ship, _, _) in enumerate(cells) if ship == "GUNVOR MAERSK")
+    assert cells[place] == ["GUNVOR MAERSK", "✓ allowed", "leaves elizabeth-east"]
+    assert cells[place + 1][0] == "15.0 m"
+    assert cells[place + 1][1].startswith("01:54 ✗ restricted: clearance")
+    assert cells[place + 1][2].startswith("03:36-")
+    said = " ".join(ships.split())
+    assert "3 unknown: no beam or length (2), no beam (1)." in said
+    assert "MYSTERY" not in ships
+    assert "vessel." not in result.output
+    assert rest.index("not after,") < rest.index("Traffic at") < rest.index("Summary")
+
+
+@pytest.fixture
+def as_if_on_spark(monkeypatch):
+    """The judging of this process in the place of Spark's, with a line of a micro-batch."""
+
+    def judged(day, rules, out, slice_minutes, buckets, told):
+        told.batch("micro-batch 0: 7 rows")
+        return running.judged_here(day, rules, slice_minutes, told)
+
+    monkeypatch.setattr(command, "judged_on_spark", judged)
+
+
+@pytest.mark.parametrize(("options", "number"), [([], 0), (["--verbose"], 1)])
+def test_micro_batches_are_told_of_on_request(few, tmp_path, as_if_on_spark, options, number):
+    arguments = ["--data", str(few.path), "--out", str(tmp_path / "out"), "--pack", "A", *options]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("micro-batch 0") == number
+
+
+@pytest.mark.parametrize(
+    ("no_color", "variable", "coloured"), [(None, "", True), (True, "", False), (None, "1", False)]
+)
+def test_colours_can_be_switched_off_and_the_signs_stay(no_color, variable, coloured, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", variable)
+    file = io.StringIO()
+    console = PlainConsole(file=file, force_terminal=True, color_system="truecolor", no_color=no_color)
+    console.print(marked("allowed"))
+    assert ("38;2;0;114;178m" in file.getvalue()) == coloured
+    assert "✓ allowed" in file.getvalue()
+
+
+@pytest.mark.parametrize(("options", "given"), [([], None), (["--no-color"], True)])
+def test_the_option_reaches_the_console(options, given, monkeypatch, tmp_path):
+    asked = []
+
+    def console(**how):
+        asked.append(how)
+        return PlainConsole(**how)
+
+    monkeypatch.setattr(command, "PlainConsole", console)
+    CliRunner().invoke(main, ["--in-process", "--data", str(tmp_path), "--out", str(tmp_path / "out"), *options])
+    assert asked[0] == {"no_color": given}
 
 
 @pytest.mark.parametrize("pack", ["A", "B", "C", "D"])
@@ -101,6 +170,8 @@ def test_help_explains_every_option():
         "--slice",
         "--buckets",
         "--rows",
+        "--verbose",
+        "--no-color",
     ):
         assert option in result.output
     assert all(parameter.help for parameter in main.params)

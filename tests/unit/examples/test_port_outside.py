@@ -115,14 +115,16 @@ def test_what_this_run_does_not_draw_is_not_left_from_the_last_one(port):
     assert {path.name for path in out.iterdir()} == {"verdicts.parquet", "dead_letters.csv"}
 
 
-def test_a_truncated_file_is_judged_and_said_first_and_last_with_a_status_of_its_own(port, few):
+def test_a_truncated_file_is_judged_and_said_at_the_top_with_a_status_of_its_own(port, few):
     path = few.path / AIS
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     result, out = port()
     assert result.exit_code == results.DAMAGED == 3
     lines = [line for line in result.output.splitlines() if line]
-    for line in (lines[0], lines[-1]):
-        assert line.startswith(f"DAMAGED INPUT: {path}: a file that is cut off")
+    assert lines[0].startswith(f"DAMAGED INPUT: {path}: a file that is cut off")
+    assert result.output.count("DAMAGED") == 1
+    assert any("damaged input" in line and "1, named at the top" in line for line in lines)
+    assert lines[-1].endswith("windows.png") or "Written to" in lines[-1]
     assert pq.read_table(out / "verdicts.parquet").num_rows
 
 
@@ -134,7 +136,9 @@ def test_a_truncated_file_of_messages_likewise(tmp_path):
     result = CliRunner().invoke(
         command.main, ["--nmea", str(path), "--date", "2010-06-11", "--out", str(tmp_path / "out")]
     )
-    assert "DAMAGED INPUT" in result.output
+    assert result.output.startswith("DAMAGED INPUT")
+    assert result.output.count("DAMAGED") == 1
+    assert "1, named at the top" in result.output
     assert result.exit_code == 3
 
 

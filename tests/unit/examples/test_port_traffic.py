@@ -129,3 +129,6 @@ def test_the_run_judges_the_last_reports_of_ships_of_80_m_and_more():
     said = " ".join(console.export_text().split())
     free = sum(row["vessel_type"] == "tug" and row["speed"] < 0.5 for row in rows.values())
     assert f"the {free} that lie still are taken to be available" in said
+    unknown = sum(verdict.status == "unknown" for verdict in verdicts.values())
+    assert f", {unknown} unknown" in said
+    assert "other." not in said

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import attrs
 import pytest
 
 from examples.port.arrival_rules import arrival_rules
 from examples.port.arrivals import deep_calls
-from examples.port.arrivals_report import arrival_notes
+from examples.port.arrivals_report import arrival_notes, show_outlooks
 from examples.port.cells import moment
 from examples.port.geography import distance_km
 from examples.port.inputs import read_day
+from examples.port.outside import PlainConsole
 from examples.port.rules_page import rule_rows
 from examples.port.windows import outlooks
 from examples.port.windows_picture import draw_windows, telling_outlooks
@@ -39,7 +42,7 @@ def clock(time):
 
 
 def spans(outlook):
-    return [(clock(start), clock(end)) for start, end in outlook.windows]
+    return [(clock(window.start), clock(window.end)) for window in outlook.windows]
 
 
 # --------------------------------------------------------------------------------------------------- what they do
@@ -121,7 +124,7 @@ def test_windows_are_the_times_from_which_an_hour_is_clear(ahead):
             if time + PASSAGE <= times[-1]
             and all(depths[each] >= outlook.limit for each in times if time <= each <= time + PASSAGE)
         ]
-        found = [time for time in times if any(start <= time < end for start, end in outlook.windows)]
+        found = [time for time in times if any(each.start <= time < each.end for each in outlook.windows)]
         assert found == good, outlook.call.name
 
 
@@ -141,7 +144,31 @@ def test_without_a_stream_inbound_deep_ships_have_no_window(day):
     now, calls = deep_calls(day)
     (targale,) = outlooks(attrs.evolve(day, readings=readings), now, [call for call in calls if call.name == "TARGALE"])
     assert targale.windows == ()
-    assert any(name.startswith("not known: stream") for name in targale.blocked)
+    assert targale.blocked[-1].startswith("not predicted: stream")
+
+
+def test_it_is_said_what_forbids_a_passage_before_and_after_each_window(ahead):
+    _, found = ahead
+    ends = "not predicted: tide, wind"
+    first, second = found["GUNVOR MAERSK"].windows
+    assert (first.before, first.after) == (("clearance on passage",), ("clearance on passage",))
+    assert (second.before, second.after) == (("clearance on passage",), (ends,))
+    first, second = found["DENAK VOYAGER"].windows
+    assert (first.before, first.after) == ((), ("clearance on passage",))  # she is not ready before
+    # What ended the first window of this one is not what kept the second from beginning.
+    first, second = found["TARGALE"].windows
+    assert (first.after, second.before) == (("tanker clearance on passage",), ("tidal stream on passage",))
+
+
+def test_both_windows_are_printed_with_their_reasons(ahead):
+    now, found = ahead
+    console = PlainConsole(width=120, file=io.StringIO(), record=True)
+    show_outlooks(console, list(found.values()), now)
+    lines = [[each.strip() for each in line.split("│")[1:-1]] for line in console.export_text().splitlines()]
+    rows = [line[1:] for line in lines if line and "-" in line[1]]
+    assert ["16:12-23:00", "clearance on passage", "not predicted: tide, wind"] in rows
+    assert ["18:24-23:00", "tidal stream on passage", "not predicted: stream, tide, wind"] in rows
+    assert [line[1] for line in lines if line and line[0] == "SCF PIONEER"] == ["not at all"]
 
 
 # --------------------------------------------------------------------------------------------------- rules and picture

@@ -9,7 +9,7 @@ from pyspark.sql import types as t
 
 from cartesius import Engine
 from cartesius.errors import RuleRaised
-from dsl import RulePack, Source, count, distance, nearest, position, require
+from dsl import RulePack, Source, distance, nearest, number_of, position, require
 from dsl.units import metres
 from spark_bridge.transport.arrivals import Input
 from tests.unit.spark_bridge.bucket_rows import Row, buckets_of, letters, run, shown
@@ -30,7 +30,7 @@ HARBOUR = {"south": (40.0, -74.0), "north": (41.0, -74.0)}
 PORT = RulePack("port", subject=ship, links=[gauge.id == nearest(HARBOUR, ship.place)])
 with PORT:
     require(gauge.height >= 2 * metres, name="tide")
-    require(count(buoy, where=distance(buoy.place, buoy.place) <= 10 * metres) <= 1, name="buoys")
+    require(number_of(buoy, where=distance(buoy.place, buoy.place) <= 10 * metres) <= 1, name="buoys")
 NAMES = ("ship", "gauge", "buoy")
 GAUGES = [Row(0, 1, 1, {"id": name, "height": 3.0}) for name in HARBOUR]
 NOWHERE = float("inf")
