@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cartesius.analysis.sequence_automata import automaton_of
-from cartesius.data.event_tables import events_html, label_of, records_html, rows_html, time_text
+from cartesius.data.event_tables import events_html, label_of, records_html, rows_html
 from cartesius.data.events import Event
 from cartesius.data.records import Record
 from cartesius.drawing.html_tables import MOST_ROWS, drawing
-from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
+from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg, plain_time
 from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument
 from cartesius.language.reactives import check_reactive
@@ -31,7 +31,7 @@ def marble_diagram(
     source: Engine | Iterable[Event],
     *,
     title: str = "Marble diagram",
-    show_time: Callable[[Time], str] = time_text,
+    show_time: Callable[[Time], str] = plain_time,
 ) -> str:
     """Draw events over time, a lane for each reactive, as the text of an SVG. A notebook shows the picture.
 

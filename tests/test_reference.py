@@ -136,3 +136,7 @@ def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     assert {f"{module}.{name}" for module, name in documented()} - built == set()
     methods = {f"cartesius.Engine.{name}" for name in dir(Engine) if not name.startswith("_")}
     assert methods - built == set()  # those that a base has which users never see as well
+    for notebook in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
+        page = (tmp_path / "html" / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert '<div class="cartesius-drawing"' in page, notebook.name
+        assert 'class="cartesius"' in page, notebook.name

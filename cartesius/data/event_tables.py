@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cartesius.data.events import LATEST, Delete, Event, Update
+from cartesius.data.events import Delete, Event, Update
 from cartesius.data.records import Record, fields_of
 from cartesius.drawing.html_tables import panel, table
+from cartesius.drawing.marble_diagrams import plain_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cartesius.data.events import Time
 
 _MOST_FIELDS = 24
 _DELETED = "(deleted)"
@@ -34,15 +34,6 @@ def label_of(value: Any) -> str:
     return str(value)
 
 
-def time_text(time: Time) -> str:
-    """Show a time.
-
-    >>> time_text(7), time_text(LATEST)
-    ('7', '∞')
-    """
-    return "∞" if time == LATEST else "-∞" if time == -LATEST else str(time)
-
-
 def events_html(events: Sequence[Event]) -> str:
     """Return the HTML of a table of events, in order: where all have the same fields, a column for each."""
     names = {event.reactive for event in events}
@@ -51,7 +42,7 @@ def events_html(events: Sequence[Event]) -> str:
     rows = [
         [
             *([event.reactive] if len(headings) == 2 else []),
-            time_text(event.start) + (f" to {time_text(event.end)}" if event.end != event.start else ""),
+            plain_time(event.start) + (f" to {plain_time(event.end)}" if event.end != event.start else ""),
             *found,
             *(["taken back"] if event.weight < 0 else []),
         ]

@@ -97,7 +97,8 @@ def marble_svg(
     """
     lanes = list(lanes)
     drawn = {lane.name: sorted(enumerate(lane.marbles), key=lambda one: one[1].end)[:MOST_ON_A_LANE] for lane in lanes}
-    axis = _Axis([one for marbles in drawn.values() for _, one in marbles], lanes, time_text or _number, axis_name)
+    marbles = [one for found in drawn.values() for _, one in found]
+    axis = _Axis(marbles, lanes, time_text or plain_time, axis_name)
     shapes: list[Element] = []
     centres: dict[Place, tuple[float, float]] = {}
     y = 12.0
@@ -120,7 +121,8 @@ def marble_svg(
     left_out = sum(len(lane.marbles) - len(drawn[lane.name]) for lane in lanes)
     if left_out:
         y += 18
-        shapes.append(element("text", f"{left_out} more events are left out", x=4.0, y=y + 24, opacity="0.8"))
+        more = f"{left_out} more {'event is' if left_out == 1 else 'events are'} left out"
+        shapes.append(element("text", more, x=4.0, y=y + 24, opacity="0.8"))
     told = ". ".join(_told(lane, axis.time_text) for lane in lanes)
     return picture(axis.width, y + 32, title, told, *links, *shapes)
 
@@ -172,9 +174,13 @@ class _Axis:
         return shapes
 
 
-def _number(time: float) -> str:
-    """Show a time: `Event` has ints, and the bounds."""
-    return {inf: "∞", -inf: "-∞"}.get(time) or f"{time}"
+def plain_time(time: float) -> str:
+    """Show a time as a number, and the bounds as such.
+
+    >>> plain_time(7), plain_time(float("inf"))
+    ('7', '∞')
+    """
+    return {inf: "∞", -inf: "-∞"}.get(time) or str(time)
 
 
 def _in_rows(marbles: list[Marble], x: Callable[[float], float]) -> list[_Drawn]:

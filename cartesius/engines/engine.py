@@ -21,10 +21,10 @@ from cartesius.core.engine_core import MICROSECOND, EngineCore
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
-from cartesius.data.event_tables import time_text
 from cartesius.data.events import LATEST, Event
 from cartesius.data.inflating import loading
 from cartesius.drawing.html_tables import panel, table
+from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.engines.explanations import explain
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.engines.state_checks import checked_state
@@ -84,13 +84,13 @@ class Engine(EngineCore):
 
     def __repr__(self) -> str:
         """Show outputs, inputs and clock."""
-        return f"<engine of {', '.join(self._names)}; inputs {', '.join(self.inputs)}; clock {time_text(self.clock)}>"
+        return f"<engine of {', '.join(self._names)}; inputs {', '.join(self.inputs)}; clock {plain_time(self.clock)}>"
 
     def _repr_html_(self) -> str:
         said = [
             ("outputs", ", ".join(self._names)),
             ("inputs", ", ".join(self.inputs)),
-            ("clock", time_text(self.clock)),
+            ("clock", plain_time(self.clock)),
         ]
         return panel(table((), said)) + self.stats._repr_html_()
 

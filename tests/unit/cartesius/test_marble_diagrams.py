@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cartesius.drawing.marble_diagrams import MOST_ON_A_LANE, Lane, Marble, marble_svg
+from cartesius.drawing.marble_diagrams import INPUT, MOST_ON_A_LANE, RESULT, Lane, Marble, marble_svg
 from cartesius.drawing.markup import visible
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -119,3 +119,18 @@ def test_hostile_names_and_labels_stay_text(text):
     tags = {one.tag.removeprefix(SVG) for one in root.iter()}
     assert tags <= {"svg", "title", "desc", "g", "circle", "path", "text"}
     assert not any(name.startswith("on") for one in root.iter() for name in one.attrib)
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#131416"])
+@pytest.mark.parametrize("colour", [INPUT, RESULT])
+def test_shapes_stand_out_on_light_and_on_dark_pages(colour, background):
+    """WCAG 2.1, 1.4.11: shapes need a contrast of 3 to 1."""
+
+    def luminance(text):
+        parts = [int(text[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    shape = colour.partition(",")[2].rstrip(")")
+    dark, light = sorted([luminance(shape), luminance(background)])
+    assert (light + 0.05) / (dark + 0.05) > 3
