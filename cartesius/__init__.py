@@ -2,16 +2,18 @@
 
 Rooms, each standing on those before it, be it for types alone:
 
+- `drawing`: tables and pictures for people
 - `effects`: operations, handlers, coroutines; `data`: plain data; `automata`: registers; `expressions`: what is traced
 - `storage`: what a slot keeps; `language`: what users write; `results`: what the yields become
 - `rows`: combinations of entries; `batching`: one step of a correlation; `correlations`: its restrictions at work
 - `order`: which order results depend on; `facts`: what can be said before anything runs
 - `programs`: `correlate`, a program and its steps; `direct`, `direct_tables`: pushes as one function
 - `core`: calls, all or nothing
-- `columns`: batches of columns; `tracking`: bounded sequences; `engines`: the engine; `equivalence`: of two streams
+- `columns`: batches of columns; `tracking`: bounded sequences; `pages`, `show`: a recorded trace on a page
+- `engines`: the engine; `equivalence`: of two streams
 
-Beside them `errors`, `testing` and `transducers`, which users import from, and `installation`, which says what is
-missing.
+Beside them `errors`, `pictures`, `testing` and `transducers`, which users import from, and `installation`, which says
+what is missing.
 """
 
 from typing import TYPE_CHECKING

@@ -28,13 +28,20 @@ author = "the Cartesius authors"
 html_title = project
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
 ]
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+nb_execution_mode = "off"  # notebooks are stored with what they show; tests/unit/examples/test_notebooks.py compares
+_NOTEBOOKS = Path(__file__).parent / "notebooks"  # copies, as Sphinx reads only what is below docs/
+_NOTEBOOKS.mkdir(exist_ok=True)
+for _stored in (Path(__file__).parent.parent / "examples" / "notebooks").glob("*.ipynb"):
+    _copy = _NOTEBOOKS / _stored.name
+    if not _copy.exists() or _copy.read_bytes() != _stored.read_bytes():
+        _copy.write_bytes(_stored.read_bytes())
 myst_enable_extensions = ["deflist", "colon_fence"]
 myst_heading_anchors = 3
 

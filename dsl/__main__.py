@@ -53,12 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _edit(path: Path, port: int, browse: bool) -> int:
     try:
         with needing("python -m dsl edit", "cartesius-joins[edit]"):
-            from dsl.editor.edit_server import serve  # noqa: PLC0415 - check and describe do without a server
+            from cartesius.pages.local_pages import serve  # noqa: PLC0415 - check and describe do without a server
+            from dsl.editor.edit_server import page_of  # noqa: PLC0415 - as above
     except NotInstalled as error:
         return _fail(str(error))
 
     try:
-        serve(File(path), port, browse)
+        serve(page_of(File(path)), port, browse, f"Editing {path}")
     except OSError as error:
         return _fail(f"edit: cannot listen on port {port}: {error.strerror}; choose another with --port")
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, final
 
 from attrs import evolve
 
+from cartesius.drawing.html_tables import paragraphs
 from cartesius.language.lenience import checked_on_error
 from dsl.declarations.admission import admit_other, admit_pairs, admit_totals, refuse_relations
 from dsl.declarations.forecasts import refuse_bare
@@ -408,7 +409,7 @@ class RulePack:
         'port: judges each vessel by 1 requirement under 0 conditions'
         """
         plan = Plan(self.name, self._used, self._links, self._statements, self._only)
-        return plan.text(self._lowered())
+        return paragraphs(plan.text(self._lowered()))
 
     @property
     def stats(self) -> Evaluations:
@@ -427,11 +428,17 @@ class RulePack:
         >>> print(port.describe().splitlines()[3])
           1. For every vessel: the length must be at most 100 m, because the lock is 110 m long. (lock; critical)
         """
-        return Describer(self.name, self._used, self._links, self._only).text(self._statements)
+        return paragraphs(Describer(self.name, self._used, self._links, self._only).text(self._statements))
 
     def __repr__(self) -> str:
         """Show name, subject and the number of statements."""
-        return f"<rule pack {self.name} over {self._subject.name}, {len(self._statements)} statements>"
+        count = len(self._statements)
+        return (
+            f"<rule pack {self.name} over {self._subject.name}, {count} {'statement' if count == 1 else 'statements'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return paragraphs(self.describe().partition("\n\nThe columns of the table")[0])._repr_html_()
 
     def _lowered(self) -> Reactive:
         return table(self.name, self._judgement(), self._links, self._only, self._relations())

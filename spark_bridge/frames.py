@@ -106,6 +106,10 @@ class Frames:
         self._waits = waits
         self._without = without
 
+    def __repr__(self) -> str:
+        """Show the outputs."""
+        return f"<frames of {', '.join(self._layout.names)}>"
+
     @property
     def all(self) -> DataFrame:
         """The one frame: ``kind`` is ``result``, ``dead`` or ``late``; the other columns as in those three.

@@ -36,8 +36,8 @@ ONLY_IN = {
     "greenlet": "cartesius/effects/resumptions.py",
     "lark": "dsl/text/parsing.py",
     "pint": "dsl/units.py",
-    "starlette": "dsl/editor/edit_server.py",
-    "uvicorn": "dsl/editor/edit_server.py",
+    "starlette": "cartesius/pages/local_pages.py",
+    "uvicorn": "cartesius/pages/local_pages.py",
 }
 """Third parties that exactly one module imports (tests, which look from outside, are free)."""
 

@@ -19,6 +19,7 @@ from tests.documents import DOCS, ROOT, blocks
 
 PACKAGES = [
     "cartesius",
+    "cartesius.pictures",
     "cartesius.testing",
     "cartesius.transducers",
     "restrictions",
@@ -70,7 +71,7 @@ def missing(module: str, named: list[tuple[str, str]]) -> set[str]:
 
 @pytest.mark.parametrize("module", PACKAGES)
 def test_every_public_name_is_in_the_reference(module: str):
-    assert len(public_names(module)) >= 4
+    assert len(public_names(module)) >= 3
     assert missing(module, documented()) == set()
 
 
@@ -135,6 +136,10 @@ def test_the_built_pages_have_every_name_and_no_warning(tmp_path: Path):
     assert {f"{module}.{name}" for module, name in documented()} - built == set()
     methods = {f"cartesius.Engine.{name}" for name in dir(Engine) if not name.startswith("_")}
     assert methods - built == set()  # those that a base has which users never see as well
+    for notebook in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
+        page = (tmp_path / "html" / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
+        assert '<div class="cartesius-drawing"' in page, notebook.name
+        assert 'class="cartesius"' in page, notebook.name
     check_in_a_browser(tmp_path / "html")
 
 

@@ -10,8 +10,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, final
 
+import attrs
+
 from cartesius.automata.transducing import Running
 from cartesius.automata.transitions import INITIAL, New, Schedule
+from cartesius.drawing.automaton_diagrams import Arrow, State, automaton_svg
+from cartesius.drawing.html_tables import drawing, panel, table
 from cartesius.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -89,6 +93,22 @@ class Transducer:
             by_tag[transition.tag].append(transition)
         self.schedules: Mapping[Tag, Schedule] = {tag: Schedule(found) for tag, found in by_tag.items()}
 
+    def __repr__(self) -> str:
+        """Show states and tags."""
+        return f"<transducer of {', '.join(self.states)}; tags {', '.join(self.tags)}>"
+
+    def _repr_html_(self) -> str:
+        """Draw a register as a state, and an arrow to it from each that it is made of, with the tag of the item."""
+        states = [State(name, is_final=name in self.final) for name in self.states]
+        arrows = [
+            Arrow(source.state if isinstance(source, New) else source, one.target, _read(one.tag, source))
+            for one in self.transitions
+            for source in (one.sources or ("",))
+        ]
+        steps = [(tag, *attrs.astuple(self.steps(tag))) for tag in self.tags]
+        costs = table(("an item of", "steps", "levels", "at once"), steps)
+        return drawing(automaton_svg(states, arrows, title="A transducer"))._repr_html_() + panel(costs)
+
     def _check(self, transition: Transition) -> None:
         place = f"Transducer: in the transition of {transition.tag!r} into {transition.target!r}: expected"
         if transition.tag is not INITIAL and transition.tag not in self.tags:
@@ -153,6 +173,12 @@ def _names(what: str, given: Sequence[str], among: Sequence[str] | None = None) 
             message = f"Transducer: expected states in {what} but got {name!r}; the states are {', '.join(among)}"
             raise InvalidArgument(message)
     return tuple(given)
+
+
+def _read(tag: Tag, source: str | New) -> str:
+    """Say which item takes a transition, and whether it reads the value after that."""
+    item = "at the beginning" if tag is INITIAL else str(tag)
+    return f"{item}, its new value" if isinstance(source, New) else item
 
 
 def _takes(term: Any, count: int) -> bool:

@@ -79,6 +79,10 @@ class Running:
         nothing = dict.fromkeys(transducer.states, UNDEFINED)
         self.registers: Mapping[str, Any] = self._least(INITIAL, nothing, (), given)
 
+    def __repr__(self) -> str:
+        """Show the registers."""
+        return f"<running transducer: {', '.join(f'{name} {value!r}' for name, value in self.registers.items())}>"
+
     @property
     def outputs(self) -> dict[str, Any]:
         """The registers of the final states, as they are now."""

@@ -181,6 +181,8 @@ class Batch:
             memory.store(entry)
             self._fresh[slot.index].append(entry)
         if before is not None:
+            if self.world.provenance is not None:
+                self.world.provenance.departures.lets(before, "the next change of its row")
             displace(slot, before)
         if not entry.deletes:
             self.push(slot, entry)
@@ -271,7 +273,13 @@ class Batch:
     def _count_gone(self, slot: Slot, entry: Entry) -> None:
         is_first = slot.shared is None or slot.shared.leader is slot  # otherwise the first slot has counted it
         if is_first and entry.number not in self.recalled:
-            slot.ledger.count(self.fate_of(entry))
+            self.count_left(slot, entry, self.fate_of(entry))
+
+    def count_left(self, slot: Slot, entry: Entry, fate: Fate) -> None:
+        """Count what has become of an entry that leaves memory."""
+        slot.ledger.count(fate)
+        if self.world.provenance is not None:
+            self.world.provenance.left(entry, slot, fate)
 
     def fate_of(self, entry: Entry) -> Fate:
         """Return why an entry that was displaced is gone."""
@@ -359,7 +367,7 @@ class Batch:
             self._collect_garbage()
         for slot, entry in self._leaving:
             if slot.memory.holds(entry):
-                slot.ledger.count(Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
+                self.count_left(slot, entry, Fate.USED_UP if entry.uses == 0 else Fate.EXPIRED)
                 self._remove(slot, entry)
         self.taken_back.clear()
         self.recalled.clear()

@@ -229,7 +229,7 @@ class Versions:
             if not version.validity:
                 self._forget_in_history(slot, version)
                 if slot.memory.holds(version):
-                    slot.ledger.count(self.batch.fate_of(version))
+                    self.batch.count_left(slot, version, self.batch.fate_of(version))
                     slot.memory.remove(version)
             slot.memory.settle((version,))
         self._touched.clear()

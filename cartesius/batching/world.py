@@ -124,6 +124,8 @@ class World:
     def finish(self) -> None:
         """End a push: what it did stands."""
         self.journal.clear()
+        if self.provenance is not None:
+            self.provenance.departures.touched = list(self.touched)
         for (installed, key), copy in self.touched.items():
             installed.forget(key, copy)
         self.touched.clear()

@@ -16,7 +16,7 @@ import weakref
 from datetime import timedelta
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cartesius.batching.world import World
 from cartesius.core.direct_pushes import DirectPushes
@@ -36,6 +36,7 @@ from cartesius.programs.doors import (
 )
 from cartesius.programs.programs import Program
 from cartesius.programs.steps import Steps
+from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -87,6 +88,9 @@ class Columns(Protocol):
 class EngineCore:
     """What an engine is made of, and how a call runs."""
 
+    watch: ClassVar[Callable[[EngineCore], object] | None] = None
+    """Who is told of each engine that is built, which records then; None: nobody."""
+
     def __init__(
         self,
         *outputs: Reactive,
@@ -106,6 +110,7 @@ class EngineCore:
         self._thread = threading.current_thread()
         self._thread_number = get_ident()
         self._tier = checked_tier(tier)
+        trace = trace or EngineCore.watch is not None
         is_lenient = checked_on_error(on_error, "Engine") == "unknown"
         self._world = World(unit, durable=durable, trace=trace, is_reference=tier == "reference", is_lenient=is_lenient)
         self._journal = self._world.journal
@@ -124,6 +129,8 @@ class EngineCore:
         self._direct: Direct = {}  # what pushes into some inputs directly, while nothing stands in the way
         self._compiled: Columns | None = None  # its program as kernels, once `push_many` was called
         self._why_row_by_row = ""  # why the last batch was pushed row by row, if it was
+        if EngineCore.watch is not None:
+            EngineCore.watch(self)
 
     def _direct_pushes(self) -> DirectPushes:
         objections = (
@@ -290,8 +297,7 @@ class EngineCore:
         try:
             self._events += 1
             self._latest = max(self._latest, end)
-            if self._world.provenance is not None:
-                self._world.provenance.pushed(event)
+            self._record(Call("push", event))
             out: list[Event] = []
             if self._lateness is not None:
                 out += self._steps.move_clock(max(self._world.clock, self._latest - self._lateness))
@@ -315,8 +321,18 @@ class EngineCore:
     def end(self, reactive: Reactive) -> list[Event]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread("end")
-        check_input(self._program.names, reactive, "end")
-        return self._do(lambda: self._end([reactive]))
+        name = check_input(self._program.names, reactive, "end")
+
+        def end() -> list[Event]:
+            self._record(Call("end", ended=name))
+            return self._end([reactive])
+
+        return self._do(end)
+
+    def _record(self, call: Call) -> None:
+        """Record, where that is wanted, what is being done."""
+        if self._world.provenance is not None:
+            self._world.provenance.called(call)
 
     def _end(self, reactives: Iterable[Reactive]) -> list[Event]:
         self._ended = self._ended | set(reactives)

@@ -152,7 +152,7 @@ class Absences:
             journal.append(partial(overdue.add, entry.number))
             overdue.remove(entry.number)
         slot.memory.remove(entry)
-        slot.ledger.count(Fate.EXPIRED)
+        self.batch.count_left(slot, entry, Fate.EXPIRED)
         journal.append(partial(setattr, slot, "forgotten", slot.forgotten))
         slot.forgotten = {**slot.forgotten, self._window(entry): max(self.forgotten(slot, entry), entry.end)}
 

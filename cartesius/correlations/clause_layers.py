@@ -78,15 +78,24 @@ def of_slot(installed: Installed, function: Callable[..., Any], slot: Slot, fami
     def clause(slot_: Slot, *arguments: Any) -> Any:
         if not arguments:  # asked when the correlation is built, for no event
             return function(installed.stateless, slot_)
-        if provenance is not None:
-            provenance.saw(arguments[0], slot_, repr(installed.restriction), family)
         if takes is not None:
             takes(arguments[0])
         keys = arguments[0].keys
         key = tuple([keys[p] for p in prefix]) if prefix else ()
         return installed.run(function, key, (slot_, *arguments))
 
-    return clause
+    def recorded(slot_: Slot, *arguments: Any) -> Any:
+        assert provenance is not None  # Invariant: it is used where events are recorded
+        if not arguments:
+            return clause(slot_)
+        handler = repr(installed.restriction)
+        provenance.saw(arguments[0], slot_, handler, family)
+        if not installed.join.is_in_place:  # others may run before it ends
+            return clause(slot_, *arguments)
+        with provenance.departures.acting(handler, family):
+            return clause(slot_, *arguments)
+
+    return clause if provenance is None else recorded
 
 
 def of_copy(installed: Installed, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -231,6 +231,8 @@ class Installed(Place):
                 f" {self.join.name} are looked up in memory otherwise; say so in its plan: Opaque(expires=True)"
             )
             raise InvalidArgument(message)
+        if self.join.world.provenance is not None:
+            self.join.world.provenance.departures.lets(entry, repr(self.restriction))
         self.join.batch.expire(slot, entry)
 
     def play(self, slot: Slot, key: tuple[Any, ...]) -> None:

@@ -60,6 +60,11 @@ class Event(EventDraft):
     span: tuple[Time, Time] | None = attrs.field(default=None, eq=False, repr=False)  # when a change by version holds
     before: tuple[Any, ...] = attrs.field(default=(), eq=False, repr=False)  # of a change: the row that it replaces
 
+    def _repr_html_(self) -> str:
+        from cartesius.data.event_tables import events_html  # noqa: PLC0415 - only notebooks need it
+
+        return events_html([self])
+
 
 @storable
 @attrs.define(frozen=True, slots=True)

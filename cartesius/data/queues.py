@@ -45,6 +45,13 @@ class Queue:
         """Return a queue without the first item."""
         return self._span(self._from + 1, self._to)
 
+    def since(self, before: Queue) -> tuple[list[Any], list[Any]] | None:
+        """Return what was dropped from the front, and appended, since an earlier version; None if it is none."""
+        if self._items is not before._items or before._from > self._from or before._to > self._to:
+            return None
+        dropped = islice(before._items, before._from, min(self._from, before._to))
+        return list(dropped), list(islice(self._items, max(before._to, self._from), self._to))
+
     def without(self, identity: Any) -> Queue:
         """Return a queue without the entry of that identity."""
         return Queue(item for item in self if item.identity != identity)

@@ -73,6 +73,11 @@ class Record:
     def __repr__(self) -> str:
         return f"Record({self._fields!r})"
 
+    def _repr_html_(self) -> str:
+        from cartesius.data.event_tables import record_html  # noqa: PLC0415 - only notebooks need it
+
+        return record_html(self)
+
 
 TAKEN = frozenset(dir(Record))
 """The names that are no fields of a record: Python finds them before it asks."""

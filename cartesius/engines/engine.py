@@ -23,6 +23,8 @@ from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
 from cartesius.data.events import LATEST, Event
 from cartesius.data.inflating import loading
+from cartesius.drawing.html_tables import panel, table
+from cartesius.drawing.marble_diagrams import plain_time
 from cartesius.engines.explanations import explain
 from cartesius.engines.snapshots import load_engine, save_engine
 from cartesius.engines.state_checks import checked_state
@@ -33,6 +35,7 @@ from cartesius.language.fingerprints import fingerprint
 from cartesius.programs.doors import check_input
 from cartesius.programs.measures import measure, unaccounted, whereabouts
 from cartesius.programs.table_reading import Table
+from cartesius.results.recorded_calls import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -78,6 +81,22 @@ class Engine(EngineCore):
         InvalidArgument: No output, something else than a reactive (or than a table, in ``pulled``), two inputs of one
             name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
+
+    def __repr__(self) -> str:
+        """Show outputs, inputs and clock."""
+        return f"<engine of {', '.join(self._names)}; inputs {', '.join(self.inputs)}; clock {plain_time(self.clock)}>"
+
+    def _repr_html_(self) -> str:
+        said = [
+            ("outputs", ", ".join(self._names)),
+            ("inputs", ", ".join(self.inputs)),
+            ("clock", plain_time(self.clock)),
+        ]
+        return panel(table((), said)) + self.stats._repr_html_()
+
+    @property
+    def _names(self) -> list[str]:
+        return [self._program.names[output] for output in self._program.outputs]
 
     # -- the program ---------------------------------------------------------------------------------------------------
 
@@ -282,12 +301,22 @@ class Engine(EngineCore):
         if self._compiled is not None and not self._is_watched() and self._compiled.advance(time):
             return []
         self._settle()
-        return self._do(lambda: self._steps.move_clock(time))
+
+        def advance() -> list[Event]:
+            self._record(Call("advance", time=time))
+            return self._steps.move_clock(time)
+
+        return self._do(advance)
 
     def close(self) -> list[Event]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread("close")
-        return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
+
+        def close() -> list[Event]:
+            self._record(Call("close"))
+            return self._steps.move_clock(LATEST) + self._end(self.inputs.values())
+
+        return self._do(close)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -396,6 +425,26 @@ class Engine(EngineCore):
             InvalidArgument: The engine does not know it, or was built without ``trace=True``.
         """
         return self._recorded("why").why(self._program.as_recorded(event), self._whereabouts)
+
+    def show(self, *, port: int = 0, browse: bool = True) -> None:
+        """Show on a page, in the browser, what the engine was told so far and did, step by step.
+
+        The page makes the recorded calls again on engines of its own: with all restrictions, or without some. It is
+        served to this machine alone, until Ctrl-C; in a notebook beside it, until its kernel ends.
+
+        Args:
+            port: The TCP port that is listened on; 0: any free one.
+            browse: Whether to open a browser; the address is printed.
+
+        Raises:
+            InvalidArgument: The engine was built without ``trace=True``, or restored from a snapshot.
+            NotInstalled: There is no starlette or no uvicorn, the extra ``edit``.
+            OSError: The port is taken.
+        """
+        self._check_thread("show")
+        from cartesius.show.showing import show_engine  # noqa: PLC0415 - who shows nothing need not load it
+
+        show_engine(self, port=port, browse=browse)
 
     def _whereabouts(self, identity: Any) -> list[str]:
         late = [f"set aside: {reason}" for event, _, reason in self._world.late if event.identity == identity]

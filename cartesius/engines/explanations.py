@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cartesius.analysis.bounds import bounds_of
 from cartesius.analysis.partition_choice import explained
+from cartesius.analysis.sequence_automata import automaton_of, has_sequence
 from cartesius.analysis.windowed_rows import row_windows, stays
 from cartesius.data.value_texts import shown
+from cartesius.drawing.html_tables import HtmlText, drawing, panel, table
+from cartesius.drawing.markup import element
 from cartesius.expressions.called_functions import called_by
 from cartesius.expressions.expressions import Expression, show
 from cartesius.language.families import arrive, completes, first_is_oldest, optional, retract, row_key, totals
@@ -42,8 +45,8 @@ def explain(
     way: Callable[[Join], str],
     *,
     bounds: bool = False,
-) -> str:
-    """Return a text with one paragraph a correlation, in the order in which they run.
+) -> HtmlText:
+    """Return a text with one paragraph a correlation, in the order in which they run; a notebook shows tables.
 
     Args:
         joins: The correlations.
@@ -55,43 +58,71 @@ def explain(
     joins = list(joins)
     split = explained(tuple(outputs))
     owners = {shared: f"{users[0][0].name}.{users[0][1].name}" for shared, users in shared_by(joins).items()}
-    paragraphs = [
-        [*_paragraph(join, owners, split(join.reactives[0]), tier(join), way(join)), *(_bounds(join) if bounds else [])]
+    said = [
+        [*_lines(join, owners, split(join.reactives[0]), tier(join), way(join)), *(_bounds(join) if bounds else [])]
         for join in joins
     ]
-    return "\n\n".join(map("\n".join, paragraphs))
+    paragraphs = [
+        "\n".join([_title(join), *(f"  {line.label:<13} {line.text}" for line in lines)])
+        for join, lines in zip(joins, said, strict=True)
+    ]
+    return HtmlText("\n\n".join(paragraphs), lambda: "".join(map(_html, joins, said)))
 
 
-def _paragraph(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, tier: str, way: str) -> list[str]:
-    lines = [f"{join.name}{' (table)' if join.is_table else ''}"]
+class _Line(NamedTuple):
+    """What is said of one aspect of a correlation, and whether it is that something has no bound."""
+
+    label: str
+    text: str
+    is_alert: bool = False
+
+
+def _title(join: Join) -> str:
+    return f"{join.name}{' (table)' if join.is_table else ''}"
+
+
+def _html(join: Join, lines: list[_Line]) -> str:
+    """Show a paragraph as a table, and what is in sequence as an automaton below it."""
+    rows = [
+        (line.label.rstrip(), element("span", line.text, class_="cartesius-alert") if line.is_alert else line.text)
+        for line in lines
+    ]
+    automaton = drawing(automaton_of(join))._repr_html_() if has_sequence(join) else ""
+    return panel(table((), rows, caption=_title(join), most=len(rows))) + automaton
+
+
+def _lines(join: Join, owners: Mapping[SharedMemory, str], partitioning: str, tier: str, way: str) -> list[_Line]:
+    lines = []
     if join.pattern.alternative is not None:
-        lines.append(f"  alternative   {join.pattern.alternative}: what it uses up is gone for the others")
-    lines.append(f"  restrictions  {' | '.join(map(repr, join.pattern.restrictions)) or 'none: the whole product'}")
+        lines.append(_Line("alternative", f"{join.pattern.alternative}: what it uses up is gone for the others"))
+    written = " | ".join(map(repr, join.pattern.restrictions))
+    lines.append(_Line("restrictions", written or "none: the whole product"))
     for slot in join.slots:
         bound, by = memory_bound(join, slot)
-        waiting = "".join(f"; queue {held}, {holder}" for held, holder in waiting_bounds(join, slot))
+        queues = waiting_bounds(join, slot)
+        waiting = "".join(f"; queue {held}, {holder}" for held, holder in queues)
         source = slot.source + join.pattern.shown_count(slot.name)
         part = "no part, " * (slot.name in join.pattern.absent.names)
         owner = "" if slot.shared is None else owners[slot.shared]
         shared = f"; memory shared with {owner}" * (owner not in ("", f"{join.name}.{slot.name}"))
-        lines.append(f"  slot {slot.name:<9} {source}: {part}memory {bound}, {by}{shared}{waiting}")
-    lines += [f"  rows          {bound}, {by}" for bound, by in [rows_bound(join)] if bound == UNBOUNDED]
-    lines.append(f"  order         {_order(join)}")
+        is_alert = UNBOUNDED in (bound, *(held for held, _ in queues))
+        text = f"{source}: {part}memory {bound}, {by}{shared}{waiting}"
+        lines.append(_Line(f"slot {slot.name:<9}", text, is_alert))
+    lines += [_Line("rows", f"{bound}, {by}", is_alert=True) for bound, by in [rows_bound(join)] if bound == UNBOUNDED]
+    lines.append(_Line("order", _order(join)))
     for edge in edges_of(join):
-        lines.append(f"  {'edge ' + ', '.join(slot.name for slot in edge.slots):<13} {edge.condition}")
-    lines.append(f"  partitioning  {partitioning}")
+        lines.append(_Line("edge " + ", ".join(slot.name for slot in edge.slots), edge.condition))
+    lines.append(_Line("partitioning", partitioning))
     for (left_slot, left), (right_slot, right) in join.pattern.equalities:
-        lines.append(f"  index         {left_slot} and {right_slot} by {show(left)} == {show(right)}")
-    lines += [f"  as written    {reason}" for reason in join.pattern.untraced]
+        lines.append(_Line("index", f"{left_slot} and {right_slot} by {show(left)} == {show(right)}"))
+    lines += [_Line("as written", reason) for reason in join.pattern.untraced]
     if any(reason.startswith("where") for reason in join.pattern.untraced):
-        lines.append(
-            "  nulls         as in Python: None == None holds and None > 3 raises; what traces has both unknown"
-        )
-    lines += [f"  calls         {function.__qualname__}, {place}" for function, place in _called(join).items()]
+        nulls = "as in Python: None == None holds and None > 3 raises; what traces has both unknown"
+        lines.append(_Line("nulls", nulls))
+    lines += [_Line("calls", f"{function.__qualname__}, {place}") for function, place in _called(join).items()]
     if isinstance(join.pattern.yields, Expression):
-        lines.append(f"  yields        {show(join.pattern.yields)}")
-    lines += [f"  handlers      {_stack(join)}", f"  tier          {tier}", f"  push_many     {way}"]
-    return lines
+        lines.append(_Line("yields", show(join.pattern.yields)))
+    return [*lines, _Line("handlers", _stack(join)), _Line("tier", tier), _Line("push_many", way)]
 
 
 def _called(join: Join) -> dict[FunctionType, str]:
@@ -101,21 +132,24 @@ def _called(join: Join) -> dict[FunctionType, str]:
     return {one: f"line {one.__code__.co_firstlineno} of {one.__code__.co_filename}" for one in called}
 
 
-def _bounds(join: Join) -> list[str]:
+def _bounds(join: Join) -> list[_Line]:
     """Say in numbers what is held, and what an event costs; and likewise of the transducer that it is."""
     found = bounds_of(join, {slot.name: _without_number(join, slot) for slot in join.slots})
     each = f"{found.for_each_key} for each key" if found.for_each_key else ""
     common = str(found.everywhere) if found.everywhere or not each else ""
     rest = ", and what has no bound" * bool(found.unbounded)
-    lines = [f"  variables     {' and '.join(filter(None, (each, common)))}{rest}"]
-    lines += [f"  unbounded     {what}: {why}" for what, why in found.unbounded.items()]
-    lines += [f"  steps         {source}: {_cost(cost)}" for source, cost in found.steps.items()]
+    lines = [_Line("variables", f"{' and '.join(filter(None, (each, common)))}{rest}")]
+    lines += [_Line("unbounded", f"{what}: {why}", is_alert=True) for what, why in found.unbounded.items()]
+    lines += [
+        _Line("steps", f"{source}: {_cost(cost)}", is_alert=isinstance(cost, str))
+        for source, cost in found.steps.items()
+    ]
     shape = track_shape_of(join)
     if not isinstance(shape, str):
         machine = machine_of(join, shape)
         each = " for each key" * bool(join.bindings.spaces)
-        lines.append(f"  transducer    {len(machine.states)} variables{each}, as {shape.kind.value}")
-        lines += [f"  its steps     {tag}: {_cost(machine.steps(tag))}" for tag in machine.tags]
+        lines.append(_Line("transducer", f"{len(machine.states)} variables{each}, as {shape.kind.value}"))
+        lines += [_Line("its steps", f"{tag}: {_cost(machine.steps(tag))}") for tag in machine.tags]
     return lines
 
 

@@ -92,6 +92,10 @@ class Matcher:
         self._fed, self._counts = {1: 0, 2: 0}, {1: 0, 2: 0}
         self._verdict = Equivalence()
 
+    def __repr__(self) -> str:
+        """Show how many items have no equal yet."""
+        return f"<matcher: {self._counts[1]} and {self._counts[2]} items without an equal>"
+
     @property
     def counts(self) -> dict[int, int]:
         """How many items of each stream have no equal yet."""

@@ -109,6 +109,12 @@ equal before it
         self._lock = Lock()
         self._start = time.monotonic()
 
+    def __repr__(self) -> str:
+        """Show how many items have no equal yet, and whether a difference was found."""
+        first, second = self._unmatched
+        state = "no difference so far" if self._answer else "ended"
+        return f"<monitor: {state}; {first} and {second} items without an equal>"
+
     @property
     def answer(self) -> Equivalence:
         """Whether the streams can still be equivalent, as far as they have come."""

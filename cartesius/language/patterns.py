@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.data.value_texts import shown
+from cartesius.drawing.html_tables import panel, table
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator
+from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator, show
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -142,6 +144,21 @@ class Pattern:
         shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())
         return f"{call}: expected a slot of this correlation but got {name!r}; the slots are {shown}{hint}"
 
+    def __repr__(self) -> str:
+        """Show the variables and the restrictions."""
+        slots = ", ".join(f"{slot}={reactive.name}" for slot, reactive in self.variables.items())
+        return f"<pattern {self.name} of {slots}; {' | '.join(map(repr, self.restrictions)) or 'not restricted'}>"
+
+    def _repr_html_(self) -> str:
+        slots = ", ".join(f"{slot} = {one.name}{self.shown_count(slot)}" for slot, one in self.variables.items())
+        rows = [
+            ("variables", slots),
+            ("where", _body_text(self._where) if self._where is not None else "every combination"),
+            ("yields", _body_text(self._yields)),
+            ("restrictions", " | ".join(map(repr, self.restrictions)) or "none: the whole product"),
+        ]
+        return panel(table((), rows, caption=self.name))
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out, for a copy or another process, what is made once for all engines: it follows from the rest."""
         return {name: value for name, value in vars(self).items() if name not in _MADE_ONCE}
@@ -264,6 +281,10 @@ class Pattern:
             return describe((restrictions, self._where, self._yields), by_identity=True)
         except NotStorable:
             return None
+
+
+def _body_text(body: Body) -> str:
+    return show(body) if isinstance(body, Expression) else f"{shown(body)}, as written"
 
 
 def check_has_versions(restriction: Restriction, slot: str, reactive: Reactive) -> None:

@@ -115,6 +115,9 @@ class Reactive:
         """Show the name."""
         return f"Reactive({self.name!r})"
 
+    def _repr_html_(self) -> str | None:
+        return None if self.pattern is None else self.pattern._repr_html_()
+
 
 class ListBinding:
     """Base of what binds a variable of `correlate` to several events of a ``source``: no reactive by itself."""

@@ -13,6 +13,10 @@ class State:
     def __init__(self, initial: object) -> None:
         self.initial = initial
 
+    def __repr__(self) -> str:
+        """Show it as it is written."""
+        return f"state({self.initial!r})"
+
 
 def state(initial: object = None) -> Any:
     """Declare a parameter of a `Restriction`: plain data or events, replaced and never mutated; one copy a key.

@@ -176,7 +176,7 @@ def _lose(join: Join, found: list[tuple[Slot, Any]]) -> None:
     for slot, identity in found:
         while (entry := slot.memory.find(identity)) is not None:
             slot.memory.remove(entry)  # consumption is not displacement: its results stand
-            slot.ledger.count(Fate.USED_UP)
+            join.batch.count_left(slot, entry, Fate.USED_UP)
         slot.ledger.count(Fate.USED_UP, slot.door.drop(identity))
         for part in _in_rows(join, slot, identity):
             join.world.journal.append(partial(setattr, part, "uses", part.uses))

@@ -8,6 +8,7 @@ import attrs
 
 from cartesius.correlations.gates import number_held
 from cartesius.data.window_spans import origin
+from cartesius.drawing.html_tables import panel, table
 from cartesius.storage.conservation import FATES
 
 if TYPE_CHECKING:
@@ -95,6 +96,16 @@ class Stats:
     slots: Mapping[tuple[str, str], tuple[int, int]]
     fates: Mapping[tuple[str, str], Fates] = attrs.field(eq=False)
     given_up: Mapping[str, int] = attrs.field(eq=False, repr=False)
+
+    def _repr_html_(self) -> str:
+        totals = [
+            ("events pushed", self.events),
+            ("candidates", self.tuples),
+            ("retained", self.retained),
+            ("waiting", self.waiting),
+        ]
+        fates = [(correlation, slot, *self.slots[correlation, slot]) for correlation, slot in self.slots]
+        return panel(table((), totals), table(("correlation", "slot", "retained", "waiting"), fates))
 
 
 def measure(joins: Iterable[Join], events: int, candidates: int, given_up: Mapping[str, int]) -> Stats:

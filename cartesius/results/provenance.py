@@ -1,7 +1,9 @@
 """Provenance: which events made a result, and which handlers saw an event. Recorded on request, for debugging.
 
-An engine built with ``trace=True`` keeps one record of every event that it has seen: memory grows with the trace, and a
-snapshot does not hold it.
+An engine built with ``trace=True`` keeps one record of every event that it has seen, and each call, so that the calls
+can be made again (`cartesius.show`): memory grows with the trace, and a snapshot does not hold it.
+
+Invariant: each note knows the call in which it was made; so what was known after an earlier call is known for good.
 
 Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 """
@@ -9,14 +11,19 @@ Source: Cheney, Chiticariu, Tan, Provenance in Databases, 2009 (why-provenance).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import attrs
 
 from cartesius.data.entries import ABSENT, singly
+from cartesius.data.event_tables import label_of
 from cartesius.data.events import Delete, Event, Update
 from cartesius.data.window_spans import origin
+from cartesius.drawing.html_tables import HtmlText, drawing, panel
+from cartesius.drawing.marble_diagrams import Lane, Marble, marble_svg
+from cartesius.drawing.markup import element
 from cartesius.errors import InvalidArgument
+from cartesius.results.recorded_calls import Departures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,16 +31,35 @@ if TYPE_CHECKING:
     from cartesius.data.entries import Entry
     from cartesius.data.journals import Journal
     from cartesius.language.families import Family, Slot
+    from cartesius.results.recorded_calls import Call
+    from cartesius.storage.conservation import Fate
+
+Notes: TypeAlias = "dict[Any, int]"
+"""What was noted, in order, and in which call."""
+
+
+class Told(NamedTuple):
+    """How an event is shown: the name of its reactive, its value in a few words, its time, and all of it in a line."""
+
+    name: str
+    label: str
+    start: Any
+    end: Any
+    text: str
+    is_change: bool
 
 
 @attrs.define(slots=True)
 class Made:
-    """What is known of one event: how it is shown, its parts by slot, who saw it, and what it is a part of."""
+    """What is known of one event: how it is shown, its parts by slot, who saw it, why it left, what it is a part of."""
 
-    text: str
+    told: Told
     parts: tuple[tuple[str, Any], ...] = ()
-    seen: list[str] = attrs.field(factory=list)
-    results: list[Any] = attrs.field(factory=list)
+    seen: Notes = attrs.field(factory=dict)
+    left: Notes = attrs.field(factory=dict)
+    results: Notes = attrs.field(factory=dict)
+    is_input: bool = False
+    is_taken_back: bool = False
 
 
 class Provenance:
@@ -43,34 +69,46 @@ class Provenance:
         self.journal = journal
         self.records: dict[Any, Made] = {}
         self._first: dict[Any, Any] = {}  # of each identity, the key of its first record
-        self.events: list[Event] = []  # as pushed, in order
+        self.calls: list[Call] = []
+        self.departures = Departures()
 
-    def pushed(self, event: Event) -> None:
-        """Record an event that was pushed."""
-        self.journal.append(partial(self._forget_from, len(self.events)))
-        self.events.append(event)
-        self._record(*_of_event(event))
+    @property
+    def events(self) -> list[Event]:
+        """What was pushed, in order."""
+        return [call.event for call in self.calls if call.event is not None]
+
+    def called(self, call: Call) -> None:
+        """Record a call."""
+        self.journal.append(partial(self._forget_from, len(self.calls)))
+        self.departures.gone = []
+        self.calls.append(call)
+        if call.event is not None:
+            self._mark(self._record(*_of_event(call.event)), is_input=True)
 
     def _forget_from(self, number: int) -> None:
-        del self.events[number:]
+        del self.calls[number:]
 
     def saw(self, entry: Entry, slot: Slot, handler: str, family: Family) -> None:
         """Record that a handler saw an event."""
         record = self._record(*_of_entry(entry, slot))
         self._note(record.seen, f"{slot.name}: {family.name} {handler}")
 
+    def left(self, entry: Entry, slot: Slot, fate: Fate) -> None:
+        """Record that an event has left a memory, and why."""
+        self._note(self._record(*_of_entry(entry, slot)).left, self.departures.note(entry, slot, fate))
+
     def made(
         self, output: str, identity: Any, result: tuple[Any, ...], parts: Iterable[tuple[Slot, Entry | None]]
     ) -> None:
         """Record a result with its parts."""
         _, value, start, end = result
-        text = _shown(output, value, start, end)
-        made = (identity, text)
-        record = self._record(made, text)
+        told = _told(output, value, start, end)
+        made = (identity, told.text)
+        record = self._record(made, told)
         made_of = [(slot.name, *_of_entry(one, slot)) for slot, part in parts for one in singly(part)]
         record.parts = tuple([(slot, key) for slot, key, _ in made_of])
-        for slot, key, shown in made_of:
-            self._note(self._record(key, shown).results, made)
+        for slot, key, part in made_of:
+            self._note(self._record(key, part).results, made)
             self._link_run(slot, key)
 
     def _link_run(self, slot: str, key: Any) -> None:
@@ -85,11 +123,11 @@ class Provenance:
 
     def changed(self, event: Event, made: tuple[Any, tuple[Any, ...]] | None) -> None:
         """Record a change of a table, and the result (identity, and what it is) that its row is now, or None."""
-        key, text = _of_event(event)
-        record = self._record(key, text)
+        key, told = _of_event(event)
+        record = self._record(key, told)
         if made is not None:
             identity, (_, value, start, end) = made
-            shown = self.records[identity, _shown(event.reactive, value, start, end)]
+            shown = self.records[identity, _told(event.reactive, value, start, end).text]
             record.parts = shown.parts
             for _, part in shown.parts:
                 self._note(self.records[part].results, key)
@@ -97,25 +135,30 @@ class Provenance:
     def given(self, events: Iterable[Event]) -> None:
         """Record events that come out, if they are not known by their parts: totals have too many."""
         for event in events:
-            self._record(*_of_event(event))
+            self._mark(self._record(*_of_event(event)), is_taken_back=event.weight < 0)
 
-    def _record(self, key: Any, text: str) -> Made:
+    def _mark(self, record: Made, **marks: bool) -> None:
+        for name, value in marks.items():
+            self.journal.append(partial(setattr, record, name, getattr(record, name)))
+            setattr(record, name, value)
+
+    def _record(self, key: Any, told: Told) -> Made:
         record = self.records.get(key)
         if record is None:
             self.journal.append(lambda: self.records.pop(key, None))
-            record = self.records[key] = Made(text)
+            record = self.records[key] = Made(told)
             if key[0] not in self._first:
                 self.journal.append(lambda: self._first.pop(key[0], None))
                 self._first[key[0]] = key
         return record
 
-    def _note(self, notes: list[Any], note: Any) -> None:
+    def _note(self, notes: Notes, note: Any) -> None:
         if note not in notes:
-            self.journal.append(partial(notes.__delitem__, slice(len(notes), None)))
-            notes.append(note)
+            self.journal.append(lambda: notes.pop(note, None))
+            notes[note] = len(self.calls)
 
-    def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> str:
-        """Return a short tree: what made the event, who saw it, where it is, and what it became.
+    def why(self, event: object, whereabouts: Callable[[Any], list[str]]) -> HtmlText:
+        """Return a short tree: what made the event, who saw it, where it is, and what it became. A notebook draws it.
 
         Args:
             event: The event.
@@ -135,37 +178,106 @@ class Provenance:
                 " it records events from when it was built, not from before a snapshot"
             )
             raise InvalidArgument(message)
-        lines = [record.text, *self._branches(record), *(f"  is {place}" for place in places)]
-        became = [self.records[made].text for made in record.results]
+        text = self.account(record, places, len(self.calls))
+        lanes = self.lanes(self._ancestors([key, *record.results]))
+        picture = partial(marble_svg, lanes, title=f"Why {record.told.text}")
+        return HtmlText(text, lambda: drawing(picture())._repr_html_() + panel(element("pre", text)))
+
+    def account(self, record: Made, places: Iterable[str], until: int) -> str:
+        """Return what was known of an event after the first ``until`` calls, as a short tree.
+
+        Args:
+            record: What is known of it.
+            places: Where it was then.
+            until: How many calls count.
+        """
+        lines = [record.told.text, *self._branches(record, until), *(f"  is {place}" for place in places)]
+        became = [self.records[made].told.text for made in _known(record.results, until)]
         if not became and not record.parts:
             became = ["nothing so far"]
         return "\n".join([*lines, *(f"  became: {text}" for text in became)])
 
-    def _branches(self, record: Made, indent: str = "  ") -> list[str]:
-        lines = [f"{indent}seen by {note}" for note in record.seen]
+    def _ancestors(self, keys: list[Any]) -> list[Any]:
+        """Return some keys, and those of all that their events were made of, as they were recorded."""
+        found = dict.fromkeys(keys)
+        pending = list(found)
+        while pending:
+            parts = [part for _, part in self.records[pending.pop()].parts if part not in found]
+            found |= dict.fromkeys(parts)
+            pending += parts
+        return [key for key in self.records if key in found]
+
+    def lanes(self, keys: Iterable[Any] | None = None, names: Iterable[str] = ()) -> list[Lane]:
+        """Return what is recorded as lanes of marbles: those of inputs first, then those of results.
+
+        Args:
+            keys: Of the records that are wanted; by default all. A table shows its changes, not the results behind
+                them, and a run the events that it is made of.
+            names: Of lanes that are there even if they are empty, first.
+        """
+        wanted = self.records if keys is None else {key: self.records[key] for key in keys}
+        inputs = {event.reactive for event in self.events} | set(names)
+        tables = {one.told.name for one in self.records.values() if one.told.is_change}
+        on_lanes: dict[str, list[Any]] = {name: [] for name in names}
+        for key, one in wanted.items():
+            name = one.told.name
+            if one.is_input or (name not in inputs and (one.told.is_change or name not in tables)):
+                on_lanes.setdefault(name, []).append(key)
+        places = {key: (name, place) for name, found in on_lanes.items() for place, key in enumerate(found)}
+
+        def parts(key: Any) -> list[tuple[str, int]]:
+            below = [part for _, part in self.records[key].parts]
+            return [one for part in below for one in ([places[part]] if part in places else parts(part))]
+
+        def marble(key: Any) -> Marble:
+            one = self.records[key]
+            _, label, start, end, _, _ = one.told
+            return Marble(label, start, end, tuple(dict.fromkeys(parts(key))), is_taken_back=one.is_taken_back)
+
+        ordered = sorted(on_lanes, key=lambda name: name not in inputs)
+        return [Lane(name, list(map(marble, on_lanes[name])), is_result=name not in inputs) for name in ordered]
+
+    def _branches(self, record: Made, until: int, indent: str = "  ") -> list[str]:
+        lines = [f"{indent}seen by {note}" for note in _known(record.seen, until)]
+        lines += [f"{indent}left {note}" for note in _known(record.left, until)]
         for slot, identity in record.parts:
             part = self.records[identity]
-            lines.append(f"{indent}{slot} = {part.text}")
-            lines += self._branches(part, indent + "  ")
+            lines.append(f"{indent}{slot} = {part.told.text}")
+            lines += self._branches(part, until, indent + "  ")
         return lines
 
+    def key_of(self, event: Event) -> Any:
+        """Return the key of an event's record."""
+        return _of_event(event)[0]
 
-def _of_event(event: Event) -> tuple[Any, str]:
-    """Return the key and the text of an event's record."""
-    text = _shown(event.reactive, event.value, event.start, event.end)
+    def entry_key(self, entry: Entry, slot: Slot) -> Any:
+        """Return the key of the record of an event inside a correlation, made if need be."""
+        key, told = _of_entry(entry, slot)
+        self._record(key, told)
+        return key
+
+
+def _known(notes: Notes, until: int) -> list[Any]:
+    return [note for note, call in notes.items() if call <= until]
+
+
+def _of_event(event: Event) -> tuple[Any, Told]:
+    """Return the key of an event's record, and how it is shown."""
+    told = _told(event.reactive, event.value, event.start, event.end)
     if isinstance(event.value, Update | Delete):
-        return ((event.reactive, event.value.key), text), text
-    return (event.identity, text), text
+        return ((event.reactive, event.value.key), told.text), told
+    return (event.identity, told.text), told
 
 
-def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, str]:
-    """Return the key and the text of the record of an event inside a correlation."""
+def _of_entry(entry: Entry, slot: Slot) -> tuple[Any, Told]:
+    """Return the key of the record of an event inside a correlation, and how it is shown."""
     value = entry.value
     if entry.row_key is not ABSENT:
         value = Delete(entry.row_key) if entry.deletes else Update(entry.row_key, value)
-    text = _shown(slot.source, value, entry.start, entry.end)
-    return (origin(entry.identity), text), text
+    told = _told(slot.source, value, entry.start, entry.end)
+    return (origin(entry.identity), told.text), told
 
 
-def _shown(name: str, value: object, start: Any, end: Any) -> str:
-    return f"{name} {value!r} @ {start}" + (f"..{end}" if start != end else "")
+def _told(name: str, value: object, start: Any, end: Any) -> Told:
+    text = f"{name} {value!r} @ {start}" + (f"..{end}" if start != end else "")
+    return Told(name, label_of(value), start, end, text, isinstance(value, Update | Delete))

@@ -94,6 +94,10 @@ class Tracker:
         self._latest: Time = EARLIEST
         self._number = 0
 
+    def __repr__(self) -> str:
+        """Show the correlation, and how many keys have come."""
+        return f"<tracker of {self._join.name}; {self.keys} {'key' if self.keys == 1 else 'keys'}>"
+
     @property
     def keys(self) -> int:
         """How many keys have come: each has registers of its own. Without `key_by` all events are of one."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import attrs
 
 from cartesius import storable
+from cartesius.drawing.html_tables import panel, table
+from cartesius.drawing.markup import element
 from dsl.terms.statements import Severity
 
 if TYPE_CHECKING:
@@ -109,6 +111,13 @@ def _meaning(because: tuple[Reason, ...]) -> tuple[frozenset[object], ...]:
     return frozenset(failed), frozenset(undecided), frozenset(missing), frozenset(stale)
 
 
+def _said(label: str, value: object, unit: str) -> str:
+    if value is None:
+        return f"{label} is missing"
+    shown = f"{value:.6g} {unit}" if isinstance(value, float) else f"{value} {unit}"
+    return label if label == shown.rstrip() else f"{label} is {shown}".rstrip()
+
+
 @storable
 @attrs.frozen
 class Verdict:
@@ -124,6 +133,31 @@ class Verdict:
     """Restricted: a requirement fails, whatever is missing. Unknown: none does, one is undecided. Else allowed."""
     because: tuple[Reason, ...] = attrs.field(default=(), eq=_meaning)
     """The failed requirements, then the undecided ones, each in the order of the rules."""
+
+    def __str__(self) -> str:
+        """Show the status, and the requirements that it is due to."""
+        said = [", ".join(reason.name for reason in self.failed)] if self.failed else []
+        if self.undecided:
+            said.append("not decided: " + ", ".join(reason.name for reason in self.undecided))
+        return self.status + (f" ({'; '.join(said)})" if said else "")
+
+    def _repr_html_(self) -> str:
+        mark = {"allowed": "✓", "restricted": "✗", "unknown": "?"}[self.status]
+        rows = [
+            (
+                each.name if each.location is None else f"{each.name}, at {each.location}",
+                f"not known: {', '.join(each.missing)}" if each.missing else "fails",
+                each.text,
+                ", ".join(_said(*value) for value in each.values),
+                "" if each.margin is None else f"{each.margin[0]:.4g} {each.margin[1]}".rstrip(),
+                each.severity,
+                each.because,
+            )
+            for each in self.because
+        ]
+        caption = f"{mark} {self.subject}: {self.status}"
+        headings = ("requirement", "", "condition", "values", "margin", "severity", "because")
+        return panel(table(headings, rows, caption=caption) if rows else element("p", element("b", caption)))
 
     @property
     def failed(self) -> tuple[Reason, ...]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import attrs
 
+from cartesius.drawing.html_tables import paragraphs
+
 if TYPE_CHECKING:
     from dsl.terms.statements import Written
 
@@ -57,6 +59,9 @@ class Finding:
     """The file and line of the rule, if they are known."""
     fix: str
     """What to do."""
+
+    def _repr_html_(self) -> str:
+        return paragraphs(str(self))._repr_html_()
 
     def __str__(self) -> str:
         """Show it in three lines, the place first."""

@@ -5,6 +5,7 @@ Invariant: what is shown is what was measured in this run: a sheet has no number
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -96,6 +97,14 @@ class Sheet:
             self.faults.append(fault)
             self.say(f"**Wrong: {fault}.**")
 
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook, with the pictures that it has by now."""
+        html = _rendered(self.markdown)
+        for path in self.folder.glob(f"{self.name}-*.png"):
+            data = base64.b64encode(path.read_bytes()).decode()
+            html = html.replace(f'src="{path.name}"', f'src="data:image/png;base64,{data}"')
+        return html
+
     @property
     def markdown(self) -> str:
         """The page."""
@@ -119,9 +128,13 @@ def write(sheets: Sequence[Sheet], folder: Path, introduction: str) -> Path:
     text = "\n\n".join([introduction.strip(), *(sheet.markdown for sheet in sheets)])
     (folder / "report.md").write_text(text, encoding="utf-8")
     page = folder / "report.html"
-    body = MarkdownIt("commonmark").enable("table").render(text)
-    page.write_text(f"{_HEAD}{body}</html>\n", encoding="utf-8")
+    page.write_text(f"{_HEAD}{_rendered(text)}</html>\n", encoding="utf-8")
     return page
+
+
+def _rendered(markdown: str) -> str:
+    html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    return html
 
 
 def shown(value: Any) -> str:

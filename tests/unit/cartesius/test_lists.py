@@ -360,7 +360,8 @@ def test_why_names_each_event_of_a_run():
     shown = [line.strip() for line in engine.why(second).splitlines() if "=" in line]
     assert shown == ["xs = x ['a', 'b'] @ 1..2", "xs = x 'a' @ 1", "xs = x 'b' @ 2"]
     assert "became: x ['a', 'b'] @ 1..2" in engine.why(engine.pushed[0])
-    assert len(engine.why(first).splitlines()) == 4
+    assert "left xs: displaced by extending('xs')" in engine.why(first)  # by the longer run
+    assert len(engine.why(first).splitlines()) == 5
 
 
 # ---------------------------------------------------------------------------------------------------------- one or more

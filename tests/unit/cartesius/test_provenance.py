@@ -18,6 +18,7 @@ from restrictions import (
     most_recently,
     only,
     retracting,
+    within,
     zip_,
 )
 from restrictions.streams import map_
@@ -115,6 +116,63 @@ def test_an_event_that_a_gate_holds_says_which(a, b):
     assert "seen by a: arrive aligning('a', 'b')" in text
     assert "most_recently" not in text
     assert "became: nothing so far" in text
+
+
+def left(engine):
+    """Return, of each event pushed, why it left which slot."""
+    return [[line.strip() for line in engine.why(event).splitlines() if "left " in line] for event in engine.pushed]
+
+
+def test_an_event_that_left_memory_says_why(a, b):
+    restrict = most_recently("a") | affinely("b")
+    engine = Engine(cartesian(a, b, restrict=restrict | within(5, "a", "b")), lateness=0, trace=True)
+    engine.push(a, 1, at=1)
+    engine.push(a, 2, at=2)
+    engine.push(b, "B", at=3)
+    engine.push(b, "C", at=20)
+    displaced, expired, used, present = left(engine)
+    assert displaced == ["left a: displaced by most_recently('a')"]
+    assert expired == ["left a: expired by within(5, 'a', 'b')"]
+    assert used == ["left b: used up"]
+    assert present == []
+
+
+def test_who_hears_of_a_displacement_is_not_who_displaces(a):
+    engine = Engine(correlate(x=a, yields=lambda x: x, restrict=retracting() | most_recently("x")), trace=True)
+    engine.push(a, 1)
+    engine.push(a, 2)
+    assert left(engine) == [["left x: displaced by most_recently('x')"], []]
+
+
+def test_a_row_is_displaced_by_its_next_change_and_taken_back_by_its_source(a):
+    table, output = rows()
+    engine = Engine(output, trace=True)
+    engine.push(table, Update("k", {"v": 1}))
+    engine.push(table, Update("k", {"v": 2}))
+    assert left(engine) == [["left x: displaced by the next change of its row"], []]
+    inner = correlate(x=a, yields=lambda x: x, restrict=retracting() | most_recently("x"), name="inner")
+    engine = Engine(correlate(p=inner, yields=lambda p: p, restrict=retracting()), trace=True)
+    engine.push(a, 1)
+    engine.push(a, 2)
+    assert "left p: taken back by its source" in engine.why(engine.push(a, 3)[0])
+
+
+def test_a_push_that_fails_has_noted_nothing(a):
+    broken = []
+
+    def latest(x):
+        if broken:
+            raise Broken
+        return x
+
+    engine = Engine(correlate(x=a, yields=latest, restrict=most_recently("x")), trace=True)
+    engine.push(a, 1)
+    before = engine.why(engine.pushed[0])
+    broken.append(True)
+    with pytest.raises(Broken):
+        engine.push(a, 2)
+    assert engine.why(engine.pushed[0]) == before
+    assert len(engine.pushed) == 1
 
 
 def test_an_event_that_was_late_says_so(a):

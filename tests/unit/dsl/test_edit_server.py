@@ -12,9 +12,11 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from dsl.editor import drafts, edit_server
+from cartesius.pages import local_pages
+from cartesius.pages.local_pages import LARGEST, application, serve, server
+from dsl.editor import drafts
 from dsl.editor.drafts import File
-from dsl.editor.edit_server import LARGEST, application, serve, server
+from dsl.editor.edit_server import page_of
 from tests.unit.dsl.test_edit_texts import HARBOUR_RULES
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 TOKEN = {"X-Token": "secret"}
-SCRIPTS = sorted(path.name for path in Path(edit_server.__file__).parent.glob("*.js"))
+SCRIPTS = sorted(path.name for path in Path(drafts.__file__).parent.glob("*.js"))
 CHROMIUM = Path("/usr/bin/chromium")
 
 
@@ -34,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(path: Path) -> TestClient:
-    return TestClient(application(File(path), "secret"), base_url="http://127.0.0.1:8000")
+    return TestClient(application(page_of(File(path)), "secret"), base_url="http://127.0.0.1:8000")
 
 
 def ask(client: TestClient, question: str, /, **draft: object) -> tuple[int, dict[str, object]]:
@@ -81,9 +83,9 @@ def test_the_token_is_in_the_address_that_is_printed_and_new_each_time(
 ):
     given: list[str] = []
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    monkeypatch.setattr(edit_server, "application", lambda file, secret: given.append(secret))
+    monkeypatch.setattr(local_pages, "application", lambda page, secret: given.append(secret))
     for _ in range(2):
-        serve(File(path), 0, browse=False)
+        serve(page_of(File(path)), 0, browse=False, said="Editing")
     assert len({*given}) == 2
     assert all(len(secret) >= 40 for secret in given)
     said = capsys.readouterr().out.splitlines()
@@ -133,7 +135,7 @@ def test_texts_are_read_aside_and_one_at_a_time(path: Path, monkeypatch: pytest.
         return {}
 
     monkeypatch.setitem(drafts.ANSWERS, "read", read)
-    with TestClient(application(File(path), "secret"), base_url="http://127.0.0.1:8000") as client:
+    with TestClient(application(page_of(File(path)), "secret"), base_url="http://127.0.0.1:8000") as client:
         threads = [Thread(target=ask, args=(client, "read"), kwargs={"text": text}) for text in "ab"]
         for thread in threads:
             thread.start()
@@ -195,7 +197,7 @@ def test_errors_are_answers_with_the_message(client: TestClient, path: Path):
 @pytest.fixture
 def address(path: Path) -> Iterator[str]:
     """A server on a free port; it is shut down, and its thread joined, in the end."""
-    running = server(File(path), "secret")
+    running = server(page_of(File(path)), "secret")
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -95,7 +95,7 @@ def test_edit_without_its_extra_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "dsl.editor.edit_server", raising=False)
+    monkeypatch.delitem(sys.modules, "cartesius.pages.local_pages", raising=False)
     assert main(["edit", str(HARBOUR_RULES), "--no-browser"]) == 1
     said = "python -m dsl edit: expected the package uvicorn but it is not installed"
     assert capsys.readouterr().err == f'{said}; pip install "cartesius-joins[edit]"\n'

@@ -64,7 +64,7 @@ def test_a_pack_has_a_name(name):
 
 
 def test_a_pack_shows_what_it_is():
-    assert repr(pack(strong_wind)) == "<rule pack port over vessel, 1 statements>"
+    assert repr(pack(strong_wind)) == "<rule pack port over vessel, 1 statement>"
 
 
 def test_every_refusal_is_a_cartesius_error():

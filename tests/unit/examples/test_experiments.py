@@ -31,6 +31,7 @@ from examples.experiments.__main__ import INTERRUPTED, main
 from examples.experiments.comparing import SCHEMA
 from examples.experiments.efforts import Effort
 from examples.experiments.figure8 import in_order, measure, scanning
+from examples.experiments.figures import new_figure
 from examples.experiments.nexmark_events import events
 from examples.experiments.nexmark_queries import QUERIES
 from examples.experiments.nexmark_sql import answers
@@ -309,3 +310,15 @@ def test_an_answer_that_is_not_the_databases_fails_the_command(tmp_path, monkeyp
     assert result.exit_code == 1
     assert "Error: nexmark: query 8 does not answer what DuckDB does" in result.output
     assert "**Wrong: query 8" in (tmp_path / "report.md").read_text()
+
+
+def test_a_sheet_is_shown_in_a_notebook_with_its_pictures_and_escapes_what_it_says(tmp_path):
+    sheet = sheets.Sheet("trial", tmp_path, lambda _: None, lambda _: None, lambda: 0.0)
+    sheet.say("## What <script>alert(1)</script> costs")
+    sheet.table([["<b>", 1234567]], "strategy", "events")
+    sheet.picture("speed", new_figure(1, 1), "nothing to see", "An *empty* picture")
+    html = sheet._repr_html_()
+    assert "<h2>What &lt;script&gt;alert(1)&lt;/script&gt; costs</h2>" in html
+    assert '<td>&lt;b&gt;</td>\n<td style="text-align:right">1,234,567</td>' in html
+    assert 'src="data:image/png;base64,iVBOR' in html
+    assert "trial-speed.png" not in html

@@ -1,0 +1,74 @@
+"""The command `python -m cartesius`: show a program at work, step by step, on a page.
+
+It needs the extra ``edit``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cartesius.engines.engine import Engine
+from cartesius.errors import InvalidArgument, NotInstalled
+from cartesius.show.program_files import ProgramFailed, fed, ran, recordings_of
+from cartesius.show.showing import show_recordings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status: 0, or 1 for a program that is not there, raises or shows nothing.
+
+    Args:
+        arguments: What stands behind ``python -m cartesius``; default: the program's own arguments.
+    """
+    chosen = _parser().parse_args(arguments)
+    try:
+        program, name = ran(chosen.program, chosen.arguments)
+        if chosen.events is None:
+            recordings, first = recordings_of(program, name)
+        else:
+            recordings, first = [fed(program, name, chosen.events, Engine)], 0
+        call, browse = "python -m cartesius show", not chosen.no_browser
+        show_recordings(recordings, first, call=call, title=program.title, port=chosen.port, browse=browse)
+    except ProgramFailed as error:
+        return _fail(str(error))
+    except (InvalidArgument, NotInstalled) as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"show: cannot listen on port {chosen.port}: {error.strerror}; choose another with --port")
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cartesius", description="Look at a program at work.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    said = "run a program, and open a page in the browser that steps through what its engines did"
+    show = commands.add_parser("show", help=said, description=said.capitalize() + ".")
+    show.add_argument(
+        "program", metavar="PROGRAM", help="FILE.py or a module; with :NAME, the engine or reactive NAME of it"
+    )
+    show.add_argument("arguments", metavar="ARGUMENT", nargs="*", help="the program's own arguments, after --")
+    show.add_argument("--events", type=Path, metavar="FILE", help="JSON lines to feed to a reactive of the program")
+    show.add_argument("--port", type=_port, default=0, help="the port to listen on; default: any free one")
+    show.add_argument("--no-browser", action="store_true", help="print the address only")
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 2**16:
+        raise ValueError(text)
+    return port
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

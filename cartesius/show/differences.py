@@ -1,0 +1,81 @@
+"""Differences: what a changed program gives and the program as written does not, and the other way round, with reasons.
+
+Source: SEMANTICS 1.9 (results are equal by output, value, time and weight).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from cartesius.show.replays import Replay
+    from cartesius.show.show_steps import Given
+
+
+@attrs.frozen
+class Difference:
+    """A result that one of two programs gives, or gives at another step.
+
+    Args:
+        kind: ``"new"``: only the changed program gives it; ``"gone"``: only the one as written; ``"moved"``: both do.
+        step: In which step the changed program gives it; of what is gone, the other one.
+        given: The result there.
+        written: Of what has moved, in which step the program as written gives it.
+        reasons: What had become, in the program that does not give it, of the events that it is made of.
+    """
+
+    kind: Literal["new", "gone", "moved"]
+    step: int
+    given: Given
+    written: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def compared(written: Replay, changed: Replay) -> list[Difference]:
+    """Return the differences between two replays of one recording, by step; as far as both have come."""
+    most = min(len(written.steps), len(changed.steps))
+    there, here = _given(written, most), _given(changed, most)
+    found = []
+    for same in {**there, **here}:
+        old, new = there.get(same, {}), here.get(same, {})
+        for step in old.keys() & new.keys():
+            for _ in range(min(len(old[step]), len(new[step]))):
+                old[step].popleft()
+                new[step].popleft()
+        was = deque(sorted((step, one) for step, given in old.items() for one in given))
+        for step, place in sorted((step, one) for step, given in new.items() for one in given):
+            given = changed.steps[step].given[place]
+            if was:
+                found.append(Difference("moved", step, given, written=was.popleft()[0]))
+            else:
+                found.append(Difference("new", step, given, reasons=_reasons(changed, given, written, step)))
+        for step, place in was:
+            given = written.steps[step].given[place]
+            found.append(Difference("gone", step, given, reasons=_reasons(written, given, changed, step)))
+    return sorted(found, key=lambda one: (one.step, one.given.output, one.kind))
+
+
+def _given(replay: Replay, most: int) -> dict[Any, dict[int, deque[int]]]:
+    """Return, of each result, in which steps it is given, and where there."""
+    found: dict[Any, dict[int, deque[int]]] = {}
+    for step in replay.steps[:most]:
+        for place, given in enumerate(step.given):
+            event = given.event
+            same = given.output, repr(event.value), event.start, event.end, event.weight
+            found.setdefault(same, defaultdict(deque))[step.number].append(place)
+    return found
+
+
+def _reasons(giving: Replay, given: Given, other: Replay, step: int) -> tuple[str, ...]:
+    """Say what had become of the parts of a result where it is not given."""
+    found = []
+    for pushed in giving.origins(given.key).values():
+        key = other.pushed(pushed)
+        became = other.whereabouts(key, step) or ["is nowhere: no slot takes it"]
+        found.append(f"{other.provenance.records[key].told.text} {', and '.join(became)}")
+    if found and all(" is in the memory of " in one for one in found):
+        found.append("all its parts are in memory: a condition, or a choice, did not take them together")
+    return tuple(found)

@@ -1,0 +1,352 @@
+"""What a notebook shows: every value as well-formed HTML that says what the value says, whatever stands in it."""
+
+import pickle
+import re
+from copy import copy
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from cartesius import Delete, Engine, Event, Reactive, Update, correlate, one_or_more
+from cartesius.data.event_tables import events_html, rows_html
+from cartesius.data.records import Record
+from cartesius.drawing.html_tables import MOST_ROWS, HtmlText, paragraphs
+from cartesius.drawing.markup import visible
+from cartesius.errors import InvalidArgument
+from cartesius.pictures import automaton, load_ipython_extension, marble_diagram
+from cartesius.testing import Matcher, Monitor
+from cartesius.transducers import Tracker
+from restrictions import cartesian, in_sequence, key_by, retracting, within, without, zip_
+from restrictions.tables import filter_table
+from tests.shown_html import HOSTILE, SVG, shown
+
+
+def html_of(value: Any) -> str:
+    return value._repr_html_()
+
+
+def sightings(**options):
+    echo, report = Reactive("echo"), Reactive("report")
+    output = correlate(
+        echo=echo,
+        report=report,
+        where=lambda echo, report: echo.cell == report.cell,
+        yields=lambda echo, report: {"ship": report.ship, "size": echo.size},
+        restrict=within(5, "echo", "report"),
+        name="sightings",
+    )
+    engine = Engine(output, lateness=0, **options)
+    engine.push(report, {"ship": "EVA", "cell": 7}, at=10)
+    (event,) = engine.push(echo, {"cell": 7, "size": 3}, at=14)
+    return engine, event, output
+
+
+def test_an_event_is_a_row_with_its_fields_and_its_time():
+    _, event, _ = sightings()
+    assert shown(event) == "reactive time ship size sightings 10 to 14 EVA 3"
+    assert shown(Event("tide", 3, 3)) == "time value 3 tide"
+
+
+def test_events_of_several_kinds_are_a_table_with_one_column_of_values():
+    events = [Event({"a": 1}, 1, 1), Event({"b": 2}, 2, 2), Event(None, 3, float("inf"), -1, "x")]
+    assert shown(events_html(events)) == "reactive time value 1 {'a': 1} 2 {'b': 2} x 3 to ∞ null taken back"
+
+
+def test_changes_of_a_table_have_their_keys():
+    events = [Event(Update("EVA", {"depth": 9, "wind": 2}), 1, 1), Event(Delete("BO"), 2, 2)]
+    assert shown(events_html(events)) == "time key depth wind 1 EVA 9 2 2 BO (deleted)"
+
+
+def test_long_tables_say_how_many_rows_are_left_out():
+    text = shown(events_html([Event(f"v{time}", time, time) for time in range(1234)]))
+    assert f"v{MOST_ROWS - 1} " in text
+    assert f"v{MOST_ROWS} " not in text
+    assert text.endswith("1,214 more rows are left out")
+    assert "left out" not in shown(events_html([Event(1, 1, 1)] * MOST_ROWS))
+
+
+def test_a_record_is_shown_by_field():
+    assert shown(Record({"ship": "EVA", "cell": None})) == "ship EVA cell null"
+
+
+def test_an_engine_says_what_it_computes_and_holds():
+    engine, _, _ = sightings()
+    assert repr(engine) == "<engine of sightings; inputs echo, report; clock 14>"
+    text = shown(engine)
+    assert text.startswith("outputs sightings inputs echo, report clock 14 events pushed 2 candidates 1")
+    assert text.endswith(shown(engine.stats))
+    assert "sightings report 1 0" in shown(engine.stats)
+
+
+def test_a_correlation_says_what_it_is_and_an_input_is_its_name():
+    _, _, output = sightings()
+    assert repr(output.pattern) == "<pattern sightings of echo=echo, report=report; within(5, 'echo', 'report')>"
+    assert shown(output) == (
+        "sightings variables echo = echo, report = report where (echo.cell == report.cell)"
+        " yields {'ship': report.ship, 'size': echo.size} restrictions within(5, 'echo', 'report')"
+    )
+    assert Reactive("echo")._repr_html_() is None
+
+
+def test_an_explanation_prints_as_before_and_is_shown_as_tables():
+    engine, _, output = sightings()
+    said = engine.explain(bounds=True)
+    assert isinstance(said, str)
+    assert said.startswith("sightings\n  restrictions  within(5, 'echo', 'report')\n  slot echo      echo: memory")
+    text = shown(said)
+    for line in said.splitlines():
+        assert " ".join(line.split()) in text
+    two = Engine(output, zip_(*[Reactive(name) for name in "ab"])).explain()
+    assert shown(two).count("partitioning") == len(two.split("\n\n")) == 2
+
+
+def test_what_has_no_bound_is_marked():
+    said = Engine(cartesian(Reactive("a"), Reactive("b"))).explain(bounds=True)
+    root = ElementTree.fromstring(f"<html>{html_of(said)}</html>")
+    alerts = [one.text for one in root.iter("span") if one.get("class") == "cartesius-alert"]
+    assert "a: memory unbounded, no restriction bounds it" in alerts
+    engine, _, _ = sightings()
+    assert 'cartesius-alert"' not in html_of(engine.explain())
+
+
+def test_why_prints_a_tree_and_is_shown_with_a_drawing():
+    engine, event, _ = sightings(trace=True)
+    why = engine.why(event)
+    assert why.startswith("sightings {'ship': 'EVA', 'size': 3} @ 10..14\n  echo = ")
+    text = shown(why)
+    assert " ".join(why.split()) in text
+    assert "sightings: EVA, 3 at 10 to 14" in text
+    assert "nothing so far" in shown(Engine.why(engine, _pushed(engine, "echo", {"cell": 8, "size": 1})))
+
+
+def _pushed(engine, name, value):
+    engine.push(engine.inputs[name], value)
+    return engine.pushed[-1]
+
+
+def test_copies_of_what_is_shown_are_plain_texts():
+    text = HtmlText("a", lambda: "<b>a</b>")
+    assert type(copy(text)) is type(pickle.loads(pickle.dumps(text))) is str
+    assert {str(text): 1}[text] == 1
+
+
+def test_paragraphs_are_shown_with_their_headings():
+    text = "rules\n  1. depth\n    a <b>\n\nalone"
+    assert paragraphs(text) == text
+    assert "1. depth\n  a &lt;b&gt;</td>" in paragraphs(text)._repr_html_()
+    assert shown(paragraphs(text)) == "rules 1. depth a <b> alone"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_escaped_everywhere(text):
+    source = Reactive(text)
+    output = correlate(a=source, yields=lambda a: {"x": a.name, text: 1}, restrict=key_by(a="name"), name=f"of {text}")
+    engine = Engine(output, trace=True)
+    (event,) = engine.push(source, {"name": text, text: text}, at=1)
+    values = [
+        event,
+        engine,
+        engine.stats,
+        output,
+        engine.explain(bounds=True),
+        engine.why(event),
+        engine.pushed[0].value,
+    ]
+    for value in (*values, marble_diagram(engine), events_html([event] * 2), rows_html({text: Record({text: text})})):
+        expected = " ".join(visible(text).split())
+        assert expected in shown(value).replace("\\\\", "\\") or repr(text)[1:-1] in shown(value)
+
+
+# -- drawings ----------------------------------------------------------------------------------------------------------
+
+
+def circles(picture):
+    return [one for one in ElementTree.fromstring(picture).iter(f"{SVG}circle")]
+
+
+def links(picture):
+    return [one for one in ElementTree.fromstring(picture).iter(f"{SVG}path") if one.get("stroke-dasharray")]
+
+
+def described(picture):
+    return ElementTree.fromstring(picture).findtext(f"{SVG}desc") or ""
+
+
+def test_a_traced_engine_is_drawn_with_all_that_came_and_all_that_came_of_it():
+    engine, _, _ = sightings(trace=True)
+    engine.push(engine.inputs["report"], {"ship": "BO", "cell": 8}, at=15)
+    picture = marble_diagram(engine, title="What was seen")
+    assert described(picture) == "echo: 7, 3 at 14. report: EVA, 7 at 10, BO, 8 at 15. sightings: EVA, 3 at 10 to 14"
+    assert len(circles(picture)) == 3
+    assert len(links(picture)) == 2
+    assert "What was seen" in shown(picture)
+
+
+def test_inputs_of_which_nothing_came_have_a_lane():
+    engine = Engine(zip_(Reactive("left"), Reactive("right")), trace=True)
+    assert described(marble_diagram(engine)) == "left: nothing. right: nothing"
+
+
+def test_of_a_table_the_changes_are_drawn():
+    depth = Reactive("depth", table=True)
+    engine = Engine(filter_table(depth, lambda metres: metres > 10, restrict=None), trace=True)
+    engine.push(depth, Update("A", 12), at=1)
+    engine.push(depth, Delete("A"), at=2)
+    name = next(iter(engine._program.outputs)).name
+    assert described(marble_diagram(engine)) == (
+        f"depth: A: 12 at 1, A (deleted) at 2. {name}: A: 12 at 1, A (deleted) at 2"
+    )
+
+
+def test_what_is_taken_back_is_crossed_out():
+    alarm, answer = Reactive("alarm", table=True), Reactive("answer", table=True)
+    output = correlate(alarm=alarm, answer=answer, yields=lambda alarm: alarm, restrict=retracting(), name="answered")
+    engine = Engine(output, trace=True)
+    events = [*engine.push(alarm, Update(1, "fire"), at=1), *engine.push(answer, Update(1, "no"), at=2)]
+    events += engine.push(alarm, Delete(1), at=3)
+    assert described(marble_diagram(engine)).endswith("answered: fire at 1 to 2 (taken back)")
+    assert described(marble_diagram(events)) == "answered: fire at 1 to 2, fire at 1 to 2 (taken back)"
+
+
+def test_a_run_is_drawn_as_the_events_that_it_is_made_of():
+    a, b = Reactive("a"), Reactive("b")
+    output = correlate(a=a, b=one_or_more(b), yields=lambda a, b: len(b), restrict=in_sequence("a", "b"), name="runs")
+    engine = Engine(output, trace=True)
+    for time, source in enumerate([a, b, b]):
+        engine.push(source, "v", at=time)
+    picture = marble_diagram(engine)
+    assert described(picture).startswith("a: v at 0. b: v at 1, v at 2. runs: 1 at 0 to 1")
+    assert len(circles(picture)) == 3
+    assert len(links(picture)) == 2 + 3
+
+
+def test_lists_of_events_are_drawn_too_and_nothing_else():
+    assert described(marble_diagram([Event("x", 1, 2)])) == "events: x at 1 to 2"
+    with pytest.raises(InvalidArgument, match=r"expected an engine, or events, but got 3 .*push and advance"):
+        marble_diagram([3])  # type: ignore[list-item]  # on purpose
+    with pytest.raises(InvalidArgument, match=r"marble_diagram: .*trace=True"):
+        marble_diagram(sightings()[0])
+
+
+def started(restrict, **options):
+    start, end, warned = Reactive("started"), Reactive("ended"), Reactive("warned")
+    return correlate(start=start, end=end, yields=lambda start: start, restrict=restrict(warned), **options)
+
+
+def arrows(output):
+    said = described(automaton(output)).partition("Arrows: ")[2]
+    return {tuple(found) for found in re.findall(r"from (.*?) to (.*?): (.*?)(?:;|$)", said)}
+
+
+def test_a_sequence_is_a_chain_of_states_and_the_conditions_stand_where_they_can_be_asked():
+    output = started(
+        lambda warned: key_by(start="ship", end="ship") | in_sequence("start", "end") | within(60, "start", "end"),
+        where=lambda start, end: (start.load > 3) & (end.load > start.load),
+    )
+    assert arrows(output) == {
+        ("nothing yet", "start", "start: started, (start.load > 3)"),
+        ("start", "match", "end: ended, of the same key, (end.load > start.load), within 60"),
+        ("nothing yet", "nothing yet", "any other event"),
+        ("start", "start", "any other event"),
+    }
+
+
+def test_in_a_strict_sequence_anything_else_ends_the_match():
+    output = started(lambda warned: in_sequence("start", "end", contiguity="strict"))
+    assert ("start", "no match", "anything else") in arrows(output)
+    assert not any(source == target == "start" for source, target, _ in arrows(output))
+
+
+def test_what_must_not_come_leads_to_no_match_while_it_matters():
+    between = arrows(started(lambda warned: in_sequence("start", "end") | without(warned, between=("start", "end"))))
+    assert {(source, said) for source, target, said in between if target == "no match"} == {("start", "warned")}
+    assert ("start, end", "match", "when its time has passed") in between
+    after = arrows(started(lambda warned: without(warned, after="end", within=9)))
+    assert {source for source, target, _ in after if target == "no match"} == {"end", "start, end"}
+    assert any("within 9 after end" in said for _, target, said in after if target == "no match")
+    before = arrows(started(lambda warned: without(warned, before="start", within=9)))
+    assert {source for source, target, _ in before if target == "no match"} == {"start, end"}
+
+
+def test_free_variables_may_come_in_any_order():
+    found = {(source, target) for source, target, _ in arrows(started(lambda warned: within(9, "start", "end")))}
+    assert found >= {("nothing yet", "start"), ("nothing yet", "end"), ("start", "match"), ("end", "match")}
+
+
+def test_a_run_stays_where_it_is_while_it_grows():
+    a, b = Reactive("a"), Reactive("b")
+    runs = correlate(a=a, b=one_or_more(b), c=a, yields=lambda a: a, restrict=in_sequence("a", "b", "c"))
+    assert ("a, b", "a, b", "more of b, any other event") in arrows(runs)
+
+
+def test_explain_shows_the_automaton_of_a_sequence_alone():
+    assert "<svg" in html_of(Engine(started(lambda warned: in_sequence("start", "end"))).explain())
+    assert "<svg" not in html_of(Engine(started(lambda warned: within(9, "start", "end"))).explain())
+
+
+def test_an_automaton_too_large_to_be_looked_at_is_refused_and_a_long_sequence_is_none():
+    sources = {f"x{number}": Reactive(f"s{number}") for number in range(9)}
+    with pytest.raises(InvalidArgument, match=r"at most 16 states .*in_sequence"):
+        automaton(correlate(slots=sources, yields=lambda x0: x0))
+    assert described(automaton(correlate(slots=sources, yields=lambda x0: x0, restrict=in_sequence(*sources))))
+    with pytest.raises(InvalidArgument, match="an input"):
+        automaton(Reactive("x"))
+
+
+def test_transducers_and_what_runs_them_say_what_they_are():
+    level = Reactive("level")
+    peaks = correlate(
+        one=level,
+        two=level,
+        where=lambda one, two: one < two,
+        yields=lambda two: two,
+        restrict=in_sequence("one", "two", contiguity="strict"),
+        name="rises",
+    )
+    tracker = Tracker(peaks)
+    assert repr(tracker) == "<tracker of rises; 0 keys>"
+    assert repr(tracker.transducer) == "<transducer of one, match, latest end; tags one two>"
+    assert repr(tracker.transducer.start()).startswith("<running transducer: one UNDEFINED")
+    assert "from one to match: one two" in shown(tracker.transducer)
+    assert repr(Matcher()) == "<matcher: 0 and 0 items without an equal>"
+    assert repr(Monitor()) == "<monitor: no difference so far; 0 and 0 items without an equal>"
+
+
+class Shell:
+    """As much of IPython as an extension needs."""
+
+    def __init__(self):
+        self.display_formatter = self
+        self.formatters = {"text/html": self}
+        self.known = {}
+
+    def for_type(self, kind, function):
+        self.known[kind] = function
+
+    def for_type_by_name(self, module, name, function):
+        self.known[module, name] = function
+
+
+def test_the_extension_shows_lists_of_events_and_rows_of_tables_and_leaves_others_alone():
+    load_ipython_extension(shell := Shell())
+    assert "tide" in shown(shell.known[list]([Event("tide", 3, 5)]))
+    assert shell.known[list]([]) is shell.known[list]([1, Event("x", 1, 1)]) is None
+    assert shown(shell.known[dict]({"A": Record({"metres": 12})})) == "key metres A 12"
+    assert shell.known[dict]({}) is shell.known[dict]({"a": 1}) is None
+
+
+def test_the_extension_shows_arrow_tables_and_lists_of_like_records():
+    load_ipython_extension(shell := Shell())
+    left, right = Reactive("left"), Reactive("right")
+    engine = Engine(zip_(left, right))
+    times = {"at": list(range(30)), "order": list(range(30))}
+    table = engine.push_many(
+        {left: {"value": [*range(30)]} | times, right: {"value": [*range(30)]} | times | {"order": [*range(30, 60)]}}
+    )
+    text = shown(shell.known["pyarrow.lib", "Table"](table))
+    assert text.startswith("reactive value start end weight zip_(left, right) {'0': 0, '1': 0} 0 0 1")
+    assert text.endswith("10 more rows are left out")
+    assert shown(shell.known["pyarrow.lib", "Table"](table[:0])) == "reactive value start end weight"
+    assert shown(shell.known[list]([{"a": 1, "b": None}, {"a": 2, "b": "x"}])) == "a b 1 null 2 x"
+    assert shell.known[list]([{"a": 1}, {"b": 1}]) is shell.known[list]([{"a": 1}, 2]) is None

@@ -1,0 +1,222 @@
+"""A user's program is run as Python runs it, its engines record, and what cannot be shown says what to do."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from cartesius import Engine
+from cartesius.__main__ import main
+from cartesius.core.engine_core import EngineCore
+from cartesius.errors import InvalidArgument
+from cartesius.show.program_files import ProgramFailed, fed, located, ran, recordings_of
+
+GOODS = """
+    import sys
+    from cartesius import Engine, Reactive, correlate, run
+    from restrictions import affinely, cartesian
+
+    order, stock = Reactive("order"), Reactive("stock")
+    goods = cartesian(order, stock, restrict=affinely("stock"))
+
+    def told(*values):
+        engine = Engine(goods)
+        for value in values:
+            engine.push(order, value)
+        return engine
+
+    if __name__ == "__main__":
+        first = told(*sys.argv[1:])
+        second = told(1, 2)
+        for n in range(3):
+            run(goods, [(stock, n)])
+        empty = Engine(goods)
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="program.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def values(recording):
+    return [call.event.value for call in recording.calls]
+
+
+def test_each_engine_that_took_something_is_shown_and_the_last_first(write):
+    program, name = ran(write(GOODS), ["x", "y"])
+    recordings, chosen = recordings_of(program, name)
+    assert [values(one) for one in recordings] == [["x", "y"], [1, 2], [2]]
+    assert chosen == 2
+    assert [one.title for one in recordings] == [
+        "line 16: first = told(*sys.argv[1:])",
+        "line 17: second = told(1, 2)",
+        "line 19: run(goods, [(stock, n)])",
+    ]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("first", []), ("second", [1, 2]), ("goods", [2]), ("empty", [])])
+def test_a_name_says_which(write, name, expected):
+    program, given = ran(f"{write(GOODS)}:{name}", [])
+    recordings, chosen = recordings_of(program, given)
+    assert values(recordings[chosen]) == expected
+
+
+def test_the_program_sees_what_python_shows_it_and_leaves_nothing_behind(write, capsys):
+    write("word = 'beside'", "helper_of_program.py")
+    path = write(
+        """
+        import sys
+        import helper_of_program
+        print(__name__, sys.argv[1:], helper_of_program.word, __file__ == sys.argv[0])
+        sys.exit("enough")
+        """
+    )
+    before = list(sys.argv), list(sys.path)
+    ran(path, ["-x", "1"])
+    out, err = capsys.readouterr()
+    assert out == "__main__ ['-x', '1'] beside True\n"
+    assert err == f"{path} ended itself: enough\n"
+    assert (sys.argv, sys.path) == before
+    assert EngineCore.watch is None
+    sys.modules.pop("helper_of_program")
+
+
+def test_ctrl_c_ends_a_program_that_would_go_on_and_what_came_is_shown(write):
+    path = write(textwrap.dedent(GOODS).replace("second = told(1, 2)", "raise KeyboardInterrupt"))
+    recordings, chosen = recordings_of(ran(path, ["x"])[0], "")
+    assert values(recordings[chosen]) == ["x"]
+
+
+def test_an_exception_of_the_program_is_told_from_its_own_first_line_on(write):
+    path = write("def f():\n    return 1 / 0\n\nf()\n")
+    with pytest.raises(ProgramFailed) as raised:
+        ran(path, [])
+    assert str(raised.value).splitlines()[:4] == [
+        "Traceback (most recent call last):",
+        f'  File "{path}", line 4, in <module>',
+        "    f()",
+        f'  File "{path}", line 2, in f',
+    ]
+    assert str(raised.value).endswith("ZeroDivisionError: division by zero")
+    with pytest.raises(ProgramFailed, match=r"line 1\n    if\n.*\nSyntaxError: invalid syntax$"):
+        ran(write("if\n"), [])
+
+
+def test_a_program_that_is_not_there_is_named_by_what_is_near(write, tmp_path):
+    write("", "orders.py")
+    with pytest.raises(InvalidArgument, match=r"no file, and no module, '.*/order.py'; did you mean .*/orders.py\?"):
+        located(str(tmp_path / "order.py"))
+    with pytest.raises(InvalidArgument, match=r"no module, 'no_such.module'; name a file of Python, or a module"):
+        located("no_such.module")
+
+
+def test_a_module_is_found_by_its_name():
+    path, module, name = located("examples.restrictions:engine")
+    assert path.endswith("examples/restrictions/__main__.py")
+    assert (module, name) == ("examples.restrictions", "engine")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("x = 1", "", "but .* builds none; push what comes into one, or name a reactive"),
+        (GOODS, "secnd", "expected the name of an engine or a reactive of .* but got 'secnd'; did you mean second?"),
+        ("x = 1", "y", "there are none"),
+        (GOODS + "    other = cartesian(order)\n", "other", "expected 'other' to be what an engine .* --events"),
+        (
+            "from cartesius import *\na = Reactive('a')\ne = Engine(correlate(x=a, yields=lambda x: x))\ne.push(a, 1)\n"
+            "e = Engine.restore(e.snapshot(), *e.outputs)\n",
+            "e",
+            "none does; say|restored from a snapshot",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_says_what_to_do(write, text, name, message):
+    program, _ = ran(write(text), [])
+    with pytest.raises(InvalidArgument, match=message):
+        recordings_of(program, name)
+
+
+EVENTS = """
+{"input": "order", "value": {"item": "tea"}, "at": 3}
+
+{"input": "ship", "key": 7, "value": {"name": "EVA"}}
+{"input": "ship", "key": 7, "deleted": true, "at": [5, 6]}
+{"advance": 9}
+{"end": "order"}
+{"close": true}
+"""
+SHIPS = """
+    from cartesius import Reactive, correlate
+    order, ship = Reactive("order"), Reactive("ship", table=True)
+    both = correlate(o=order, s=ship, yields=lambda o, s: (o.item, s.name))
+    print("loaded")
+"""
+
+
+def test_events_of_a_file_are_fed_to_a_reactive_of_a_program_that_pushes_none(write, tmp_path):
+    program, name = ran(write(SHIPS), [])
+    (tmp_path / "events.jsonl").write_text(EVENTS)
+    recording = fed(program, name, tmp_path / "events.jsonl", Engine)
+    assert recording.title == "correlate(order, ship) over events.jsonl"
+    assert [call.kind for call in recording.calls] == ["push", "push", "push", "advance", "end", "close"]
+    times = [(call.event.start, call.event.end) for call in recording.calls if call.event]
+    assert times == [(3, 3), (4, 4), (5, 6)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[", r"events.jsonl:2: Expecting value"),
+        ("[1]", r":2: expected {\"input\": …"),
+        (
+            '{"input": "ordr", "value": 1}',
+            r":2: expected an input, .* but got 'ordr'; did you mean order\?",
+        ),
+        ('{"input": "order", "value": 1, "at": "x"}', r":2: push: expected a time, .* got at='x'"),
+        ('{"input": "ship", "value": 1}', r":2: 'key'"),
+    ],
+)
+def test_a_line_that_is_no_event_is_named(write, tmp_path, line, message):
+    program, _ = ran(write(SHIPS), [])
+    (tmp_path / "events.jsonl").write_text("\n" + line)
+    with pytest.raises(InvalidArgument, match=message):
+        fed(program, "both", tmp_path / "events.jsonl", Engine)
+
+
+def test_of_several_reactives_one_has_to_be_named(write, tmp_path):
+    program, _ = ran(write(SHIPS + "    more = correlate(x=both, y=order, yields=lambda x: x)\n"), [])
+    with pytest.raises(InvalidArgument, match=r"nothing.jsonl cannot be read"):
+        fed(program, "", tmp_path / "nothing.jsonl", Engine)  # `more` it is: `both` is a part of it
+    program, _ = ran(write(SHIPS + "    more = correlate(y=order, yields=lambda y: y)\n"), [])
+    with pytest.raises(InvalidArgument, match=r"expected one reactive .* has both, more; name one: .*:more"):
+        fed(program, "", tmp_path / "nothing.jsonl", Engine)
+
+
+def test_the_command_says_what_is_wrong_and_no_more(write, capsys):
+    assert main(["show", write("1 / 0")]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("Traceback") == 1
+    assert "cartesius" not in err
+    assert main(["show", "no_such_program.py"]) == 1
+    assert capsys.readouterr().err.startswith("show: expected a program but there is no file")
+    with pytest.raises(SystemExit):
+        main(["show", "--port", "70000", "x.py"])
+    assert "--port" in capsys.readouterr().err
+
+
+def test_without_its_extra_the_command_says_what_to_install(write, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "cartesius.pages.local_pages", raising=False)
+    assert main(["show", write(GOODS)]) == 1
+    said = "python -m cartesius show: expected the package uvicorn but it is not installed"
+    assert capsys.readouterr().err == f'{said}; pip install "cartesius-joins[edit]"\n'
