@@ -27,6 +27,7 @@ from .effects.operations import Implicit as Implicit
 from .effects.operations import Operation as Operation
 from .effects.operations import forward as forward
 from .engines.engine import Engine as Engine
+from .engines.frame_runs import run_frames as run_frames
 from .engines.traces import run as run
 from .errors import CartesiusError as CartesiusError
 from .expressions.null_functions import coalesce as coalesce
@@ -103,6 +104,7 @@ __all__ = [
     "repeated",
     "restricting",
     "run",
+    "run_frames",
     "select",
     "set_aside",
     "start",

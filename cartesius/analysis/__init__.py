@@ -1,4 +1,5 @@
 """What can be said of a program before it runs: where a column comes from, how it may be split, what it holds.
 
-In reading order: `lineage`, `partitioning`, `partition_choice`, `windowed_rows`, `bounds`.
+In reading order: `lineage`, `partitioning`, `partition_choice`, `windowed_rows`, `bounds`; of frames
+`field_reads`, `field_names`.
 """
