@@ -9,6 +9,7 @@ Rooms, each standing on those before it, be it for types alone:
 - `programs`: `correlate`, a program and its steps; `direct`, `direct_tables`: pushes as one function
 - `core`: calls, all or nothing
 - `columns`: batches of columns; `tracking`: bounded sequences; `engines`: the engine; `equivalence`: of two streams
+- `connectors`: files and Kafka, sources and sinks in process, and what runs a program between them
 
 Beside them `errors`, `testing` and `transducers`, which users import from.
 """

@@ -19,6 +19,7 @@ from tests.documents import DOCS, ROOT, blocks
 
 PACKAGES = [
     "cartesius",
+    "cartesius.connectors",
     "cartesius.testing",
     "cartesius.transducers",
     "restrictions",
