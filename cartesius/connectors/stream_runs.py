@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -181,7 +182,8 @@ class _Run:
                 task.cancel()
             await asyncio.gather(*tasks.values(), return_exceptions=True)
             for iterator in iterators.values():
-                await iterator.aclose()  # type: ignore[attr-defined]  # those of our own have it
+                if isinstance(iterator, AsyncGenerator):
+                    await iterator.aclose()
 
     async def _wait(
         self, tasks: Mapping[str, asyncio.Future[Any]], idle: set[str], patience: float, rest: float | None

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cartesius.analysis.field_names import column_names
-from cartesius.analysis.lineage import Composed, clauses, derived, value_of
+from cartesius.analysis.lineage import Composed, value_of
 from cartesius.columns.batches.row_by_row import in_order, is_table
 from cartesius.columns.batches.running import Attempt, attempt, compiled_of
 from cartesius.columns.batches.slicing import between, stacked
@@ -21,7 +21,6 @@ from cartesius.columns.stages.rows import FAR
 from cartesius.columns.vectors.vectors import KIND, TUPLE, from_arrow
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import Tuple
-from cartesius.language.families import ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,19 +81,13 @@ def _one_by_one(engine: EngineCore, feed: Feed, done: int) -> list[Event]:
 
 
 def _is_over(engine: EngineCore) -> bool:
-    """Whether nothing can be decided by the end of the inputs: no deadline is left, and no restriction asks for it.
+    """Whether nothing can be decided by the end of the inputs: columns own the state, and nothing is due any more.
 
-    To end them turns all that is retained into objects, which may take longer than the batch.
+    To end them turns all that is retained into objects, which may take longer than the batch. Restrictions that ask
+    when an input ends are not compiled, so columns never own the state of one.
     """
     compiled = compiled_of(engine)
-    asks = any(
-        family is ended
-        for reactive in derived(engine.outputs)
-        if reactive.pattern is not None
-        for restriction in reactive.pattern.restrictions
-        for family, _ in clauses(reactive.pattern, restriction)
-    )
-    return compiled.states is not None and not asks and compiled.advance(FAR) and compiled.next_deadline() == (None,)
+    return compiled.states is not None and compiled.advance(FAR)
 
 
 def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> pa.Table:

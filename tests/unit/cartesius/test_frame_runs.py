@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 from cartesius import CartesiusError, Reactive, correlate, run_frames
-from restrictions import as_table, key_by, most_recently, optionally, retracting, within
+from restrictions import as_table, key_by, most_recently, optionally, retracting, tumbling, within, without
 from restrictions.streams import map_
+from restrictions.tables import aggregate, sum_
+from restrictions.windows import on_close
 
 order, payment = Reactive("order"), Reactive("payment")
 paid = correlate(
@@ -189,6 +191,27 @@ def test_rows_of_a_table_that_are_gone_delete():
     frame = pa.table({"id": ["A", "A"], "depth": [9, None], "gone": [False, True], "time": [1, 2]})
     found = run_frames(berth, {"berth": frame}, at="time", deleted="gone").to_pylist()
     assert [(row["change"], row["key"]) for row in found] == [("update", "A"), ("delete", "A")]
+
+
+def test_at_the_end_absence_is_certain_and_open_windows_are_closed():
+    unpaid = correlate(
+        order=order,
+        payment=payment,
+        where=lambda order, payment: order.id == payment.order,
+        yields=lambda order: order.id,
+        restrict=without("payment", after="order", within=30),
+        name="unpaid",
+    )
+    sums = aggregate(order, sum_.of("total"), by="id", restrict=tumbling(10, report=on_close))
+    frames = {
+        "order": pa.table({"id": [7, 8], "total": [20, 5], "time": [0, 1]}),
+        "payment": pa.table({"order": [7], "amount": [20], "time": [3]}),
+    }
+    ids, totals = run_frames([unpaid, sums], frames, at="time").values()
+    assert (ids.column("value").to_pylist(), totals.column("value").to_pylist()) == ([8], [20, 5])
+    for program, used in ((unpaid, frames), (sums, {"order": frames["order"]})):
+        assert run_frames(program, used, at="time").num_rows > 0
+        assert run_frames(program, used, at="time", close=False).num_rows == 0
 
 
 def test_an_error_of_a_body_says_on_which_row():
