@@ -14,7 +14,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,11 +30,13 @@ from cartesius.engines.engine import Engine
 from cartesius.errors import InvalidArgument, near
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cartesius.language.reactives import Reactive
 
 _LOG: Final = logging.getLogger(__name__)
+_AHEAD: Final = 256
+"""How many items are read ahead of a source, at most."""
 
 
 async def run_stream(
@@ -158,48 +162,38 @@ class _Run:
 
     async def feed(self, every: float, patience: float, clock: Callable[[], float]) -> None:
         """Push the items of all sources until they have ended."""
-        iterators = {name: aiter(source) for name, source in self.sources.items()}
-        tasks = {name: asyncio.ensure_future(_next(iterator)) for name, iterator in iterators.items()}
-        idle: set[str] = set()  # what has had nothing for longer than the patience
+        arrived = asyncio.Event()
+        inlets = {name: _Inlet(source, arrived) for name, source in self.sources.items()}
         kept = clock()
         try:
-            while tasks:
-                rest = max(0.0, kept + every - clock()) if self.has_changed else None
-                await self._wait(tasks, idle, patience, rest)
-                there = {name: task.result() for name, task in tasks.items() if task.done()}
-                for name in [name for name, items in there.items() if not items]:
-                    del there[name], tasks[name]
-                if there:
-                    name = min(there, key=lambda name: _time_of(there[name][0]))
-                    idle.discard(name)
-                    self._push(name, there[name][0])
-                    tasks[name] = asyncio.ensure_future(_next(iterators[name]))
+            while inlets:
+                if over := [name for name, inlet in inlets.items() if inlet.is_over]:
+                    await inlets.pop(over[0]).reading  # which raises what the source has raised
+                    continue
+                there = [name for name, inlet in inlets.items() if inlet.items]
+                lacking = [inlet for inlet in inlets.values() if inlet.is_awaited]
+                if not there:
+                    rest = max(0.0, kept + every - clock()) if self.has_changed else None
+                    await _until(arrived, lambda: any(one.items or one.is_over for one in inlets.values()), rest)
+                elif lacking:
+                    await _until(arrived, lambda some=lacking: not any(one.is_awaited for one in some), patience)
+                    for one in lacking:
+                        one.is_idle = one.is_awaited
+                else:
+                    name = min(there, key=lambda name: _time_of(inlets[name].items[0][0]))
+                    self._push(name, *inlets[name].take())
                 if self.has_changed and clock() - kept >= every:
                     self.keep()
                     kept = clock()
         finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
-            for iterator in iterators.values():
-                if isinstance(iterator, AsyncGenerator):
-                    await iterator.aclose()
+            for inlet in inlets.values():
+                inlet.reading.cancel()
+            await asyncio.gather(*(inlet.reading for inlet in inlets.values()), return_exceptions=True)
 
-    async def _wait(
-        self, tasks: Mapping[str, asyncio.Future[Any]], idle: set[str], patience: float, rest: float | None
-    ) -> None:
-        """Wait until something is there, and for a while for those that have nothing yet."""
-        if not any(task.done() for task in tasks.values()):
-            await asyncio.wait(tasks.values(), timeout=rest, return_when=asyncio.FIRST_COMPLETED)
-        awaited = {name: task for name, task in tasks.items() if not task.done() and name not in idle}
-        if awaited and any(task.done() for task in tasks.values()):
-            await asyncio.wait(awaited.values(), timeout=patience)
-            idle.update(name for name, task in awaited.items() if not task.done())
-
-    def _push(self, name: str, item: Any) -> None:
+    def _push(self, name: str, item: Any, position: Any) -> None:
         value, at = value_and_time(item)
         self.write(self.engine.push(self.engine.inputs[name], value, at))
-        self.positions[name] = self.sources[name].position
+        self.positions[name] = position
         for event, _, reason in self.engine.take_late():
             self.late(event, reason)
 
@@ -221,12 +215,58 @@ class _Run:
         self.has_changed = False
 
 
-async def _next(iterator: AsyncIterator[Any]) -> list[Any]:
-    """Return the next item in a list, or an empty one."""
-    try:
-        return [await anext(iterator)]
-    except StopAsyncIteration:
-        return []
+class _Inlet:
+    """What has come of a source and is not used yet: items, each with the position behind it."""
+
+    def __init__(self, source: StreamSource, arrived: asyncio.Event) -> None:
+        self.source = source
+        self.arrived = arrived
+        self.items: deque[tuple[Any, Any]] = deque()
+        self.is_idle = False  # it has had nothing for longer than the patience
+        self._has_room = asyncio.Event()
+        self.reading = asyncio.ensure_future(self._read())
+        self.reading.add_done_callback(lambda _: arrived.set())
+
+    async def _read(self) -> None:
+        iterator = aiter(self.source)
+        try:
+            async for item in iterator:
+                self.items.append((item, self.source.position))
+                self.is_idle = False
+                self.arrived.set()
+                if len(self.items) >= _AHEAD:
+                    self._has_room.clear()
+                    await self._has_room.wait()
+        finally:
+            if isinstance(iterator, AsyncGenerator):
+                await iterator.aclose()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the source has ended, or failed, and all that came is used."""
+        return self.reading.done() and not self.items
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether something may come soon that others should not overtake."""
+        return not self.items and not self.is_idle and not self.reading.done()
+
+    def take(self) -> tuple[Any, Any]:
+        """Return the next item, and the position behind it."""
+        found = self.items.popleft()
+        if not self.items:
+            self._has_room.set()
+        return found
+
+
+async def _until(arrived: asyncio.Event, is_so: Callable[[], bool], seconds: float | None) -> None:
+    """Wait until something is so that changes when an item arrives, or a time has passed; others have their turn."""
+    await asyncio.sleep(0)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not is_so():
+                arrived.clear()
+                await arrived.wait()
 
 
 def _time_of(item: Any) -> Any:
