@@ -6,6 +6,7 @@ python -m bench.frames [--rows N]
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,6 +44,10 @@ def tables(rows: int, keys: int) -> dict[str, pa.Table]:
     }
 
 
+def pushed_many(program: Reactive, batch: dict[str, pa.Table]) -> pa.Table:
+    return Engine(program, lateness=0).push_many(batch)
+
+
 def seconds(*works: Callable[[], object]) -> list[float]:
     """The best times of works that are done in turns, so that a busy machine slows all of them."""
     taken: list[list[float]] = [[] for _ in works]
@@ -72,8 +77,8 @@ def main(rows: int) -> None:
             for kind, make in kinds.items():
                 frames = {one: make(table) for one, table in given.items()}
                 pushed, taken = seconds(
-                    lambda program=program, batch=batch: Engine(program, lateness=0).push_many(batch),
-                    lambda program=program, frames=frames: run_frames(program, frames, at="at"),
+                    partial(pushed_many, program, batch),
+                    partial(run_frames, program, frames, at="at"),
                 )
                 click.echo(f"{name:7} {keys:>9,} keys  {kind:7} {pushed / taken:5.2f} times push_many ({taken:.3f} s)")
 

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -176,7 +177,7 @@ class _Run:
                     rest = max(0.0, kept + every - clock()) if self.has_changed else None
                     await _until(arrived, lambda: any(one.items or one.is_over for one in inlets.values()), rest)
                 elif lacking:
-                    await _until(arrived, lambda some=lacking: not any(one.is_awaited for one in some), patience)
+                    await _until(arrived, partial(_are_there, lacking), patience)
                     for one in lacking:
                         one.is_idle = one.is_awaited
                 else:
@@ -257,6 +258,11 @@ class _Inlet:
         if not self.items:
             self._has_room.set()
         return found
+
+
+def _are_there(inlets: Sequence[_Inlet]) -> bool:
+    """Whether none of them is to be awaited any more."""
+    return not any(inlet.is_awaited for inlet in inlets)
 
 
 async def _until(arrived: asyncio.Event, is_so: Callable[[], bool], seconds: float | None) -> None:
