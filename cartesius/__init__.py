@@ -11,6 +11,7 @@ Rooms, each standing on those before it, be it for types alone:
 - `core`: calls, all or nothing
 - `columns`: batches of columns; `tracking`: bounded sequences; `pages`, `show`: a recorded trace on a page
 - `engines`: the engine; `equivalence`: of two streams
+- `connectors`: files and Kafka, sources and sinks in process, and what runs a program between them
 
 Beside them `errors`, `pictures`, `testing` and `transducers`, which users import from, and `installation`, which says
 what is missing.
@@ -32,6 +33,7 @@ from .effects.operations import Implicit as Implicit
 from .effects.operations import Operation as Operation
 from .effects.operations import forward as forward
 from .engines.engine import Engine as Engine
+from .engines.frame_runs import run_frames as run_frames
 from .engines.traces import run as run
 from .errors import CartesiusError as CartesiusError
 from .expressions.null_functions import coalesce as coalesce
@@ -109,6 +111,7 @@ __all__ = [
     "repeated",
     "restricting",
     "run",
+    "run_frames",
     "select",
     "set_aside",
     "start",

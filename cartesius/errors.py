@@ -6,7 +6,11 @@ whose fault it is. Messages follow one form: what was called, what was expected,
 
 from __future__ import annotations
 
-from typing import Any
+import difflib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class CartesiusError(Exception):
@@ -25,6 +29,16 @@ def add_place(error: BaseException, place: str) -> None:
     """Note where an error came from, unless a place further inside has been noted."""
     if not any(note.startswith(("in the clause ", "in the body of ")) for note in getattr(error, "__notes__", ())):
         error.add_note(place)
+
+
+def near(name: object, known: Iterable[str]) -> str:
+    """Return the hint at the names that ``name`` may have been meant as; empty if there is none.
+
+    >>> near("draft", ["draught", "depth"])
+    "; did you mean 'draught'?"
+    """
+    found = difflib.get_close_matches(str(name), list(known), n=2)
+    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def shortened(text: str, longest: int = 500) -> str:

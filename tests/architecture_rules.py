@@ -33,6 +33,7 @@ MAY_IMPORT = {
 """Which of our own top-level packages each may import, besides itself."""
 
 ONLY_IN = {
+    "confluent_kafka": "cartesius/connectors/kafka.py",
     "greenlet": "cartesius/effects/resumptions.py",
     "lark": "dsl/text/parsing.py",
     "pint": "dsl/units.py",

@@ -38,6 +38,8 @@ GOOD_TREE = {
     "cartesius/__init__.py": '"""Core."""\nfrom .shapes import area as area\nfrom .shapes import SIDES as SIDES\n__all__ = ["SIDES", "area"]\n',
     "cartesius/shapes.py": '"""Shapes."""\nSIDES = 4\n"""Of a square."""\n\n\ndef area():\n    """The area."""\n',
     "cartesius/effects/__init__.py": '"""Effects: `resumptions`."""',
+    "cartesius/connectors/__init__.py": '"""Connectors: `kafka`."""',
+    "cartesius/connectors/kafka.py": '"""Kafka."""\nfrom confluent_kafka import Consumer\n',
     "cartesius/effects/resumptions.py": '"""Resumptions."""\nimport greenlet\n',
     "restrictions/__init__.py": '"""Restrictions."""\nfrom cartesius.shapes import area\n',
     "dsl/__init__.py": '"""Rules."""\nimport restrictions\nimport cartesius.shapes\n',

@@ -20,6 +20,7 @@ from tests.documents import DOCS, ROOT, blocks
 PACKAGES = [
     "cartesius",
     "cartesius.pictures",
+    "cartesius.connectors",
     "cartesius.testing",
     "cartesius.transducers",
     "restrictions",

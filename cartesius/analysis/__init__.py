@@ -1,4 +1,5 @@
 """What can be said of a program before it runs: where a column comes from, how it may be split, what it holds.
 
-In reading order: `lineage`, `partitioning`, `partition_choice`, `windowed_rows`, `bounds`, `sequence_automata`.
+In reading order: `lineage`, `partitioning`, `partition_choice`, `windowed_rows`, `bounds`, `sequence_automata`; of
+frames `field_reads`, `field_names`.
 """

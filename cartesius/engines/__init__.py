@@ -1,4 +1,4 @@
 """The engine that users hold, and all that it can say, save and bring back.
 
-In reading order: `explanations`, `tiers`, `snapshots`, `state_checks`, `engine`, `saving`, `traces`.
+In reading order: `explanations`, `tiers`, `snapshots`, `state_checks`, `engine`, `saving`, `traces`, `frame_runs`.
 """

@@ -8,7 +8,6 @@ Source: ICFP 2018, doi:10.1145/3236762, Figures 1, 2 and 11.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from copy import copy
 from functools import cached_property, partial
@@ -18,7 +17,7 @@ import attrs
 
 from cartesius.data.value_texts import shown
 from cartesius.drawing.html_tables import panel, table
-from cartesius.errors import InvalidArgument, NotStorable
+from cartesius.errors import InvalidArgument, NotStorable, near
 from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator, show
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
@@ -137,8 +136,7 @@ class Pattern:
         slots = self.slots if among is None else among
         implicit = [f"{kind}_{slot}" for kind in ("time", "key") for slot in slots]
         known = [*slots, *(implicit if str(name).startswith(("time", "key")) else ())]
-        near = difflib.get_close_matches(str(name), known, n=2)
-        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = near(name, known)
         if name in self.slots and name not in slots:
             hint = f"; it is absent from every row: bind it, {name}=…, to have conditions on it"
         shown = ", ".join(f"{slot} ({reactive.name})" for slot, reactive in slots.items())

@@ -94,7 +94,7 @@ def read_nmea(path: Path, day: date | None = None) -> Nmea:
         UnusableFile: It is not there, has no AIS sentence, or says no time although ``day`` is None.
     """
     found = read_lines(path)
-    reader = _Reader(path.name, None if day is None else microseconds(datetime.combine(day, time(), UTC)))
+    reader = SentenceReader(path.name, None if day is None else microseconds(datetime.combine(day, time(), UTC)))
     for line, text in enumerate(found.lines, start=1):
         if text.strip():
             reader.read(line, text.strip())
@@ -124,8 +124,13 @@ class _Part:
     parts: list[AISSentence]
 
 
-class _Reader:
-    """Takes sentences one by one."""
+class SentenceReader:
+    """Takes sentences one by one; what they make is in ``messages``, and what could not be used in ``dead``.
+
+    Args:
+        file: What dead letters call the place that the sentences come from.
+        start: When the first was received, in microseconds since the epoch; None: they say it.
+    """
 
     def __init__(self, file: str, start: int | None) -> None:
         self.file, self.start, self.now = file, start, -1 if start is None else start

@@ -11,7 +11,6 @@ from __future__ import annotations
 import collections.abc
 import types
 import typing
-from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -21,6 +20,7 @@ from uuid import UUID
 import attrs
 from pyspark.sql import types as t
 
+from cartesius.analysis.field_names import column_names
 from cartesius.analysis.lineage import Column, Composed, Computed, OneOf, Typed, hints_of, key_of, origin, value_of
 from cartesius.errors import InvalidArgument
 from cartesius.expressions.expressions import (
@@ -30,7 +30,6 @@ from cartesius.expressions.expressions import (
     Field,
     Fields,
     IsMissing,
-    KeyOf,
     Tuple,
     WindowOf,
     show,
@@ -138,7 +137,7 @@ def _check_given(given: t.StructType, found: Origin | None, key_field: str | Non
     """Refuse a schema that has fewer fields than are yielded, or more, as far as that is known."""
     match found:
         case Composed(expression=Tuple(items=items)) if len(items) != len(given):
-            what, written = f"tuples of {len(items)}", ", ".join(_names(found.expression))
+            what, written = f"tuples of {len(items)}", ", ".join(column_names(found.expression))
         case Composed(expression=Fields(names=names)):
             yielded = [str(one) for one in names if one != key_field]
             if sorted(yielded) == sorted(one for one in given.names if one != key_field):
@@ -181,32 +180,12 @@ def _key_field(found: Origin | None, output: Reactive) -> str | None:
         return None
     match found:
         case Composed(expression=expression, scope=scope):
-            names = _names(expression)
+            names = column_names(expression)
             if "key" in names and origin(expression.items[names.index("key")], scope) == key:
                 return "key"
         case Column(reactive=reactive) if key == Column(reactive, (*found.path, "key")):
             return "key"
     return None
-
-
-def _names(expression: Any) -> list[str]:
-    """Return what the items of a tuple or dict are called: their field, if no other has it, else ``_1``, ``_2``, …."""
-    if not isinstance(expression, Tuple):
-        return [str(name) for name in expression.names]
-    own = [_name(item) for item in expression.items]
-    count = Counter(own)
-    return [name if name and count[name] == 1 else f"_{place}" for place, name in enumerate(own, start=1)]
-
-
-def _name(item: Expression) -> str:
-    match item:
-        case Field(name=name):
-            return name
-        case KeyOf():
-            return "key"
-        case WindowOf():
-            return "window"
-    return ""
 
 
 def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str) -> t.DataType:
@@ -224,7 +203,7 @@ def _type_of(found: Origin | None, frames: Mapping[str, t.StructType], path: str
         case OneOf(origins=origins):
             return _common([_type_of(one, frames, path) for one in origins], path)
         case Composed(expression=expression, scope=scope):
-            names = _names(expression)
+            names = column_names(expression)
             return t.StructType(
                 [
                     t.StructField(name, _type_of(origin(item, scope), frames, name))

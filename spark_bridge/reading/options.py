@@ -9,8 +9,8 @@ from pyspark.sql import types as t
 
 from cartesius import Reactive
 from cartesius.analysis.partitioning import ANYHOW
-from cartesius.errors import InvalidArgument
-from spark_bridge.transport.source_frames import KEY_TYPES, near, table_key
+from cartesius.errors import InvalidArgument, near
+from spark_bridge.transport.source_frames import KEY_TYPES, table_key
 
 MARK: Final = "spark.watermarkDelayMs"  # what withWatermark leaves in the metadata of a column
 

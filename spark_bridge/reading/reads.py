@@ -34,7 +34,7 @@ from cartesius.analysis.lineage import (
     table_key,
     yielded,
 )
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, near
 from cartesius.expressions.expressions import (
     Apply,
     Constant,
@@ -53,7 +53,6 @@ from cartesius.expressions.value_functions import Chained, as_written
 from cartesius.language.families import arrive, totals
 from cartesius.plan import facts
 from spark_bridge.columns.schemas import PLAIN
-from spark_bridge.transport.source_frames import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,6 @@ Every message names the source and the column, and the near names.
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -13,7 +12,7 @@ from pyspark.sql import types as t
 
 from cartesius.analysis.lineage import hints_of
 from cartesius.analysis.partitioning import ANYHOW
-from cartesius.errors import InvalidArgument
+from cartesius.errors import InvalidArgument, near
 from cartesius.language.reactives import UNDECLARED
 from spark_bridge.columns.values import check_supported
 from spark_bridge.transport.arrivals import Input
@@ -160,9 +159,3 @@ def _check_column(
             f" of type {kind.simpleString()}"
         )
         raise InvalidArgument(message)
-
-
-def near(name: str, known: list[str]) -> str:
-    """Return the hint at the names that ``name`` may have been meant as; empty if there is none."""
-    found = difflib.get_close_matches(name, known, n=2)
-    return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -31,7 +31,7 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
     out: list[Event] = []
     begun = engine._events - done
     try:
-        for reactive, value, at in _in_order(between(feed, done, feed.steps)):
+        for reactive, value, at in in_order(between(feed, done, feed.steps)):
             out += engine.push(reactive, value, at)
             done += 1
         return stacked([*tables, table_of(out, outputs)])
@@ -51,7 +51,7 @@ def one_by_one(engine: EngineCore, feed: Feed, tables: Sequence[pa.Table], done:
         raise
 
 
-def _in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:
+def in_order(feed: Feed) -> Iterator[tuple[Reactive, Any, tuple[int, int] | None]]:
     """Iterate over the rows as `push` takes them."""
     items: list[tuple[Reactive, Any, tuple[int, int] | None] | None] = [None] * feed.steps
     for reactive, rows in feed.rows.items():

@@ -52,9 +52,18 @@ def normalised(array: pa.Array | pa.ChunkedArray, field: pa.Field) -> Vector:
         return of_values(array.to_pylist())
     if pa.types.is_run_end_encoded(array.type):
         return normalised(pc.run_end_decode(array), field)
+    if pa.types.is_dictionary(array.type) and array.type.value_type != kind:
+        array = _with_plain_words(array, kind)
     if kind != array.type:
         array = array.cast(kind)
     return from_arrow(array, field)
+
+
+def _with_plain_words(array: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a dictionary whose words are of a type that Arrow can decode, as views of polars' categories are not."""
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    plain = [pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind)) for chunk in chunks]
+    return pa.chunked_array(plain, pa.dictionary(array.type.index_type, kind))
 
 
 def _kind(kind: pa.DataType) -> pa.DataType | None:

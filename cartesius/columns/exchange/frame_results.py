@@ -1,0 +1,148 @@
+"""Results as frames: what each output gives of a batch, with the fields of its values as columns.
+
+The columns are those of `spark_bridge.correlate_frames`: `change`, of tables `key`, `start`, `end`, and the fields.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cartesius.analysis.field_names import column_names
+from cartesius.analysis.lineage import Composed, value_of
+from cartesius.columns.batches.row_by_row import in_order, is_table
+from cartesius.columns.batches.running import Attempt, attempt, compiled_of
+from cartesius.columns.batches.slicing import between, stacked
+from cartesius.columns.results import as_table, table_of
+from cartesius.columns.stages.rows import FAR
+from cartesius.columns.vectors.vectors import KIND, TUPLE, from_arrow
+from cartesius.errors import InvalidArgument
+from cartesius.expressions.expressions import Tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cartesius.columns.batches.feeds import Feed
+    from cartesius.columns.exchange.frame_feeds import Timeline
+    from cartesius.columns.stages.rows import Flow
+    from cartesius.core.engine_core import EngineCore
+    from cartesius.data.events import Event
+    from cartesius.language.reactives import Reactive
+
+RESERVED: Final = ("change", "key", "start", "end")
+"""The columns of a result beside the fields of its value."""
+_OF_STREAMS: Final = ("event", "retract")
+_OF_TABLES: Final = ("update", "delete")
+
+
+def results(engine: EngineCore, timeline: Timeline, end: Callable[[], list[Event]] | None) -> dict[str, pa.Table]:
+    """Run a batch on a new engine, and end it; return what each output gives, by its name, as columns.
+
+    Args:
+        engine: The engine.
+        timeline: The batch.
+        end: What ends its inputs; None: they go on.
+
+    Raises:
+        InvalidArgument: A field of a result has the name of one of the columns beside it.
+        Exception: What a body raises, with a note that says on which row.
+    """
+    program = engine._program
+    outputs = [(program.names[output], output, is_table(engine, output)) for output in program.outputs]
+
+    def apart(flows: Sequence[tuple[str, Flow]]) -> list[pa.Table]:
+        return [as_table([flow], has_tables=table) for flow, (_, _, table) in zip(flows, outputs, strict=True)]
+
+    found: Attempt[list[pa.Table]] = attempt(engine, timeline.feed, apart, Attempt())
+    events = _one_by_one(engine, timeline.feed, found.done)
+    events += [] if end is None or _is_over(engine) else end()
+    tables = {}
+    for place, (name, output, table) in enumerate(outputs):
+        parts = [made[place] for made in found.made]
+        if events or not parts:
+            parts.append(table_of([event for event in events if event.reactive == name], [(name, table)]))
+        tables[name] = _flat(stacked(parts), output, name, timeline)
+    return tables
+
+
+def _one_by_one(engine: EngineCore, feed: Feed, done: int) -> list[Event]:
+    """Push the rows from ``done`` on."""
+    events: list[Event] = []
+    for step, (reactive, value, at) in enumerate(in_order(between(feed, done, feed.steps)), start=done):
+        try:
+            events += engine.push(reactive, value, at)
+        except BaseException as error:
+            error.add_note(f"in run_frames, at row {step} of {feed.steps} by time, of {reactive.name!r}: {value!r}")
+            raise
+    return events
+
+
+def _is_over(engine: EngineCore) -> bool:
+    """Whether nothing can be decided by the end of the inputs: columns own the state, and nothing is due any more.
+
+    To end them turns all that is retained into objects, which may take longer than the batch. Restrictions that ask
+    when an input ends are not compiled, so columns never own the state of one.
+    """
+    compiled = compiled_of(engine)
+    return compiled.states is not None and compiled.advance(FAR)
+
+
+def _flat(table: pa.Table, output: Reactive, name: str, timeline: Timeline) -> pa.Table:
+    """Return a table of results with the fields of the values as columns."""
+    values, field = table.column("value"), table.schema.field("value")
+    columns = {"change": _changes(table)}
+    fields = [pa.field("change", columns["change"].type)]
+    if "key" in table.column_names:
+        columns["key"] = table.column("key")
+        fields.append(table.schema.field("key"))
+    for bound in ("start", "end"):
+        columns[bound] = _times(table, bound, timeline)
+        fields.append(pa.field(bound, columns[bound].type))
+    if not pa.types.is_struct(values.type):
+        inner, items = [field], [values]
+    else:
+        inner = [values.type.field(place) for place in range(values.type.num_fields)]
+        names = _names(output, field, [one.name for one in inner])
+        inner, items = [one.with_name(each) for one, each in zip(inner, names, strict=True)], values.flatten()
+    for one, item in zip(inner, items, strict=True):
+        if one.name in RESERVED:
+            message = (
+                f"run_frames: expected results of {name!r} whose fields differ from the columns beside them"
+                f" ({', '.join(RESERVED)}) but one is called {one.name!r}; yield it under another name"
+            )
+            raise InvalidArgument(message)
+        columns[one.name] = item
+        fields.append(one)
+    return pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+
+
+def _names(output: Reactive, field: pa.Field, names: list[str]) -> list[str]:
+    """Return what the fields of a value are called: of a tuple as `column_names` says, or by their places."""
+    if (field.metadata or {}).get(KIND) != TUPLE.encode():
+        return names
+    match value_of(output):
+        case Composed(expression=Tuple() as expression) if len(expression.items) == len(names):
+            return column_names(expression)
+    return [f"_{place}" for place in range(1, len(names) + 1)]
+
+
+def _changes(table: pa.Table) -> pa.Array:
+    """Return what each row says: an event, or that it is taken back; of a table a row, or that it is gone."""
+    is_second = table.column("deleted" if "deleted" in table.column_names else "weight").to_numpy()
+    words = _OF_TABLES if "deleted" in table.column_names else _OF_STREAMS
+    places = is_second if is_second.dtype == np.bool_ else is_second < 0
+    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int8)), pa.array(words))
+
+
+def _times(table: pa.Table, bound: str, timeline: Timeline) -> pa.ChunkedArray:
+    """Return times as they came in; null: before or after all time."""
+    column, field = table.column(bound), table.schema.field(bound)
+    if column.type != pa.int64():
+        known = [time if abs(time) < float("inf") else None for time in from_arrow(column, field).to_list()]
+        column = pa.chunked_array([pa.array([None if time is None else int(time) for time in known], pa.int64())])
+    if timeline.first is not None:
+        column = pc.if_else(pc.equal(column, timeline.first), pa.scalar(None, pa.int64()), column)
+    return column if timeline.kind is None else column.cast(timeline.kind)

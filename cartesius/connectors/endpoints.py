@@ -1,0 +1,66 @@
+"""Endpoints: what a source and a sink must do, so that a state and their positions can be kept together.
+
+A position is plain data that says where a source goes on, or up to where a sink has been written. `run_stream` keeps
+it with the snapshot of the engine.
+
+Source: Carbone et al., "State management in Apache Flink", VLDB 2017, doi:10.14778/3137765.3137777 (sources that can be
+read again; sinks that commit in two phases).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from cartesius.data.events import Event
+
+
+@runtime_checkable
+class StreamSource(Protocol):
+    """An async iterable of items that knows where it is: ``async for item in source``.
+
+    An item is a payload, or an `Event` that brings its time.
+    """
+
+    @property
+    def position(self) -> Any:
+        """Where to go on behind the items that were given: plain data."""
+        ...
+
+    def seek(self, position: Any) -> None:
+        """Go on at a position that was kept; before the iteration begins."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        """Iterate over the items; the position moves before each of them is given."""
+        ...
+
+
+@runtime_checkable
+class StreamSink(Protocol):
+    """Takes results, and lets them stand in step with the checkpoints of who writes them."""
+
+    def committed(self) -> int | None:
+        """Return the number of the last checkpoint whose results stand, 0 for none; None: it does not know.
+
+        A sink that knows commits by itself, as a transaction; one that does not is cut back by `seek`.
+        """
+        ...
+
+    def seek(self, position: Any) -> None:
+        """Take back what was written behind a position that `prepare` returned."""
+        ...
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Write results; until the next checkpoint they may be taken back."""
+        ...
+
+    def prepare(self, number: int) -> Any:
+        """Make what was written durable, before checkpoint ``number`` is kept; return the position behind it."""
+        ...
+
+    def commit(self, number: int) -> None:
+        """Let what was prepared stand, now that checkpoint ``number`` is kept."""
+        ...

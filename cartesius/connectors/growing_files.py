@@ -1,0 +1,240 @@
+"""Growing files: rows that others append, as they come; JSON, an object a line, or CSV with a header.
+
+Only whole lines are read, so half a line waits for its end. A rotated file (renamed, and begun anew) is read to its end
+before the new one; one that was cut is read from its start.
+
+Invariant: the position tells a file by how it begins, as a file system gives the number of one that is gone to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import logging
+import os
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
+
+from cartesius.connectors.row_items import Unreadable, item_of, row_of
+from cartesius.errors import InvalidArgument, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+
+_CHUNK: Final = 1 << 16
+_HEAD: Final = 1024
+"""How many bytes, at most, tell a file from others."""
+_MANY: Final = 256
+"""After how many rows other tasks have their turn."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+async def _pause() -> bool:
+    await asyncio.sleep(0.2)
+    return True
+
+
+async def _stop() -> bool:
+    return False
+
+
+class FileSource:
+    r"""The rows of a file, also those that are yet to be appended: ``async for item in FileSource("orders.jsonl")``.
+
+    >>> import asyncio, pathlib, tempfile
+    >>> from cartesius.connectors import FileSource
+    >>> async def rows(source):
+    ...     return [item async for item in source]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "orders.jsonl")
+    ...     _ = path.write_text('{"id": 7, "time": 3}\n{"id": 8, "ti')
+    ...     asyncio.run(rows(FileSource(path, at="time", follow=False)))
+    [Event(value={'id': 7}, start=3, end=3, weight=1, reactive='')]
+
+    Args:
+        path: The file. It need not be there yet.
+        kind: ``"jsonl"``, an object of JSON a line, or ``"csv"``, with a line of names above; by default by the name.
+        at: The field that says when, which is taken out of the row: ints of time units, or texts of ISO 8601 with zone,
+            which are microseconds. None: a row brings no time.
+        types: Of CSV, what makes values of the texts, by field, as in ``{"draught": float}``; an empty text is None.
+        follow: Whether to wait for more at the end; False: the iteration ends there.
+        idle: Awaited when nothing more is there; it returns whether to look again. By default it sleeps 0.2 seconds.
+        unreadable: Called with each line that is no row, and why; by default it is logged, and passed over.
+
+    Raises:
+        InvalidArgument: The name does not say of which kind the file is.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        kind: Literal["jsonl", "csv"] | None = None,
+        at: str | None = None,
+        types: Mapping[str, Callable[[str], Any]] | None = None,
+        follow: bool = True,
+        idle: Callable[[], Awaitable[bool]] = _pause,
+        unreadable: Callable[[str, str], object] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        known = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+        self.kind = kind or known.get(self.path.suffix)
+        if self.kind not in ("jsonl", "csv"):
+            message = (
+                f"FileSource: expected a name in .jsonl or .csv but got {str(path)!r}, {kind=!r}; say kind='jsonl'"
+            )
+            raise InvalidArgument(message)
+        self.at = at
+        self.types = dict(types or {})
+        self._idle = idle if follow else _stop
+        self._unreadable = unreadable or self._warn
+        self._offset = 0
+        self._head = b""
+        self._number = 0
+        self._told: dict[str, Any] | None = None  # where to go on, of a file that is still to be found
+        self._names: list[str] | None = None  # of CSV
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """Where to go on: how many bytes were read, a digest of how the file begins, and its number."""
+        if self._told is not None:
+            return self._told
+        return {"offset": self._offset, "head": _digest(self._head), "file": self._number}
+
+    def seek(self, position: dict[str, Any]) -> None:
+        """Go on at a position; of a file that was rotated since, too, as long as it is in the same folder."""
+        self._told = position
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Iterate over the rows.
+
+        Raises:
+            InvalidArgument: The file in which to go on is gone.
+        """
+        files = self._found()
+        while True:
+            if not files:
+                if not self.path.exists():
+                    if not await self._idle():
+                        return
+                    continue
+                files = [self.path]
+            with files.pop(0).open("rb") as file:
+                self._number, self._head = os.fstat(file.fileno()).st_ino, file.read(min(self._offset, _HEAD))
+                while True:
+                    is_over = bool(files) or self._is_replaced(
+                        file
+                    )  # asked before the rows, so that they are all of it
+                    for place, row in enumerate(self._rows(file, is_over=is_over)):
+                        yield row
+                        if place % _MANY == _MANY - 1:
+                            await asyncio.sleep(0)
+                    if is_over:
+                        break
+                    if not await self._idle():
+                        return
+            self._offset, self._names = 0, None
+
+    def _found(self) -> list[Path]:
+        """Return the file in which to go on, and those that have come after it."""
+        told, self._told = self._told, None
+        if told is None or not told["offset"]:
+            return []
+        every = [path for path in self.path.parent.glob(f"{escape(self.path.name)}*") if path.is_file()]
+        every.sort(key=lambda path: (path == self.path, path.stat().st_mtime_ns))
+        alike = [path for path in every if path.stat().st_size >= told["offset"] and _begins(path, told)]
+        for path in [path for path in alike if path.stat().st_ino == told["file"]] or alike[-1:]:
+            self._offset = told["offset"]
+            return every[every.index(path) :]
+        message = (
+            f"FileSource: expected {str(self.path)!r}, or a rotated file beside it, of which {told['offset']} bytes"
+            " were read, but none begins like it; bring it back, or begin anew, without the position"
+        )
+        raise InvalidArgument(message)
+
+    def _is_replaced(self, file: BinaryIO) -> bool:
+        """Whether the path leads to another file now, or the file was cut."""
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            return False  # it is being rotated
+        mine = os.fstat(file.fileno())
+        return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size < self._offset
+
+    def _rows(self, file: BinaryIO, *, is_over: bool) -> Iterator[Any]:
+        """Iterate over the rows from the offset up to the end; the position moves before each is given."""
+        if self.kind == "csv" and self._offset and self._names is None:
+            file.seek(0)
+            self._names = _texts(next(_wholes(_lines(file, is_over=is_over))).decode("utf-8-sig"))
+        file.seek(self._offset)
+        lines = _lines(file, is_over=is_over)
+        for line in _wholes(lines) if self.kind == "csv" else lines:
+            self._offset += len(line)
+            if len(self._head) < _HEAD:
+                self._head = (self._head + line)[:_HEAD]
+            try:
+                text = line.decode("utf-8-sig" if self._offset == len(line) else "utf-8").rstrip("\r\n")
+                if self.kind == "csv" and self._names is None:
+                    self._names = _texts(text)
+                elif text:
+                    yield item_of(self._row(text), self.at)
+            except (Unreadable, UnicodeDecodeError) as error:
+                self._unreadable(line.decode(errors="replace"), str(error))
+
+    def _row(self, text: str) -> dict[str, Any]:
+        if self._names is None:
+            return row_of(text)
+        texts = _texts(text)
+        if len(texts) != len(self._names):
+            reason = f"{len(self._names)} fields were expected ({', '.join(self._names)}), but there are {len(texts)}"
+            raise Unreadable(reason)
+        return {name: self._value(name, text) for name, text in zip(self._names, texts, strict=True)}
+
+    def _value(self, name: str, text: str) -> Any:
+        make = self.types.get(name, int if name == self.at and text.lstrip("-").isdigit() else None)
+        if make is None:
+            return text
+        try:
+            return make(text) if text else None
+        except ValueError as error:
+            reason = f"{name}: {error}"
+            raise Unreadable(reason) from None
+
+    def _warn(self, line: str, reason: str) -> None:
+        _LOG.warning("%s: a line is passed over: %s: %s", self.path, reason, shortened(line.rstrip(), 200))
+
+
+def _lines(file: BinaryIO, *, is_over: bool) -> Iterator[bytes]:
+    """Iterate over the whole lines from here on; what is behind the last end of line is one if nothing follows."""
+    rest = b""
+    while chunk := file.read(_CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+    if rest and is_over:
+        yield rest
+
+
+def _wholes(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Iterate over the rows of CSV: lines are one while a quotation is open."""
+    row = b""
+    for line in lines:
+        row += line
+        if row.count(b'"') % 2 == 0:
+            yield row
+            row = b""
+
+
+def _texts(line: str) -> list[str]:
+    return next(csv.reader([line]), [])
+
+
+def _begins(path: Path, told: dict[str, Any]) -> bool:
+    """Whether a file begins like the one that a position tells of."""
+    with path.open("rb") as file:
+        return _digest(file.read(min(told["offset"], _HEAD))) == str(told["head"])
+
+
+def _digest(head: bytes) -> str:
+    return hashlib.blake2b(head, digest_size=16).hexdigest()

@@ -1,0 +1,244 @@
+"""Kafka: topics as sources, and as a sink whose results a reader has once.
+
+A source reads partitions from the offsets that are kept with the engine's snapshot, and no consumer group moves them. A
+sink writes in transactions, one from each checkpoint to the next, and leaves the number of the checkpoint in the same
+transaction: as the offset of a consumer group. So who starts anew knows whether the results of the last checkpoint
+stand, or of the one before. Readers must read with ``isolation.level=read_committed``.
+
+Source: KIP-98 (transactions), KIP-447 (offsets in transactions).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from cartesius.connectors.row_items import Unreadable, item_of, plain, result_text, row_of
+from cartesius.data.events import Delete, Event, Update
+from cartesius.errors import InvalidArgument, shortened
+
+try:
+    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+except ImportError as error:
+    missing = (
+        "cartesius.connectors.kafka: expected confluent-kafka to be installed; install the extra: cartesius[kafka]"
+    )
+    raise ImportError(missing) from error
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from confluent_kafka import Message
+
+_LOG: Final = logging.getLogger(__name__)
+_PATIENCE: Final = 30.0  # seconds, for what the broker is asked once
+_AT_ONCE: Final = 500
+_POLL: Final = 0.2  # seconds
+
+
+class KafkaSource:
+    """The records of a topic: ``async for item in KafkaSource("127.0.0.1:9092", "orders")``.
+
+    A value is a JSON object. A record without one deletes the row of its key, of a table, at
+    the record's own timestamp. Records of one partition come
+    in its order, and partitions as they come: what `lateness` has to allow for. Without a position it begins with the
+    first record, or the next.
+
+    Args:
+        servers: The bootstrap servers.
+        topic: The topic.
+        at: The field that says when, as of `FileSource`. None: the record's own timestamp, in microseconds.
+        start: Where it begins without a position: ``"earliest"`` or ``"latest"``.
+        follow: Whether to wait for more at the ends of the partitions; False: the iteration ends there.
+        unreadable: Called with each record that is no row, as text, and why; by default it is logged, and passed over.
+        options: More options of librdkafka's consumer, by their names, as for security.
+
+    Raises:
+        InvalidArgument: No such start; or, in the iteration, no such topic, or offsets that the topic has no more.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        topic: str,
+        *,
+        at: str | None = None,
+        start: Literal["earliest", "latest"] = "earliest",
+        follow: bool = True,
+        unreadable: Callable[[str, str], object] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if start not in ("earliest", "latest"):
+            message = f"KafkaSource: expected start='earliest' or start='latest' but got {start=!r}"
+            raise InvalidArgument(message)
+        self.topic = topic
+        self.at = at
+        self.start = start
+        self.follow = follow
+        self._unreadable = unreadable or self._warn
+        self._offsets: dict[int, int] = {}
+        self._options = {
+            "group.id": "cartesius",  # it is asked for, and not used: partitions are assigned here
+            "isolation.level": "read_committed",
+            **(options or {}),
+            "bootstrap.servers": servers,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+        }
+
+    @property
+    def position(self) -> dict[int, int]:
+        """The offset of the next record of each partition."""
+        return dict(self._offsets)
+
+    def seek(self, position: dict[int, int]) -> None:
+        """Go on at these offsets."""
+        self._offsets = dict(position)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Iterate over the records as items."""
+        consumer = Consumer(self._options)
+        fetch: asyncio.Future[Any] = asyncio.ensure_future(asyncio.to_thread(self._assign, consumer))
+        try:
+            unfinished = set(await asyncio.shield(fetch))
+            while unfinished or self.follow:
+                fetch = asyncio.ensure_future(asyncio.to_thread(consumer.consume, _AT_ONCE, _POLL))
+                for message in await asyncio.shield(fetch):
+                    error = message.error()
+                    if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                        unfinished.discard(message.partition())
+                    elif error is not None:
+                        raise KafkaException(error)
+                    else:
+                        self._offsets[message.partition()] = message.offset() + 1
+                        for item in self._items(message):
+                            yield item
+        finally:
+            await asyncio.gather(fetch, return_exceptions=True)  # no thread may use it any more
+            await asyncio.to_thread(consumer.close)
+
+    def _assign(self, consumer: Consumer) -> list[int]:
+        """Read all partitions from where each goes on; return them."""
+        found = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
+        if found.error is not None:
+            message = f"KafkaSource: expected a topic {self.topic!r} but there is none: {found.error.str()}"
+            raise InvalidArgument(message)
+        for partition in found.partitions:
+            low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, partition), timeout=_PATIENCE)
+            first = high if self.start == "latest" else low
+            offset = self._offsets.setdefault(partition, first)
+            if not low <= offset <= high:
+                message = (
+                    f"KafkaSource: expected partition {partition} of {self.topic!r} to have the offset {offset}, where"
+                    f" the checkpoint goes on, but it has {low} to {high}: records are lost to it; begin anew"
+                )
+                raise InvalidArgument(message)
+        consumer.assign(
+            [TopicPartition(self.topic, partition, self._offsets[partition]) for partition in found.partitions]
+        )
+        return list(found.partitions)
+
+    def _items(self, message: Message) -> list[Any]:
+        """Return the item of a record in a list; an empty one if it is no row."""
+        key, value = message.key(), message.value()
+        _, milliseconds = message.timestamp()
+        try:
+            if value is None:
+                return [Event(Delete(_key_of(key)), milliseconds * 1000, milliseconds * 1000)]
+            row = row_of(value)
+            if self.at is None:
+                return [Event(row, milliseconds * 1000, milliseconds * 1000)]
+            return [item_of(row, self.at)]
+        except (Unreadable, UnicodeDecodeError) as error:
+            self._unreadable((value or b"").decode(errors="replace"), str(error))
+            return []
+
+    def _warn(self, text: str, reason: str) -> None:
+        _LOG.warning("%s: a record is passed over: %s: %s", self.topic, reason, shortened(text, 200))
+
+
+def _key_of(key: bytes | None) -> Any:
+    """Return a key that is JSON as that, and any other as text."""
+    if key is None:
+        reason = "a record without a value and without a key says nothing"
+        raise Unreadable(reason)
+    try:
+        return json.loads(key)
+    except ValueError:
+        return key.decode()
+
+
+class KafkaSink:
+    """Writes results to a topic, each once for who reads what is committed, whatever happened in between.
+
+    A value is what `JsonLinesSink` writes as a line. The key is that of a table's row, as JSON; of a stream there is
+    none. What becomes visible, does so with a checkpoint: see ``every`` of `run_stream`, which must be shorter than
+    ``transaction.timeout.ms``.
+
+    Args:
+        servers: The bootstrap servers.
+        topic: The topic; it must be there.
+        transaction: The name of the run, the same whenever it is started anew, and of this run alone: the broker shuts
+            out whoever has used it before.
+        options: More options of librdkafka's clients, by their names, as for security.
+    """
+
+    def __init__(self, servers: str, topic: str, *, transaction: str, options: Mapping[str, Any] | None = None) -> None:
+        self.topic = topic
+        common = {**(options or {}), "bootstrap.servers": servers}
+        self._producer = Producer({**common, "transactional.id": transaction})
+        self._marks = Consumer({**common, "group.id": f"cartesius.{transaction}", "enable.auto.commit": False})
+        self._producer.init_transactions(_PATIENCE)  # what a run before it has left open is aborted
+        self._producer.begin_transaction()
+
+    def committed(self) -> int:
+        """Return the number of the last checkpoint whose results are committed; 0: none."""
+        [mark] = self._marks.committed([TopicPartition(self.topic, 0)], timeout=_PATIENCE)
+        return max(mark.offset, 0)
+
+    def seek(self, position: None) -> None:
+        """Do nothing: what was not committed is aborted."""
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Write results; nobody sees them before `commit`."""
+        for event in events:
+            change = event.value
+            is_change = isinstance(change, Update | Delete)
+            key = json.dumps(change.key, default=plain) if is_change else None
+            while True:
+                try:
+                    self._producer.produce(self.topic, result_text(event), key)
+                    break
+                except BufferError:  # its queue is full
+                    self._producer.poll(_POLL)
+
+    def prepare(self, number: int) -> None:
+        """Send what was written."""
+        self._producer.flush()
+
+    def commit(self, number: int) -> None:
+        """Commit the results up to a checkpoint, and its number with them."""
+        mark = TopicPartition(self.topic, 0, number)
+        group = self._marks.consumer_group_metadata()
+        _insist(lambda: self._producer.send_offsets_to_transaction([mark], group, _PATIENCE))
+        _insist(lambda: self._producer.commit_transaction(_PATIENCE))
+        self._producer.begin_transaction()
+
+    def close(self) -> None:
+        """End; what was not committed is aborted."""
+        _insist(lambda: self._producer.abort_transaction(_PATIENCE))
+        self._marks.close()
+
+
+def _insist(call: Callable[[], object]) -> None:
+    """Do what may be asked for again until it is done."""
+    while True:
+        try:
+            call()
+            return
+        except KafkaException as error:
+            if not error.args[0].retriable():
+                raise

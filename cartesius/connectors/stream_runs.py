@@ -1,0 +1,279 @@
+"""Running a program between sources and a sink, with checkpoints, so that a restart neither loses nor repeats.
+
+A checkpoint is taken between two items: the results are made durable, then state and positions are kept as one file,
+then the sink commits. Whoever starts anew goes on from the last checkpoint whose results stand: what came behind it is
+read again, and what was written behind it is taken back by the sink.
+
+Invariant: the positions that are kept are those behind the items that the engine has been given, no more and no less.
+
+Source: Carbone et al., VLDB 2017, doi:10.14778/3137765.3137777; two-phase commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cartesius.connectors.endpoints import StreamSink, StreamSource
+from cartesius.connectors.kept_runs import Checkpoint, load, save
+from cartesius.core.engine_core import MICROSECOND
+from cartesius.core.pulling import value_and_time
+from cartesius.data.events import Event
+from cartesius.engines.engine import Engine
+from cartesius.errors import InvalidArgument, near
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cartesius.language.reactives import Reactive
+
+_LOG: Final = logging.getLogger(__name__)
+_AHEAD: Final = 256
+"""How many items are read ahead of a source, at most."""
+
+
+async def run_stream(
+    program: Reactive | Sequence[Reactive],
+    sources: Mapping[str, StreamSource],
+    sink: StreamSink,
+    *,
+    checkpoint: str | Path | None = None,
+    every: timedelta = timedelta(seconds=5),
+    lateness: int | timedelta | None = None,
+    unit: timedelta = MICROSECOND,
+    patience: timedelta = timedelta(seconds=1),
+    close: bool = False,
+    late: Callable[[Event, str], object] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Feed a program from sources and write its results, until the sources end or the task is cancelled.
+
+    Items of several sources are used by their times, as far as they are there: a source that has none for ``patience``
+    is passed over until it has one again.
+
+    >>> import asyncio, pathlib, tempfile
+    >>> from cartesius import Reactive
+    >>> from cartesius.connectors import FileSource, JsonLinesSink, run_stream
+    >>> from restrictions.streams import map_
+    >>> order = Reactive("order")
+    >>> program = map_(order, lambda order: order.id)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     for line in '{"id": 7}', '{"id": 8}':
+    ...         with (folder / "orders.jsonl").open("a") as file:
+    ...             print(line, file=file)
+    ...         source = FileSource(folder / "orders.jsonl", follow=False)
+    ...         sink = JsonLinesSink(folder / "ids.jsonl")
+    ...         asyncio.run(run_stream(program, {"order": source}, sink, checkpoint=folder))
+    ...         sink.close()
+    ...     [line[-10:] for line in (folder / "ids.jsonl").read_text().splitlines()]
+    ['"value":7}', '"value":8}']
+
+    Args:
+        program: The output reactive, or a list of several.
+        sources: A source for each input, by its name.
+        sink: Where the results go, of all outputs.
+        checkpoint: The folder of the checkpoints, of this program alone; it is made. None: there are none, and each
+            start is from the beginning.
+        every: How often a checkpoint is taken, if something has come.
+        lateness: How far the clock stays behind the latest time, as of `Engine`; None: it stands still.
+        unit: What one unit of time means.
+        patience: How long a source that has nothing is waited for, so that others do not overtake it.
+        close: Whether the inputs end when all sources have: absence is certain then. Nothing can come after it.
+        late: Called with each event that came too late, or was set aside, and why; by default it is logged.
+        clock: Seconds, of which ``every`` is measured.
+
+    Raises:
+        InvalidArgument: Sources that are not those of the program's inputs, or no sink.
+        SnapshotMismatch: The checkpoints are another program's, or damaged.
+        Exception: What a source, a sink or a body raises; what came since the last checkpoint comes again.
+    """
+    outputs = (program,) if not isinstance(program, list | tuple) else tuple(program)
+    options: dict[str, Any] = {"unit": unit, "lateness": lateness}
+    engine = Engine(*outputs, **options)
+    _check(engine, sources, sink)
+    folder = None if checkpoint is None else Path(checkpoint)
+    before = None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        before = load(folder, sink.committed())
+    if before is not None:
+        engine = Engine.restore(before.engine, *outputs, **options)
+        for name, position in before.sources.items():
+            sources[name].seek(position)
+        sink.seek(before.sink)
+    run = _Run(engine, sources, sink, folder, 0 if before is None else before.number, late or _warn)
+    if before is None:
+        run.keep()  # what the sink has by now is not of this run
+    await run.feed(every.total_seconds(), patience.total_seconds(), clock)
+    if close:
+        run.write(engine.close())
+    run.keep()
+
+
+def _check(engine: Engine, sources: Any, sink: Any) -> None:
+    known = list(engine.inputs)
+    for name, source in sources.items():
+        if name not in known:
+            message = f"run_stream: expected sources of the inputs {', '.join(known)} but got one of {name!r}"
+            raise InvalidArgument(message + near(name, known))
+        if not isinstance(source, StreamSource):
+            message = f"run_stream: expected a source for {name!r}, with position and seek, but got {source!r}"
+            raise InvalidArgument(message + "; what has none can be given to Engine.events")
+    if missing := [name for name in known if name not in sources]:
+        message = f"run_stream: expected a source for each input but there is none for {', '.join(missing)}; add it"
+        raise InvalidArgument(message)
+    if not isinstance(sink, StreamSink):
+        message = f"run_stream: expected a sink but got {sink!r} (type={type(sink).__name__}); give a JsonLinesSink"
+        raise InvalidArgument(message)
+
+
+def _warn(event: Event, reason: str) -> None:
+    _LOG.warning("an event is set aside: %s: %r", reason, event)
+
+
+class _Run:
+    """An engine between its sources and its sink."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        sources: Mapping[str, StreamSource],
+        sink: StreamSink,
+        folder: Path | None,
+        number: int,
+        late: Callable[[Event, str], object],
+    ) -> None:
+        self.engine = engine
+        self.sources = sources
+        self.sink = sink
+        self.folder = folder
+        self.number = number
+        self.late = late
+        self.positions = {name: source.position for name, source in sources.items()}
+        self.has_changed = True
+
+    async def feed(self, every: float, patience: float, clock: Callable[[], float]) -> None:
+        """Push the items of all sources until they have ended."""
+        arrived = asyncio.Event()
+        inlets = {name: _Inlet(source, arrived) for name, source in self.sources.items()}
+        kept = clock()
+        try:
+            while inlets:
+                if over := [name for name, inlet in inlets.items() if inlet.is_over]:
+                    await inlets.pop(over[0]).reading  # which raises what the source has raised
+                    continue
+                there = [name for name, inlet in inlets.items() if inlet.items]
+                lacking = [inlet for inlet in inlets.values() if inlet.is_awaited]
+                if not there:
+                    rest = max(0.0, kept + every - clock()) if self.has_changed else None
+                    await _until(arrived, lambda: any(one.items or one.is_over for one in inlets.values()), rest)
+                elif lacking:
+                    await _until(arrived, partial(_are_there, lacking), patience)
+                    for one in lacking:
+                        one.is_idle = one.is_awaited
+                else:
+                    name = min(there, key=lambda name: _time_of(inlets[name].items[0][0]))
+                    self._push(name, *inlets[name].take())
+                if self.has_changed and clock() - kept >= every:
+                    self.keep()
+                    kept = clock()
+        finally:
+            for inlet in inlets.values():
+                inlet.reading.cancel()
+            await asyncio.gather(*(inlet.reading for inlet in inlets.values()), return_exceptions=True)
+
+    def _push(self, name: str, item: Any, position: Any) -> None:
+        value, at = value_and_time(item)
+        self.write(self.engine.push(self.engine.inputs[name], value, at))
+        self.positions[name] = position
+        for event, _, reason in self.engine.take_late():
+            self.late(event, reason)
+
+    def write(self, events: list[Event]) -> None:
+        """Hand results over."""
+        self.has_changed = True
+        if events:
+            self.sink.write(events)
+
+    def keep(self) -> None:
+        """Take a checkpoint."""
+        if not self.has_changed:
+            return
+        self.number += 1
+        position = self.sink.prepare(self.number)
+        if self.folder is not None:
+            save(self.folder, Checkpoint(self.number, self.engine.snapshot(), dict(self.positions), position))
+        self.sink.commit(self.number)
+        self.has_changed = False
+
+
+class _Inlet:
+    """What has come of a source and is not used yet: items, each with the position behind it."""
+
+    def __init__(self, source: StreamSource, arrived: asyncio.Event) -> None:
+        self.source = source
+        self.arrived = arrived
+        self.items: deque[tuple[Any, Any]] = deque()
+        self.is_idle = False  # it has had nothing for longer than the patience
+        self._has_room = asyncio.Event()
+        self.reading = asyncio.ensure_future(self._read())
+        self.reading.add_done_callback(lambda _: arrived.set())
+
+    async def _read(self) -> None:
+        iterator = aiter(self.source)
+        try:
+            async for item in iterator:
+                self.items.append((item, self.source.position))
+                self.is_idle = False
+                self.arrived.set()
+                if len(self.items) >= _AHEAD:
+                    self._has_room.clear()
+                    await self._has_room.wait()
+        finally:
+            if isinstance(iterator, AsyncGenerator):
+                await iterator.aclose()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the source has ended, or failed, and all that came is used."""
+        return self.reading.done() and not self.items
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether something may come soon that others should not overtake."""
+        return not self.items and not self.is_idle and not self.reading.done()
+
+    def take(self) -> tuple[Any, Any]:
+        """Return the next item, and the position behind it."""
+        found = self.items.popleft()
+        if not self.items:
+            self._has_room.set()
+        return found
+
+
+def _are_there(inlets: Sequence[_Inlet]) -> bool:
+    """Whether none of them is to be awaited any more."""
+    return not any(inlet.is_awaited for inlet in inlets)
+
+
+async def _until(arrived: asyncio.Event, is_so: Callable[[], bool], seconds: float | None) -> None:
+    """Wait until something is so that changes when an item arrives, or a time has passed; others have their turn."""
+    await asyncio.sleep(0)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not is_so():
+                arrived.clear()
+                await arrived.wait()
+
+
+def _time_of(item: Any) -> Any:
+    return item.end if isinstance(item, Event) else float("-inf")

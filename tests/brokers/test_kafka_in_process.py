@@ -1,0 +1,160 @@
+"""Kafka in process, a real broker: what is killed between any two steps goes on, and a reader has each result once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import timedelta
+
+import pytest
+
+from cartesius import CartesiusError, Delete, Event, Reactive, correlate
+from cartesius.connectors import kafka, run_stream
+from restrictions import key_by, within
+from tests.brokers.servers import kafka_broker
+
+pytestmark = pytest.mark.slow
+
+order, payment = Reactive("order"), Reactive("payment")
+paid = correlate(
+    order=order,
+    payment=payment,
+    yields=lambda order, payment: (order.id, payment.amount),
+    restrict=key_by(order="id", payment="order") | within(30, "order", "payment"),
+)
+
+
+class Killed(BaseException):
+    """As if the process had died there."""
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    with kafka_broker(tmp_path_factory.mktemp("kafka"), "num.partitions=2") as servers:
+        yield servers
+
+
+def topic(servers, name):
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": servers})
+    admin.create_topics([NewTopic(name, 2, 1)])[name].result(30)
+    return name
+
+
+def send(servers, name, rows, *, partition=0):
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": servers})
+    for row in rows:
+        key, value = row if isinstance(row, tuple) else (None, json.dumps(row))
+        producer.produce(name, value, key, partition)
+    assert producer.flush(30) == 0
+
+
+def results(servers, name):
+    """What a reader of committed records has, by partition and offset."""
+    source = kafka.KafkaSource(servers, name, follow=False)
+
+    async def values():
+        return [tuple(item.value["value"]) async for item in source]
+
+    return asyncio.run(values())
+
+
+def start(servers, names, folder, sink):
+    sources = {
+        slot: kafka.KafkaSource(servers, name, at="time", follow=False)
+        for slot, name in zip(("order", "payment"), names, strict=True)
+    }
+    once, patience = timedelta(0), timedelta(seconds=60)
+    asyncio.run(run_stream(paid, sources, sink, checkpoint=folder, every=once, patience=patience, lateness=200))
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("method", ["write", "prepare", "commit"])
+def test_wherever_it_is_killed_a_reader_has_each_result_once(servers, tmp_path, method, is_done):
+    tag = f"{method}-{is_done}"
+    names = [topic(servers, f"orders-{tag}"), topic(servers, f"payments-{tag}")]
+    out = topic(servers, f"paid-{tag}")
+    for n in range(8):
+        send(servers, names[0], [{"id": n, "time": 10 * n}], partition=n % 2)
+        send(servers, names[1], [{"order": n, "amount": 5 * n, "time": 10 * n + 7}], partition=n % 2)
+
+    class Dying(kafka.KafkaSink):
+        rest = 0
+
+    done = getattr(kafka.KafkaSink, method)
+
+    def dying(self, *arguments):
+        self.rest -= 1
+        if self.rest == 0 and not is_done:
+            raise Killed
+        done(self, *arguments)
+        if self.rest == 0:
+            raise Killed
+
+    setattr(Dying, method, dying)
+    for calls in (1, 2, 4):
+        sink = Dying(servers, out, transaction=tag)
+        sink.rest = calls
+        with pytest.raises(Killed):
+            start(servers, names, tmp_path, sink)
+        del sink  # it is not closed: the next one with its name shuts it out
+    last = kafka.KafkaSink(servers, out, transaction=tag)
+    start(servers, names, tmp_path, last)
+    last.close()
+    assert sorted(results(servers, out)) == [(n, 5 * n) for n in range(8)]
+
+
+def test_records_have_their_own_times_and_those_without_a_value_delete(servers):
+    name = topic(servers, "ships")
+    told = []
+    begun = int(time.time() * 1e6) - 1000
+    send(servers, name, [{"id": 1}, ('"EVA"', None), ("ORCA", None), (None, "nothing"), {"id": 2}])
+    source = kafka.KafkaSource(servers, name, follow=False, unreadable=lambda text, why: told.append((text, why[:7])))
+
+    async def items():
+        return [item async for item in source]
+
+    found = asyncio.run(items())
+    assert [item.value for item in found] == [{"id": 1}, Delete("EVA"), Delete("ORCA"), {"id": 2}]
+    assert all(isinstance(item, Event) and begun <= item.end <= time.time() * 1e6 for item in found)
+    assert told == [("nothing", "no JSON")]
+    assert source.position == {0: 5, 1: 0}
+    latest = kafka.KafkaSource(servers, name, start="latest", follow=False)
+
+    async def none():
+        return [item async for item in latest]
+
+    assert asyncio.run(none()) == []
+    assert latest.position == {0: 5, 1: 0}
+
+
+def test_what_a_topic_has_no_more_is_said(servers):
+    name = topic(servers, "short")
+    source = kafka.KafkaSource(servers, name, follow=False)
+    source.seek({0: 9, 1: 0})
+
+    async def items(source):
+        return [item async for item in source]
+
+    with pytest.raises(CartesiusError, match="to have the offset 9, where the checkpoint goes on, but it has 0 to 0"):
+        asyncio.run(items(source))
+    with pytest.raises(CartesiusError, match="start='earliest' or start='latest' but got start='now'"):
+        kafka.KafkaSource(servers, name, start="now")  # type: ignore[arg-type]  # it is refused
+
+
+def test_a_folder_of_another_run_is_refused(servers, tmp_path):
+    names = [topic(servers, "orders-other"), topic(servers, "payments-other")]
+    send(servers, names[0], [{"id": 1, "time": 1}])
+    out = topic(servers, "paid-other")
+    sink = kafka.KafkaSink(servers, out, transaction="one")
+    start(servers, names, tmp_path, sink)
+    sink.close()
+    other = kafka.KafkaSink(servers, out, transaction="two")
+    with pytest.raises(CartesiusError, match="but it has committed 0; it is the sink of another run, or has forgotten"):
+        start(servers, names, tmp_path, other)
+    other.close()

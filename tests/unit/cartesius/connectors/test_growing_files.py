@@ -1,0 +1,160 @@
+"""Files that grow: whole lines, rotation, going on at a position, and lines that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from cartesius import CartesiusError, Event
+from cartesius.connectors import FileSource
+
+
+def append(path, text):
+    with path.open("a") as file:
+        file.write(text)
+
+
+def read(source):
+    async def items():
+        return [item async for item in source]
+
+    return asyncio.run(items())
+
+
+def steps(*works):
+    """An `idle` that does these works, one each time that nothing more is there, and then stops."""
+    rest = list(works)
+
+    async def idle():
+        if rest:
+            rest.pop(0)()
+            return True
+        return False
+
+    return idle
+
+
+def test_half_a_line_waits_for_its_end(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n{"id"')
+    idle = steps(lambda: append(path, ": 2"), lambda: append(path, "}\n"))
+    assert read(FileSource(path, idle=idle)) == [{"id": 1}, {"id": 2}]
+
+
+def test_a_file_may_come_later(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    assert read(FileSource(path, idle=steps(lambda: None, lambda: append(path, '{"id": 1}\n')))) == [{"id": 1}]
+
+
+def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n')
+
+    def rotate():
+        append(path, '{"id": 2}\n')
+        path.rename(tmp_path / "orders.jsonl.1")
+        append(tmp_path / "orders.jsonl.1", '{"id": 3}')  # whole, without an end of line
+        append(path, '{"id": 4}\n')
+
+    assert [row["id"] for row in read(FileSource(path, idle=steps(rotate)))] == [1, 2, 3, 4]
+
+
+def test_a_file_that_was_cut_is_read_from_its_start(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n{"id": 2}\n')
+    assert read(FileSource(path, idle=steps(lambda: path.write_text('{"id": 3}\n')))) == [{"id": n} for n in (1, 2, 3)]
+
+
+def test_every_position_goes_on_behind_the_item_that_it_came_with(tmp_path):
+    path = tmp_path / "orders.csv"
+    append(path, 'id,note,draught\n1,"two\nlines",9.5\n2,,\n3,"a ""b""",7\n')
+
+    def source():
+        return FileSource(path, types={"id": int, "draught": float}, follow=False)
+
+    async def all_of():
+        first = source()
+        return [(item, first.position) async for item in first]
+
+    found = asyncio.run(all_of())
+    rows = [item for item, _ in found]
+    assert rows == [
+        {"id": 1, "note": "two\nlines", "draught": 9.5},
+        {"id": 2, "note": "", "draught": None},
+        {"id": 3, "note": 'a "b"', "draught": 7.0},
+    ]
+    for place, (_, position) in enumerate(found, start=1):
+        again = source()
+        again.seek(position)
+        assert again.position == position
+        assert read(again) == rows[place:]
+
+
+def test_a_position_finds_its_file_after_two_rotations(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"id": 1}\n{"id": 2}\n')
+    first = FileSource(path, follow=False)
+
+    async def one():
+        async for _ in first:
+            return first.position
+        return None
+
+    position = asyncio.run(one())
+    path.rename(tmp_path / "orders.jsonl.2")
+    append(tmp_path / "orders.jsonl.1", '{"id": 3}\n')
+    append(path, '{"id": 4}\n')
+    for age, name in enumerate(["orders.jsonl", "orders.jsonl.1", "orders.jsonl.2"]):
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    second = FileSource(path, follow=False)
+    second.seek(position)
+    assert [row["id"] for row in read(second)] == [2, 3, 4]
+    (tmp_path / "orders.jsonl.2").unlink()
+    third = FileSource(path, follow=False)
+    third.seek(position)
+    with pytest.raises(CartesiusError, match="of which 10 bytes were read, but none begins like it"):
+        read(third)
+
+
+def test_times_are_ints_or_texts_with_a_zone(tmp_path):
+    path = tmp_path / "orders.jsonl"
+    append(path, '{"at": 3}\n{"at": "1970-01-01T01:00:01+01:00"}\n')
+    assert read(FileSource(path, at="at", follow=False)) == [Event({}, 3, 3), Event({}, 10**6, 10**6)]
+
+
+def test_lines_that_are_no_rows_are_told_and_passed_over(tmp_path, caplog):
+    path = tmp_path / "orders.jsonl"
+    path.write_bytes(b'nothing\n\n[1]\n{"a": 1}\n{"at": "now"}\n{"at": "2026-03-01"}\n{"at": 1.5}\n\xff\n{"at": 9}\n')
+    told: list[tuple[str, str]] = []
+    source = FileSource(path, at="at", follow=False, unreadable=lambda line, why: told.append((line, why)))
+    assert read(source) == [Event({}, 9, 9)]
+    said = [
+        "no JSON",
+        "of type list",
+        "there is no field 'at'",
+        "of ISO 8601 was",
+        "with its zone",
+        "1.5",
+        "can't decode",
+    ]
+    assert [part in why for part, (_, why) in zip(said, told, strict=True)] == [True] * len(said)
+    read(FileSource(path, at="at", follow=False))
+    assert "a line is passed over: no JSON" in caplog.text
+
+
+def test_rows_of_csv_have_the_fields_of_the_header(tmp_path):
+    path = tmp_path / "tide.csv"
+    append(path, "\ufefftime,metres\n5,1.5\n6\n7,much\n8,2\n")
+    told: list[str] = []
+    source = FileSource(
+        path, at="time", types={"metres": float}, follow=False, unreadable=lambda _, why: told.append(why)
+    )
+    assert read(source) == [Event({"metres": 1.5}, 5, 5), Event({"metres": 2.0}, 8, 8)]
+    assert [why[:20] for why in told] == ["2 fields were expect", "metres: could not co"]
+
+
+def test_a_name_without_a_kind_is_refused():
+    with pytest.raises(CartesiusError, match=r"expected a name in .jsonl or .csv but got 'orders.txt', kind=None"):
+        FileSource("orders.txt")

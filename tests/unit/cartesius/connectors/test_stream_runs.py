@@ -1,0 +1,233 @@
+"""Running between sources and a sink: killed anywhere and started anew, the results are those of one run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from cartesius import CartesiusError, Reactive, correlate
+from cartesius.connectors import FileSource, JsonLinesSink, StreamSink, StreamSource, run_stream
+from cartesius.connectors.kept_runs import numbered
+from restrictions import as_table, key_by, most_recently, retracting, within, without
+from restrictions.streams import map_
+
+order, payment = Reactive("order"), Reactive("payment")
+paid = correlate(
+    order=order,
+    payment=payment,
+    yields=lambda order, payment: (order.id, payment.amount),
+    restrict=key_by(order="id", payment="order") | within(30, "order", "payment"),
+    name="paid",
+)
+ORDERS = [{"id": n, "time": 10 * n} for n in range(6)]
+PAYMENTS = [{"order": n, "amount": 5 * n, "time": 10 * n + 7} for n in (0, 1, 3, 4, 5)]
+
+
+class Killed(BaseException):
+    """As if the process had died there."""
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def start(folder, program=paid, sink=None, **options):
+    sources = {name: FileSource(folder / f"{name}.jsonl", at="time", follow=False) for name in ("order", "payment")}
+    own = JsonLinesSink(folder / "results.jsonl") if sink is None else sink
+    try:
+        given = {
+            "checkpoint": folder / "state",
+            "every": timedelta(0),
+            "lateness": 5,
+            "patience": timedelta(seconds=60),
+        }
+        asyncio.run(run_stream(program, sources, own, **(given | options)))
+    finally:
+        own.close()
+
+
+def results(folder):
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path / "order.jsonl", ORDERS)
+    write(tmp_path / "payment.jsonl", PAYMENTS)
+    return tmp_path
+
+
+@pytest.fixture
+def expected(tmp_path_factory):
+    other = tmp_path_factory.mktemp("undisturbed")
+    write(other / "order.jsonl", ORDERS)
+    write(other / "payment.jsonl", PAYMENTS)
+    start(other)
+    found = results(other)
+    assert [line["value"] for line in found] == [[n, 5 * n] for n in (0, 1, 3, 4, 5)]
+    return found
+
+
+class Dying(JsonLinesSink):
+    """A sink that dies in the n-th call of a method, before or after it is done."""
+
+    def __init__(self, path, method, calls, *, is_done):
+        super().__init__(path)
+        self.rest = calls
+        done = getattr(self, method)
+
+        def dying(*arguments):
+            self.rest -= 1
+            if self.rest == 0 and not is_done:
+                raise Killed
+            found = done(*arguments)
+            if self.rest == 0:
+                raise Killed
+            return found
+
+        setattr(self, method, dying)
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("method", ["write", "prepare", "commit"])
+def test_wherever_it_is_killed_it_goes_on_and_neither_loses_nor_repeats(folder, expected, method, is_done):
+    for calls in (1, 2, 4):
+        with pytest.raises(Killed):
+            start(folder, sink=Dying(folder / "results.jsonl", method, calls, is_done=is_done))
+    start(folder)
+    assert results(folder) == expected
+
+
+def test_it_goes_on_with_what_was_appended_since(folder, expected):
+    write(folder / "order.jsonl", ORDERS[:3])
+    write(folder / "payment.jsonl", PAYMENTS[:2])
+    start(folder, every=timedelta(days=1), clock=lambda: 0.0)
+    assert [line["value"] for line in results(folder)] == [[0, 0], [1, 5]]
+    write(folder / "order.jsonl", ORDERS)
+    write(folder / "payment.jsonl", PAYMENTS)
+    start(folder, every=timedelta(days=1), clock=lambda: 0.0)
+    assert results(folder) == expected
+    assert [number for number, _ in numbered(folder / "state")] == [2, 3]  # the first is that of the start
+
+
+def test_lines_that_were_there_before_the_first_start_stay(folder, expected):
+    write(folder / "results.jsonl", [{"of": "somebody else"}])
+    with pytest.raises(Killed):
+        start(folder, sink=Dying(folder / "results.jsonl", "write", 1, is_done=True))
+    start(folder)
+    assert results(folder) == [{"of": "somebody else"}, *expected]
+
+
+def test_sources_are_merged_by_time_so_that_none_makes_another_late(folder):
+    late = []
+    start(folder, lateness=0, late=lambda event, reason: late.append(reason))
+    assert late == []
+
+
+def test_what_is_late_is_told(folder, caplog):
+    write(folder / "order.jsonl", [*ORDERS, {"id": 9, "time": 0}])
+    late = []
+    start(folder, late=lambda event, reason: late.append((event.value.id, reason)))
+    assert late == [(9, "its end 0 is before the clock 45")]
+    start(folder, checkpoint=None)
+    assert "an event is set aside: its end 0 is before the clock 45" in caplog.text
+
+
+def test_at_the_end_of_all_absence_is_certain(folder):
+    unpaid = correlate(
+        order=order,
+        payment=payment,
+        where=lambda order, payment: order.id == payment.order,
+        yields=lambda order: order.id,
+        restrict=without("payment", after="order", within=30),
+    )
+    write(folder / "order.jsonl", [*ORDERS, {"id": 7, "time": 60}])
+    start(folder, unpaid, close=True)
+    assert [line["value"] for line in results(folder)] == [2, 7]
+
+
+def test_a_source_that_has_nothing_is_passed_over_until_it_has(folder):
+    """The payments pause until the orders are all used."""
+    seen = asyncio.Event()
+
+    async def idle():
+        await seen.wait()
+        return False
+
+    write(folder / "payment.jsonl", [])
+    sources = {
+        "order": FileSource(folder / "order.jsonl", at="time", follow=False),
+        "payment": FileSource(folder / "payment.jsonl", at="time", idle=idle),
+    }
+    sink = JsonLinesSink(folder / "results.jsonl")
+
+    async def run():
+        running = asyncio.ensure_future(
+            run_stream(map_both, sources, sink, checkpoint=folder / "state", every=timedelta(0), patience=timedelta(0))
+        )
+        while len(results(folder)) < len(ORDERS):
+            await asyncio.sleep(0)
+        seen.set()
+        await running
+
+    map_both = [map_(order, lambda order: order.id), map_(payment, lambda payment: payment.order)]
+    asyncio.run(run())
+    sink.close()
+    assert [line["value"] for line in results(folder)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_results_of_tables_have_keys_and_odd_values_are_written(folder):
+    table = correlate(
+        order=order,
+        payment=payment,
+        yields=lambda order, payment: {"amount": payment.amount, "of": {1, 2}, "order": order},
+        restrict=key_by(order="id", payment="order")
+        | most_recently("order", "payment")
+        | retracting()
+        | as_table("order"),
+        name="table",
+    )
+    start(folder, table)
+    assert results(folder)[1] == {
+        "output": "table", "change": "update", "key": 1, "start": 10, "end": 17,
+        "value": {"amount": 5, "of": [1, 2], "order": {"id": 1}},
+    }  # fmt: skip
+
+
+def test_checkpoints_of_another_sink_or_program_are_refused(folder):
+    class Knowing(JsonLinesSink):
+        def committed(self):
+            return 3
+
+    start(folder)
+    with pytest.raises(CartesiusError, match="but it has committed 3; it is the sink of another run"):
+        start(folder, sink=Knowing(folder / "results.jsonl"))
+    with pytest.raises(CartesiusError, match="belongs to another one"):
+        start(folder, lateness=6)
+    (folder / "results.jsonl").write_text("")
+    with pytest.raises(CartesiusError, match="bytes that were written but it has 0; bring it back"):
+        start(folder)
+
+
+def test_sources_and_sinks_that_are_none_are_refused(folder):
+    sink = JsonLinesSink(folder / "results.jsonl")
+    source = FileSource(folder / "order.jsonl")
+    assert isinstance(source, StreamSource)
+    assert isinstance(sink, StreamSink)
+    wrong = [
+        ({"orders": source}, sink, "but got one of 'orders'; did you mean 'order'?"),
+        ({"order": source}, sink, "there is none for payment; add it"),
+        (
+            {"order": source, "payment": []},
+            sink,
+            r"expected a source for 'payment', with position and seek, but got \[\]",
+        ),
+        ({"order": source, "payment": source}, [], "expected a sink but got"),
+    ]
+    for sources, where, said in wrong:
+        with pytest.raises(CartesiusError, match=said):
+            asyncio.run(run_stream(paid, sources, where))  # type: ignore[arg-type]  # they are wrong on purpose
+    sink.close()

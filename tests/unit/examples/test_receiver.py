@@ -1,0 +1,72 @@
+"""The receiver of AIS: what a websocket sends, whenever it breaks, is what the file of the sentences says."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from cartesius import Engine, Event, Update
+from examples.port.nmea import SentenceReader
+from examples.receiver import message, received, replaying, ships_by_name
+
+POSITION = "!AIVDM,1,1,,A,13u?etPv2;0n:dDPwUM1U1Cb069D,0*24"
+NAMES = (
+    "!AIVDM,2,1,1,A,55?MbV02;H;s<HtKR20EHE:0@T4@Dn2222222216L961O5Gf0NSQEp6ClRp8,0*1C",
+    "!AIVDM,2,2,1,A,88888888880,2*25",
+)
+LINES = ["$GPZDA,nothing", POSITION, *NAMES, "!AIVDM,1,1,,A,damaged,0*00", POSITION]
+
+
+def by_hand(lines):
+    """The messages that the sentences are, read without a socket."""
+    reader = SentenceReader("lines", None)
+    for place, line in enumerate(lines, start=1):
+        reader.read(place, line)
+    return [found.mmsi for found in reader.messages]
+
+
+@pytest.mark.parametrize("breaks_after", [0, 1, 2, 3])
+def test_each_message_comes_once_however_often_the_connection_breaks(breaks_after):
+    expected, buried = by_hand(LINES), []
+
+    async def listen():
+        found = []
+        async with replaying(LINES, breaks_after=breaks_after) as address:
+            heard = received(address, now=lambda: 7, buried=lambda text, reason: buried.append(text))
+            async with aclosing(heard):
+                async for event in heard:
+                    found.append(event)
+                    if len(found) == len(expected):
+                        return found
+        return found
+
+    found = asyncio.run(asyncio.wait_for(listen(), 30))
+    assert [event.value["mmsi"] for event in found] == expected
+    assert all((event.start, event.end) == (7, 7) for event in found)
+    assert buried == ["!AIVDM,1,1,,A,damaged,0*00"]
+
+
+def test_a_ship_is_shown_by_its_name_once_both_are_known():
+    engine = Engine(ships_by_name)
+    row = {"mmsi": 1, "position": None, "speed": None, "name": None}
+
+    def push(**values):
+        return [event.value for event in engine.push(message, row | values)]
+
+    assert push(position=(51.9, 4.1), speed=8.0) == []
+    assert push(name="EVA") == [Update(1, {"name": "EVA", "position": (51.9, 4.1), "speed": 8.0})]
+    (moved,) = push(position=(52.0, 4.0), speed=9.0)
+    assert (moved.value["name"], moved.value["position"]) == ("EVA", (52.0, 4.0))
+
+
+def test_it_runs_as_a_page_says():
+    async def sends():
+        yield Event({"mmsi": 1, "position": (1.0, 2.0), "speed": 3.0, "name": None}, 1, 1)
+        yield Event({"mmsi": 1, "position": None, "speed": None, "name": "EVA"}, 2, 2)
+
+    async def shown():
+        return [event.value.value["name"] async for event in Engine(ships_by_name).events({message: sends()})]
+
+    assert asyncio.run(shown()) == ["EVA"]
