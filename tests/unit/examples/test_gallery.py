@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import random
+import re
 import sys
 from datetime import timedelta
 from functools import cache
@@ -21,6 +22,7 @@ from examples.gallery import GALLERY, advertising, machines, orders, security, s
 from examples.gallery.__main__ import main
 from examples.gallery.exhibits import Arrival
 from examples.gallery.running import Result, run_here, standing
+from tests.documents import ROOT
 from tests.laws.spark_model import MicroBatches, Row, planned
 
 MICROSECOND = timedelta(microseconds=1)
@@ -336,6 +338,22 @@ def test_a_program_is_at_most_ten_lines(name):
 def test_lines_of_a_program_are_counted_as_they_stand():
     assert len(logic(orders)) == 10
     assert logic(ships)[2] == "def under_keel(ship: Any, berth: Any, tide: Any) -> Any:"
+
+
+@every
+def test_the_page_shows_a_program_whole_and_nothing_else(name):
+    """As Sphinx includes it: from the first line with a text on, up to one with another."""
+    module = sys.modules[f"examples.gallery.{name}"]
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = (
+        rf"literalinclude}} ../examples/gallery/{name}.py\n:language: python\n:start-at: (.*)\n:end-before: EXHIBIT\n"
+    )
+    (begins,) = re.findall(shown, page)
+    lines = inspect.getsource(module).splitlines()
+    first = next(n for n, line in enumerate(lines) if begins in line)
+    last = next(n for n, line in enumerate(lines) if n > first and "EXHIBIT" in line)
+    included = [line for line in lines[first:last] if line.strip() and '"""' not in line]
+    assert included == logic(module)
 
 
 def test_the_command_shows_all_six():
