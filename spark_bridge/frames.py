@@ -308,12 +308,14 @@ def correlate_frames(
         for name, kind in schemas_in.items()
     }
     check_reads(outputs, values_in, schemas_in)
+    follows = not is_streaming and sequence is None and (close or order == "event_time")
+    in_order = holds or follows
     if partition_by is None and buckets > 1:
-        by_partition = chosen_partition(outputs, splittable(inputs, schemas_in))
+        by_partition = chosen_partition(outputs, splittable(inputs, schemas_in), in_order=in_order)
     else:
         by_partition = by_source("partition_by", partition_by, schemas_in)
     count = buckets if by_partition else 1
-    split = Partitioning(outputs, by_partition if count > 1 else {})
+    split = Partitioning(outputs, by_partition if count > 1 else {}, in_order=in_order)
     sources = [
         make_source(
             number,
@@ -351,7 +353,6 @@ def correlate_frames(
     if is_streaming:
         done = _streamed(runner, sources, count, believed, watermark, has_watermark=has_watermark, holds=holds)
     else:
-        follows = sequence is None and (close or order == "event_time")
         done = _batched(runner, sources, count, believed, watermark, follows=follows, close=close)
 
     def without(columns: Mapping[str, list[str]]) -> Frames:

@@ -27,6 +27,8 @@ LANGUAGES = {
     "output": "what the Python above it has printed: it is compared",
     "bash": "its commands exist: make targets, modules that answer --help, files, and programs of Spark and Kafka",
     "text": "nothing to run: a drawing, a form, or what a command prints that takes long",
+    "sql": "nothing to run: a text of another tool, as it is written there",
+    "java": "likewise",
     "{toctree}": "make docs",
     "{include}": "make docs; what is included is checked where it stands",
     "{eval-rst}": "make docs",

@@ -33,7 +33,10 @@ _MOST: Final = 500
 
 
 def chosen_partition(
-    outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]] | None = None
+    outputs: tuple[Reactive, ...],
+    columns: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    in_order: bool = False,
 ) -> dict[str, str]:
     """Return by which column each source is split; what is not named goes to every bucket.
 
@@ -52,6 +55,7 @@ def chosen_partition(
         outputs: The program.
         columns: Of each source the columns that rows may be split by, and a word for the type of each: columns of
             different types are not split together. None: all that the program mentions, whatever their types are.
+        in_order: As for `Partitioning`.
 
     Raises:
         InvalidArgument: No split is sound; the message says what is wrong with the best.
@@ -66,7 +70,7 @@ def chosen_partition(
         if len(more) == len(found) or len({columns[name][column] for name, column in more.items()}) > 1:
             continue
         try:
-            checked = Partitioning(outputs, more)
+            checked = Partitioning(outputs, more, in_order=in_order)
         except Unsplittable as refusal:
             if split == splits[0]:
                 reason, fix = f"{refusal.name!r}: {refusal.reason}", refusal.fix
@@ -74,7 +78,7 @@ def chosen_partition(
         if any(checked.is_split(output) for output in outputs):
             found = more
     if not found:
-        found = _anyhow(outputs, columns)
+        found = _anyhow(outputs, columns, in_order=in_order)
     if not found:
         raise NoPartition(reason or "nothing in it is keyed, or equated, by a column of a source", fix)
     return found
@@ -99,12 +103,17 @@ class NoPartition(InvalidArgument):
 
 def explained(outputs: tuple[Reactive, ...]) -> Callable[[Reactive], str]:
     """Return what says, of a correlation of a program, by what its events can be spread, or why they cannot."""
+    in_order, where = False, ""
     try:
         chosen = chosen_partition(outputs)
     except NoPartition as refusal:
         reason = refusal.reason
-        return lambda reactive: f"none: {reason}"
-    checked = Partitioning(outputs, chosen)
+        try:
+            chosen = chosen_partition(outputs, in_order=True)
+        except NoPartition:
+            return lambda reactive: f"none: {reason}"
+        in_order, where = True, ", where rows are used in the order of their times"
+    checked = Partitioning(outputs, chosen, in_order=in_order)
 
     def of(reactive: Reactive) -> str:
         if not checked.is_split(reactive):
@@ -113,7 +122,7 @@ def explained(outputs: tuple[Reactive, ...]) -> Callable[[Reactive], str]:
         by = [f"{name}.{chosen[name]}" for name in inputs if chosen.get(name, ANYHOW) != ANYHOW]
         rest = [name for name in inputs if name not in chosen]
         everywhere = f", with every {', '.join(rest)} in each part" if rest else ""
-        return f"by {' == '.join(by) or 'anything, as no two events meet'}{everywhere}"
+        return f"by {' == '.join(by) or 'anything, as no two events meet'}{everywhere}{where}"
 
     return of
 
@@ -150,7 +159,9 @@ def _in_order(
     }
 
 
-def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _anyhow(
+    outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, str]], *, in_order: bool
+) -> dict[str, str]:
     """Return the most sources that may be split by the whole row: no two rows meet, and none has to be everywhere."""
     slots = {one: list(one.pattern.slots.values()) for one in derived(outputs) if one.pattern}
     sources = [source for some in slots.values() for source in some]
@@ -160,7 +171,7 @@ def _anyhow(outputs: tuple[Reactive, ...], columns: Mapping[str, Mapping[str, st
     for names in islice(several, _MOST):
         found = dict.fromkeys(names, ANYHOW)
         try:
-            checked = Partitioning(outputs, found)
+            checked = Partitioning(outputs, found, in_order=in_order)
         except Unsplittable:
             continue
         is_whole = all(all(map(checked.is_split, some)) for one, some in slots.items() if checked.is_split(one))

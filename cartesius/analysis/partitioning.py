@@ -34,6 +34,7 @@ from cartesius.expressions.expressions import Tuple
 from cartesius.language.families import (
     admit,
     alone,
+    arrive,
     completes,
     displace,
     first_is_oldest,
@@ -82,13 +83,17 @@ class Partitioning:
     Args:
         outputs: The program.
         columns: The column that each partitioned source is split by, or `ANYHOW`, by the source's name.
+        in_order: Whether every bucket uses its rows in the order of their times, and its clock follows them or is that
+            of all: then a gate that orders all events by time finds none late, and lets those of a key go as it would
+            with the others.
 
     Raises:
         Unsplittable: The program would give other results in several buckets.
     """
 
-    def __init__(self, outputs: tuple[Reactive, ...], columns: Mapping[str, str]) -> None:
+    def __init__(self, outputs: tuple[Reactive, ...], columns: Mapping[str, str], *, in_order: bool = False) -> None:
         self.columns = columns
+        self._in_order = in_order
         self._split: dict[Reactive, bool] = {}
         for reactive in derived(outputs):
             assert reactive.pattern is not None
@@ -178,6 +183,7 @@ class Partitioning:
                 facts.takes_back(restriction)
                 or facts.looks_alone(restriction)
                 or any(restriction is one for one in contents)
+                or (self._in_order and facts.is_common(restriction) and _orders_inputs(pattern, restriction))
             ):
                 continue
             if facts.opens_windows(restriction) or facts.versions(restriction):
@@ -256,6 +262,13 @@ def keyable(restriction: Restriction) -> bool:
     if facts.opens_windows(restriction):
         return facts.reports_by_key(restriction)
     return any(kind in ("slot", "slots") for kind in restriction._fields.values())
+
+
+def _orders_inputs(pattern: Pattern, restriction: Restriction) -> bool:
+    """Return whether a gate sees the events of inputs, as they come: what another gate or correlation held is late."""
+    place = next(n for n, one in enumerate(pattern.restrictions) if one is restriction)
+    before = [family for one in pattern.restrictions[place + 1 :] for family, _ in clauses(pattern, one)]
+    return arrive not in before and all(source.pattern is None for source in pattern.slots.values())
 
 
 def _meeting(

@@ -62,8 +62,8 @@ def run_frames(
             zones or all without; they mean microseconds.
         deleted: Of tables, the column of truth values that says which rows are gone, in the frames of tables that have
             it, or a mapping from input to column.
-        to: The kind of frame to return: ``"pandas"``, ``"polars"``, ``"polars_lazy"``, ``"arrow"`` or ``"duckdb"``; by default what
-            came in, if that was of one kind. DuckDB's results are on the connection of the first relation.
+        to: The kind of frame to return: ``"pandas"``, ``"polars"``, ``"polars_lazy"``, ``"arrow"`` or ``"duckdb"``; by
+            default that of the inputs, if it is one. DuckDB's results are on the connection of the first relation.
         unit: What one unit of time means, if times are ints, for durations given as `timedelta`.
         close: Whether the inputs end with their rows: absence is certain then, and open windows are closed; False
             gives what a stream has given by then.

@@ -30,6 +30,8 @@ from tests.oracle.tier_programs import Case
 
 A, B, C = Reactive("in0"), Reactive("in1"), Reactive("in2")
 UNIT = 1_000
+BY_TIME = ("batch", "event_time")
+"""The modes in which every bucket uses its rows in the order of their times."""
 SEQUENCES: dict[str, Any] = {
     f"in sequence, {contiguity}, {after}": partial(r.in_sequence, "a", "b", contiguity=contiguity, after_match=after)
     for contiguity in ("relaxed", "strict", "any")
@@ -144,7 +146,8 @@ def answers(output, buckets):
     (said,) = [line for line in Engine(output).explain().splitlines() if line.startswith("  partitioning  ")]
     by = dict(re.findall(r"(in\d)\.(\w)", said)) if "  by " in said else None
     try:
-        chosen = chosen_partition((output,), {one.name: dict.fromkeys("jkn", "a number") for one in inputs_of(output)})
+        columns = {one.name: dict.fromkeys("jkn", "a number") for one in inputs_of(output)}
+        chosen = chosen_partition((output,), columns, in_order=True)
     except InvalidArgument:
         chosen = None
     try:
@@ -180,7 +183,7 @@ def test_what_may_be_split_gives_the_same_in_any_number_of_buckets(mode, drawn, 
     bytes_of = bytes([0, draw.choice(INDEXES), 1, *trace])
     rows = drawn_from(Case("window", (A, B, C), (output,)), bytes_of)
     try:
-        chosen_partition((output,), {name: dict.fromkeys("jkn", "") for name in rows.inputs})
+        chosen_partition((output,), {name: dict.fromkeys("jkn", "") for name in rows.inputs}, in_order=mode in BY_TIME)
     except InvalidArgument:
         event("refused")
         assume(False)
@@ -227,13 +230,59 @@ FOUND = [
     ("strict, left of key_by", (["in sequence, strict, no_skip"], "none", "both", "an event", 1)),
     ("matches of all keys", (["take results"], "equal", "both", "an event", 1)),
     ("aligned without keys", (["aligned"], "equal", "none", "an event", 0)),
-    ("what follows one of another key", (["backwards", "in order"], "equal", "none", "an event", 0)),
 ]
 
 
 @pytest.mark.parametrize("made", [made for _, made in FOUND], ids=[name for name, _ in FOUND])
 def test_what_is_common_to_all_keys_is_not_split(made):
     assert answers(program(*made), 2) == (None, None, None)
+
+
+IN_ORDER = [
+    (["in order"], "equal", "none", "an event", 0),
+    (["in order", "latest", "once"], "none", "both", "an event", 0),
+    (["latest of one", "momentarily", "in order"], "none", "both", "an event", 0),
+    (["in sequence, strict, past_last", "within", "in order"], "none", "both", "an event", 0),
+    (["absent between", "in order"], "none", "all", "an event", 0),
+    (["backwards", "in order"], "equal", "none", "an event", 0),
+    (["latest of one", "once", "in order"], "none", "both", "several", 0),
+]
+
+
+@pytest.mark.parametrize("made", IN_ORDER, ids=str)
+def test_what_puts_events_in_order_is_split_where_rows_come_in_that_order(made):
+    output = program(*made)
+    columns = {one.name: dict.fromkeys("jkn", "a number") for one in inputs_of(output)}
+    with pytest.raises(NoPartition, match=r"in_event_time\(0\) chooses among the events of all keys"):
+        chosen_partition((output,), columns)
+    assert set(chosen_partition((output,), columns, in_order=True).values()) == {"k"}
+    (said,) = [line for line in Engine(output).explain().splitlines() if line.startswith("  partitioning  ")]
+    assert said.endswith(", where rows are used in the order of their times")
+
+
+@pytest.mark.parametrize("mode", BY_TIME)
+@given(
+    made=st.sampled_from(IN_ORDER),
+    trace=st.binary(min_size=80, max_size=160),
+    seed=st.integers(0, 2**32),
+)
+@EXAMPLES
+def test_what_is_put_in_order_gives_the_same_in_any_number_of_buckets(mode, made, trace, seed):
+    output = program(*made)
+    bytes_of = bytes([0, random.Random(seed).choice(INDEXES), 1, *trace])
+    rows = drawn_from(Case("window", (A, B, C), (output,)), bytes_of)
+    assert check(rows, mode, random.Random(seed), is_derived=True, buckets=7).plan.count == 7
+
+
+def test_what_comes_late_to_a_gate_by_another_one_or_by_a_correlation_is_not_split():
+    behind = program(["in order", "aligned"], "none", "both", "an event", 0)
+    held = correlate(
+        x=A, yields=lambda x: {"k": x.k}, restrict=r.key_by(x="k", in2="k") | r.without(C, after="x", within=3)
+    )
+    derived = correlate(x=held, yields=lambda x: x, restrict=r.key_by(x="k") | r.in_event_time(5))
+    for output in (behind, derived):
+        with pytest.raises(NoPartition):
+            chosen_partition((output,), in_order=True)
 
 
 @pytest.mark.parametrize("what", ["absent after", "perhaps the third"])
