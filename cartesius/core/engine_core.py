@@ -16,7 +16,7 @@ import weakref
 from datetime import timedelta
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from cartesius.batching.world import World
 from cartesius.core.direct_pushes import DirectPushes
@@ -40,11 +40,19 @@ from cartesius.programs.steps import Steps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from typing_extensions import TypeVar as WithDefault
+
     from cartesius.core.direct_pushes import Direct
-    from cartesius.data.events import Time
+    from cartesius.data.events import Delete, Time, Update
     from cartesius.language.lenience import OnError
     from cartesius.programs.doors import At, Tier
 
+    Result = WithDefault("Result", default=Any)
+else:
+    Result = TypeVar("Result")
+
+Carried = TypeVar("Carried")
+Row = TypeVar("Row")
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -84,7 +92,7 @@ class Columns(Protocol):
         ...
 
 
-class EngineCore:
+class EngineCore(Generic[Result]):
     """What an engine is made of, and how a call runs."""
 
     def __init__(
@@ -176,6 +184,12 @@ class EngineCore:
     def inputs(self) -> dict[str, Reactive]:
         """What can be pushed into, by name."""
         return self._program.inputs
+
+    @overload
+    def push(self, reactive: Reactive[Any, Carried], value: Carried, at: At = None) -> list[Event[Result]]: ...
+
+    @overload
+    def push(self, reactive: Reactive[Row, Update[Row] | Delete], value: Row, at: At = None) -> list[Event[Result]]: ...
 
     def push(self, reactive: Reactive, value: Any, at: At = None) -> list[Event]:
         """Push an event; return what the outputs emit because of it.
@@ -307,12 +321,12 @@ class EngineCore:
             error.add_note(f"while pushing {shortened(repr(value))} at {start}..{end} into {name!r} ({slots})")
             raise
 
-    def pull(self) -> list[Event]:
+    def pull(self) -> list[Event[Result]]:
         """Eat what the inputs have already (see `Reactive.of`), in slot order; return what is emitted by it."""
         self._check_thread("pull")
         return self._do(list)
 
-    def end(self, reactive: Reactive) -> list[Event]:
+    def end(self, reactive: Reactive) -> list[Event[Result]]:
         """Declare that an input has ended: nothing comes on it any more."""
         self._check_thread("end")
         check_input(self._program.names, reactive, "end")

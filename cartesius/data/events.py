@@ -9,12 +9,25 @@ Source: ICFP 2018, doi:10.1145/3236762, Figure 8; SEMANTICS 1.9 and 1.10.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias
 
 import attrs
 
 from cartesius.data.codec import storable
 from cartesius.errors import InvalidArgument
+
+if (
+    TYPE_CHECKING
+):  # a default is for type checkers alone: at run time it would need typing_extensions before Python 3.13
+    from typing_extensions import TypeVar
+
+    Payload = TypeVar("Payload", default=Any)
+    Row = TypeVar("Row", default=Any)
+else:
+    from typing import TypeVar
+
+    Payload = TypeVar("Payload")
+    Row = TypeVar("Row")
 
 Time: TypeAlias = int | float
 EARLIEST: Final = float("-inf")
@@ -37,7 +50,7 @@ class EventDraft:
 
 @storable
 @attrs.define(frozen=True, slots=True)
-class Event(EventDraft):
+class Event(EventDraft, Generic[Payload]):
     """Something that happened: a value, when, and on which output.
 
     >>> Event("tide", 3, 5)
@@ -51,7 +64,7 @@ class Event(EventDraft):
         reactive: The name of the output that it belongs to.
     """
 
-    value: Any
+    value: Payload
     start: Time
     end: Time
     weight: int = 1
@@ -63,7 +76,7 @@ class Event(EventDraft):
 
 @storable
 @attrs.define(frozen=True, slots=True)
-class Update:
+class Update(Generic[Row]):
     """The row of ``key`` is now ``value``.
 
     >>> Update("EVA", 9.5).key
@@ -71,7 +84,7 @@ class Update:
     """
 
     key: Any
-    value: Any
+    value: Row
 
 
 @storable

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
-from cartesius.core.engine_core import MICROSECOND, EngineCore
+from cartesius.core.engine_core import MICROSECOND, EngineCore, Result
 from cartesius.core.outlets import add_output, remove_output
 from cartesius.core.pulling import listen
 from cartesius.data.codec import decode, encode
@@ -36,6 +36,7 @@ from cartesius.programs.table_reading import Table
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
     from datetime import timedelta
+    from typing import TypedDict, Unpack
 
     from cartesius.batching.world import Failure
     from cartesius.columns.results import ArrowTable
@@ -47,8 +48,30 @@ if TYPE_CHECKING:
     from cartesius.programs.measures import Stats
     from cartesius.results.provenance import Provenance
 
+    class Options(TypedDict, total=False):
+        """The options of an engine."""
 
-class Engine(EngineCore):
+        pulled: Iterable[Reactive]
+        unit: timedelta
+        lateness: int | timedelta | None
+        durable: bool
+        trace: bool
+        tier: Tier | None
+        on_error: OnError
+
+    class SavedOptions(Options, total=False):
+        """Those, and the layout of a saved engine."""
+
+        _layout: Mapping[str, Any]
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+Row = TypeVar("Row")
+
+
+class Engine(EngineCore[Result]):
     """Runs correlations in one process.
 
     >>> from cartesius import Engine, Reactive
@@ -78,9 +101,30 @@ class Engine(EngineCore):
             name, a negative lateness, no such tier, or ``on_error="unknown"`` with an output made of no pack of rules.
     """
 
+    if TYPE_CHECKING:  # what its events carry follows from its outputs, if those are up to three
+
+        @overload
+        def __init__(self: Engine[A], output: Reactive[Any, A], /, **options: Unpack[Options]) -> None: ...
+        @overload
+        def __init__(
+            self: Engine[A | B], one: Reactive[Any, A], two: Reactive[Any, B], /, **options: Unpack[Options]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: Engine[A | B | C],
+            one: Reactive[Any, A],
+            two: Reactive[Any, B],
+            three: Reactive[Any, C],
+            /,
+            **options: Unpack[Options],
+        ) -> None: ...
+        @overload
+        def __init__(self: Engine[Any], *outputs: Reactive, **options: Unpack[SavedOptions]) -> None: ...
+        def __init__(self, *outputs: Any, **options: Any) -> None: ...
+
     # -- the program ---------------------------------------------------------------------------------------------------
 
-    def add(self, output: Reactive, *, pulled: bool = False) -> list[Event]:
+    def add(self, output: Reactive[Any, A], *, pulled: bool = False) -> list[Event[A]]:
         """Compute one more output from now on; return what it has already: the rows of a table, as updates.
 
         What the engine computes already is found, with its state: a correlation that is the same pattern is shared. A
@@ -136,7 +180,7 @@ class Engine(EngineCore):
         self._check_thread("remove")
         remove_output(self, output)
 
-    def subscribe(self, output: Reactive, function: Callable[[list[Event]], object]) -> Subscription:
+    def subscribe(self, output: Reactive[Any, A], function: Callable[[list[Event[A]]], object]) -> Subscription:
         """Call ``function`` after each call that makes ``output`` emit, with the list of its events.
 
         It is called once the call is done, and may use the engine itself: what that emits is told after. If it fails,
@@ -239,7 +283,7 @@ class Engine(EngineCore):
 
         return push_many(self, batch)
 
-    def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event]:
+    def events(self, sources: Mapping[Reactive, AsyncIterable[Any]] | None = None) -> AsyncIterator[Event[Result]]:
         """Iterate, under asyncio, over what the outputs emit from now on: ``async for event in engine.events(…)``.
 
         It eats the async iterables of the inputs as their items come, each ending its input when it ends, and shows
@@ -267,7 +311,7 @@ class Engine(EngineCore):
         self._direct = {}
         return listen(self, {**given, **(sources or {})}, self._listeners)
 
-    def advance(self, time: int) -> list[Event]:
+    def advance(self, time: int) -> list[Event[Result]]:
         """Promise that no event with an end before ``time`` comes any more; return what is decided by that.
 
         The clock never goes back: an earlier ``time`` changes nothing.
@@ -281,14 +325,14 @@ class Engine(EngineCore):
         self._settle()
         return self._do(lambda: self._steps.move_clock(time))
 
-    def close(self) -> list[Event]:
+    def close(self) -> list[Event[Result]]:
         """End all inputs and move the clock past everything; return what is decided by that."""
         self._check_thread("close")
         return self._do(lambda: self._steps.move_clock(LATEST) + self._end(self.inputs.values()))
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def query(self, table: Reactive, at: Time | None = None) -> dict[Any, Any]:
+    def query(self, table: Reactive[Row, Any], at: Time | None = None) -> dict[Any, Row]:
         """Return the rows of a table, an output or an input of the program: {key: value}.
 
         Of an input, a row that all who are bound to it have set aside, as its key for them is null, is not among them.
@@ -321,7 +365,7 @@ class Engine(EngineCore):
         """
         return next(iter(self._table(table, "lookup").row(key, at)), default)
 
-    def versions(self, table: Reactive) -> dict[Time, dict[Any, Any]]:
+    def versions(self, table: Reactive[Row, Any]) -> dict[Time, dict[Any, Row]]:
         """Return the rows of a table that keeps versions at each time at which they change: {time: {key: value}}.
 
         >>> from cartesius import Engine, Reactive, Update
@@ -459,6 +503,14 @@ class Engine(EngineCore):
         self._check_thread("snapshot")
         return encode({"program": self._fingerprint(), **save_engine(self)})
 
+    @overload
+    @classmethod
+    def restore(cls, blob: bytes, output: Reactive[Any, A], /, **options: Unpack[Options]) -> Engine[A]: ...
+
+    @overload
+    @classmethod
+    def restore(cls, blob: bytes, *outputs: Reactive, **options: Unpack[Options]) -> Engine: ...
+
     @classmethod
     def restore(
         cls,
@@ -490,7 +542,7 @@ class Engine(EngineCore):
             SnapshotMismatch: The bytes are damaged, or belong to another program.
         """
         state = checked_state(decode(blob))
-        engine = loading(
+        engine: Engine = loading(
             lambda: cls(
                 *outputs,
                 pulled=pulled,
