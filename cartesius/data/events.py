@@ -30,6 +30,9 @@ else:
     Row = TypeVar("Row")
 
 Time: TypeAlias = int | float
+Shown: TypeAlias = (
+    Any  # an int, or a datetime if its engine was given such: a union would have to be told apart each time
+)
 EARLIEST: Final = float("-inf")
 LATEST: Final = float("inf")
 
@@ -58,15 +61,15 @@ class Event(EventDraft, Generic[Payload]):
 
     Args:
         value: The payload; of a table, an `Update` or a `Delete`.
-        start: First instant of the occurrence, in time units.
-        end: Last instant of the occurrence, in time units.
+        start: First instant of the occurrence, in time units; or a `datetime`, if the engine was given such.
+        end: Last instant of the occurrence, likewise.
         weight: 1, or -1 for an event that takes an earlier one back.
         reactive: The name of the output that it belongs to.
     """
 
     value: Payload
-    start: Time
-    end: Time
+    start: Shown
+    end: Shown
     weight: int = 1
     reactive: str = ""
     identity: Any = attrs.field(default=None, eq=False, repr=False)
