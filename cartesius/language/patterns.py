@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from cartesius.data.codec import field_names
 from cartesius.errors import InvalidArgument, NotStorable
-from cartesius.expressions.expressions import Expression, WindowOf, conjuncts, evaluator
+from cartesius.expressions.expressions import Expression, Field, Part, WindowOf, children, conjuncts, evaluator
 from cartesius.expressions.nulls import all_hold
 from cartesius.expressions.tracing import parameters_of, symbol_for, trace
 from cartesius.language.absent_slots import AbsentSlots
@@ -110,7 +111,27 @@ class Pattern:
         if found.expression is None:
             self.untraced.append(f"{call} runs as written: {found.reason}")
             return body
+        self._check_fields(found.expression, call)
         return found.expression
+
+    def _check_fields(self, expression: Expression, call: str) -> None:
+        """Refuse a field that the declared type of a payload does not have, before any event comes."""
+        for part in children(expression):
+            self._check_fields(part, call)
+        if not (isinstance(expression, Field) and isinstance(expression.target, Part)):
+            return
+        slot, name = expression.target.slot, expression.name
+        kind = None if slot in self.lists else self.slots[slot].type
+        known = () if kind is None or hasattr(kind, "__getattr__") else field_names(kind)
+        if not known or name in known or hasattr(kind, name):
+            return
+        near = difflib.get_close_matches(name, known, n=1)
+        message = (
+            f"correlate: expected {call} to ask {slot!r} for a field of {getattr(kind, '__name__', kind)}"
+            f" ({', '.join(known)}) but it asks for {name!r}"
+            + (f"; did you mean {near[0]!r}?" if near else "; declare it there, or give the reactive another type=")
+        )
+        raise InvalidArgument(message)
 
     def _parameters(self, body: Callable[..., Any], call: str) -> list[tuple[str, Expression]]:
         names = parameters_of(body)

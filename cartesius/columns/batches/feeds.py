@@ -177,7 +177,7 @@ class _Columns:
         column, field = self.columns.pop(name)
         if field.type.tz is None or column.null_count:
             got = f"{field.type}{' with nulls' if column.null_count else ''}"
-            fix = "give timestamps a time zone, which these have not, or ints of time units; no nulls"
+            fix = "leave nulls out" if field.type.tz else "give the timestamps a time zone, or ints of time units"
             raise InvalidArgument(self._wrong(f"aware datetimes in {name!r}", got, fix))
         try:
             instants = column.cast(pa.timestamp("us", field.type.tz)).cast(pa.int64()).to_numpy()
