@@ -72,5 +72,5 @@ def test_what_correlate_says_its_results_are_is_checked_downstream():
 def test_without_a_type_of_fields_and_of_a_list_nothing_is_said():
     for kind in (None, int):
         assert correlate(x=Reactive("x", type=kind), yields=lambda x: x.anything).pattern is not None
-    runs = correlate(x=repeated(Reactive("x", type=Made), 2), yields=lambda x: x[0].anything)  # type: ignore[attr-defined]  # on purpose
+    runs = correlate(x=repeated(Reactive("x", type=Made), 2), yields=lambda x: x[0].anything)
     assert runs.pattern is not None
