@@ -3,6 +3,8 @@
 While columns own the state, the objects are out of date; `Compiled.settle` brings them up to date.
 
 Invariant: a batch that stages cannot do exactly has changed nothing when it is pushed row by row instead.
+
+This module is over 300 lines because a batch goes this one way, from the columns given to the table returned.
 """
 
 from __future__ import annotations
